@@ -20,6 +20,16 @@ function(opc_read_torch_version root out)
   message(FATAL_ERROR "opcheck-c: cannot read the version of the libtorch in ${root} from its headers")
 endfunction()
 
+# opc_read_torch_cxx_standard(<folder> <variable>): 17 or 20.
+function(opc_read_torch_cxx_standard root out)
+  file(STRINGS "${root}/include/ATen/ATen.h" line REGEX "error C\\+\\+20 " LIMIT_COUNT 1)
+  if(line)
+    set(${out} 20 PARENT_SCOPE)
+  else()
+    set(${out} 17 PARENT_SCOPE)
+  endif()
+endfunction()
+
 set(OPC_TORCH_FOUND OFF)
 set(OPC_TORCH_CUDA_MAJOR "")
 
@@ -48,11 +58,7 @@ opc_read_torch_version("${TORCH_ROOT}" OPC_TORCH_VERSION)
 string(REGEX REPLACE "\\.[0-9]+$" "" OPC_TORCH_MINOR "${OPC_TORCH_VERSION}")
 
 # The language that its headers need. Its programs and libraries are built as that, ours with it.
-set(OPC_TORCH_CXX_STANDARD 17)
-file(STRINGS "${TORCH_ROOT}/include/ATen/ATen.h" opc_cxx_line REGEX "error C\\+\\+20 " LIMIT_COUNT 1)
-if(opc_cxx_line)
-  set(OPC_TORCH_CXX_STANDARD 20)
-endif()
+opc_read_torch_cxx_standard("${TORCH_ROOT}" OPC_TORCH_CXX_STANDARD)
 
 set(opc_torch_cxx_abi 1)
 if(EXISTS "${TORCH_ROOT}/share/cmake/Torch/TorchConfig.cmake")

@@ -127,6 +127,13 @@ static void workers_without_torch(void **state) {
                              two = {.items = {{CHOICE_FOLDER "/torch-9.3", "9.3", "of python3"},
                                               {CHOICE_FOLDER "/torch-9.1", "9.1", "of python3"}},
                                     .count = 2};
+  static const opc_torches_t both = {.items = {{CHOICE_FOLDER "/torch-9.2", "9.2", "beside opcheck-c"},
+                                               {CHOICE_FOLDER "/torch-9.1", "9.1", "of python3"}},
+                                     .count = 2};
+  static const choice_t with_both[] = {
+      {{"both"}, "9.2", .torch = CHOICE_FOLDER "/torch-9.2/lib"}, /* it was found first */
+      {{NULL}, "9.2", .torch = CHOICE_FOLDER "/torch-9.2/lib"},
+      {{"old"}, "9.1", .torch = CHOICE_FOLDER "/torch-9.1/lib"}};
   static const choice_t with_one[] = {
       {{"both"}, "9.2", {NULL}, .torch = CHOICE_FOLDER "/torch-9.2/lib"},
       {{NULL}, "9.2", {NULL}, .torch = CHOICE_FOLDER "/torch-9.2/lib"}, /* libtorch's own operators */
@@ -150,6 +157,7 @@ static void workers_without_torch(void **state) {
                                        {{"both_at_9.2"}, "9.2", {NULL}, .torch = CHOICE_FOLDER "/torch-9.2/lib"}};
   (void)state;
   for (size_t i = 0; i < sizeof with_one / sizeof *with_one; i++) check(CHOICE_FOLDER "/bare", &one, &with_one[i]);
+  for (size_t i = 0; i < sizeof with_both / sizeof *with_both; i++) check(CHOICE_FOLDER "/bare", &both, &with_both[i]);
   for (size_t i = 0; i < sizeof with_two / sizeof *with_two; i++) check(CHOICE_FOLDER "/bare", &two, &with_two[i]);
   check_all(CHOICE_FOLDER "/bare", with_none, sizeof with_none / sizeof *with_none);
 }

@@ -242,7 +242,7 @@ static size_t best_of(const opc_workers_t *workers, const library_t *libraries, 
     size_t score = has_torch(&workers->items[w]) ? 3 * count + 1 : 0;
     for (size_t i = 0; i < count; i++)
       score += goes_with(&libraries[i], workers, w) ? 2U + (is_home(&libraries[i], &workers->items[w]) ? 1U : 0U) : 0;
-    if (score > best_score) {
+    if (score > best_score || (score == best_score && workers->items[w].torch_rank < workers->items[best].torch_rank)) {
       best = w;
       best_score = score;
     }
@@ -254,9 +254,8 @@ static void offer_torches(opc_workers_t *workers, const library_t *libraries, si
                           const opc_torches_t *torches) {
   for (size_t i = 0; i < count; i++)
     if (libraries[i].home_here)
-      opc_workers_offer(workers, libraries[i].home_root, libraries[i].home, "the library's own");
-  for (size_t i = 0; i < torches->count; i++)
-    opc_workers_offer(workers, torches->items[i].root, torches->items[i].version, torches->items[i].how);
+      opc_workers_offer(workers, libraries[i].home_root, libraries[i].home, "the library's own", 0);
+  opc_workers_offer_installed(workers, torches);
 }
 
 static void say_why(const library_t *library, const opc_workers_t *workers, size_t chosen, char *out, size_t size) {

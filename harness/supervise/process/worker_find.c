@@ -113,8 +113,7 @@ static opc_status_t take_named_worker(const char *path, opc_worker_plan_t *out, 
   if (status != OPC_OK || out->library_path != NULL) return status;
   opc_torches_t torches;
   opc_torches_find(&torches);
-  for (size_t i = 0; i < torches.count; i++)
-    opc_workers_offer(&workers, torches.items[i].root, torches.items[i].version, torches.items[i].how);
+  opc_workers_offer_installed(&workers, &torches);
   return set_torch(out, &workers.items[0], error);
 }
 
@@ -136,8 +135,7 @@ opc_status_t opc_worker_plan_workers(const opc_worker_plan_t *plan, const opc_to
   opc_status_t status = folder != NULL ? opc_workers_find(folder, out, error) : opc_out_of_memory(error);
   if (status == OPC_OK && out->count == 0)
     status = opc_error_set(error, OPC_ERR_NOT_FOUND, "%s is gone: build it again", plan->program);
-  for (size_t i = 0; status == OPC_OK && i < torches->count; i++)
-    opc_workers_offer(out, torches->items[i].root, torches->items[i].version, torches->items[i].how);
+  if (status == OPC_OK) opc_workers_offer_installed(out, torches);
   return status;
 }
 

@@ -39,7 +39,7 @@ static void describe(opc_worker_candidate_t *worker) {
   opc_elf_close(file);
 }
 
-void opc_workers_offer(opc_workers_t *workers, const char *root, const char *version, const char *how) {
+void opc_workers_offer(opc_workers_t *workers, const char *root, const char *version, const char *how, size_t rank) {
   for (size_t i = 0; i < workers->count; i++) {
     opc_worker_candidate_t *worker = &workers->items[i];
     char folder[PATH_MAX];
@@ -49,6 +49,14 @@ void opc_workers_offer(opc_workers_t *workers, const char *root, const char *ver
     memcpy(worker->torch_folder, folder, sizeof folder);
     snprintf(worker->torch_how, sizeof worker->torch_how, "%s", how);
     worker->torch_offered = true;
+    worker->torch_rank = rank;
+  }
+}
+
+void opc_workers_offer_installed(opc_workers_t *workers, const opc_torches_t *torches) {
+  for (size_t i = 0; i < torches->count; i++) {
+    const opc_torch_t *torch = &torches->items[i];
+    opc_workers_offer(workers, torch->root, torch->version, torch->how, i + 1);
   }
 }
 

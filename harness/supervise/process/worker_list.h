@@ -11,6 +11,7 @@
 #include <stddef.h>
 
 #include "base/status.h"
+#include "supervise/process/torch_search.h"
 
 enum { OPC_WORKERS = 16 }; /* more than enough versions */
 
@@ -21,6 +22,7 @@ typedef struct opc_worker_candidate {
   char torch_folder[PATH_MAX]; /* lib/ of the libtorch that it is run with; "": not found */
   char torch_how[PATH_MAX];    /* how that was found: "by its RUNPATH" */
   bool torch_offered;          /* and the loader does not find it: it has to be put on LD_LIBRARY_PATH */
+  size_t torch_rank;           /* of two that fit, the worker with the smaller one is used; 0: it finds its libtorch */
 } opc_worker_candidate_t;
 
 typedef struct opc_workers {
@@ -33,7 +35,9 @@ opc_status_t opc_workers_find(const char *folder, opc_workers_t *out, opc_error_
 /* Adds the worker in the file path; a link that leads nowhere is none. */
 opc_status_t opc_workers_add(opc_workers_t *workers, const char *path, opc_error_t *error) OPC_CHECKED;
 /* The libtorch in root becomes that of the workers for this version that have none. how: how it was found. */
-void opc_workers_offer(opc_workers_t *workers, const char *root, const char *version, const char *how);
+void opc_workers_offer(opc_workers_t *workers, const char *root, const char *version, const char *how, size_t rank);
+/* Offers all that are installed here; those that were found first have the smaller ranks. */
+void opc_workers_offer_installed(opc_workers_t *workers, const opc_torches_t *torches);
 void opc_workers_clear(opc_workers_t *workers);
 
 #endif
