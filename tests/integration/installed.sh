@@ -1,0 +1,84 @@
+#!/usr/bin/env bash
+# installed.sh SOURCE BUILD FOLDER VERSION TORCH_ROOT [OTHER_VERSION OTHER_ROOT]: the wheel and the Debian package of this build, each installed where nothing
+# else is, check the reference operators with the torch beside them.
+set -euo pipefail
+source="$1" build="$2" folder="$3" version="$4" torch="$5" other_version="${6:-}" other_torch="${7:-}"
+failures=0
+rm -rf "$folder"
+mkdir -p "$folder"
+cd "$folder"
+unset VIRTUAL_ENV CONDA_PREFIX LD_LIBRARY_PATH PYTHONPATH TORCH_ROOT
+export PATH=/usr/bin:/bin HOME="$folder/no_home" OPC_BUILD="$build"
+
+# expect <what> <exit status> <text> <command>…
+expect() {
+  local what="$1" wanted="$2" text="$3" status=0
+  shift 3
+  "$@" >output 2>&1 || status=$?
+  if [[ "$status" == "$wanted" ]] && grep -qF -- "$text" output; then
+    printf 'ok    %s\n' "$what"
+  else
+    printf 'FAIL  %s: exit status %d, expected %d and "%s"\n' "$what" "$status" "$wanted" "$text"
+    sed 's/^/      /' output
+    failures=$((failures + 1))
+  fi
+}
+
+# A site-packages/torch as a wheel has it at run time: no headers.
+use_torch() {
+  rm -rf "$site/torch" "$site/nvidia"
+  [[ -n "$1" ]] || return 0
+  mkdir "$site/torch"
+  ln -s "$1/lib" "$site/torch/lib"
+  cp "$1/version.py" "$site/torch/version.py"
+  if [[ -d "$1/../nvidia" ]]; then ln -s "$1/../nvidia" "$site/nvidia"; fi
+}
+
+# A library as its author gives it away: it does not say where libtorch is.
+give_away() { cp "$1" "$2" && patchelf --remove-rpath "$2"; }
+
+give_away "$build/lib/libidentity_conv_ops.so" libmine.so
+
+wheel="$("$source/scripts/package" wheel --here --out="$folder")"
+/usr/bin/python3 -m venv venv
+site="$(echo venv/lib/python3*/site-packages)"
+venv/bin/python3 -m pip install --quiet --no-index --no-deps --disable-pip-version-check "$wheel"
+opcheck_c=venv/bin/opcheck-c
+
+use_torch "$torch"
+expect "the wheel checks a library" 0 "PASSED: 2 of 2" "$opcheck_c" run --strict --json report.json libmine.so
+expect "with the torch beside it" 0 "\"torch\": \"$version." cat report.json
+expect "python -m" 0 "PASSED: 2 of 2" venv/bin/python3 -m opcheck_c run --strict libmine.so
+expect "libtorch's own operators" 0 "PASSED: 1 of 1" "$opcheck_c" run --namespace aten --op 'aten::relu' --check alias
+expect "what it would use" 0 "opcheck-worker-$version, because " "$opcheck_c" inspect libmine.so
+expect "and where that is" 0 "opcheck-worker-$version: libtorch in $(realpath "$site/torch")/lib (beside opcheck-c)" "$opcheck_c" devices
+expect "CMake's package" 0 "OpcheckCConfig.cmake" ls "$(venv/bin/python3 -m opcheck_c --cmake-dir)"
+expect "pip knows its files" 0 "opcheck_c/bin/opcheck-c" venv/bin/python3 -m pip show --files opcheck-c
+
+if [[ -n "$other_version" ]]; then
+  give_away "$build/torch-$other_version/lib/libidentity_conv_ops.so" libother.so
+  use_torch "$other_torch"
+  expect "another torch" 0 "PASSED: 2 of 2" "$opcheck_c" run --strict --json report.json libother.so
+  expect "is the one that was used" 0 "\"torch\": \"$other_version." cat report.json
+fi
+
+use_torch ""
+expect "without torch" 3 "no libtorch is installed here: install torch in the active Python environment" "$opcheck_c" run libmine.so
+expect "inspect says so" 0 "none: no libtorch is installed here" "$opcheck_c" inspect libmine.so
+mkdir -p "$site/torch/lib"
+ln -s "$torch/lib/libtorch_cpu.so" "$site/torch/lib/libtorch_cpu.so"
+printf "__version__ = '9.9.0+cpu'\n" >"$site/torch/version.py"
+expect "a torch that is newer than any worker" 3 "no worker fits the libtorch that is installed here, 9.9 in $(realpath "$site/torch")" "$opcheck_c" run libmine.so
+expect "devices says so" 0 "9.9 in $(realpath "$site/torch") (beside opcheck-c): no worker for it" "$opcheck_c" devices
+use_torch ""
+
+# The Debian package, in a root folder of its own; torch is in the active environment.
+deb="$(TORCH_ROOT="$torch" "$source/scripts/package" deb --here --out="$folder" 2>deb.log)" || cat deb.log
+dpkg-deb -x "$deb" root
+mkdir -p active/lib
+ln -s "$PWD/venv/lib/"python3* active/lib/
+use_torch "$torch"
+VIRTUAL_ENV="$PWD/active" expect "the Debian package checks a library" 0 "PASSED: 2 of 2" root/usr/bin/opcheck-c run --strict libmine.so
+VIRTUAL_ENV="$PWD/active" expect "with the active environment's torch" 0 "(in VIRTUAL_ENV)" root/usr/bin/opcheck-c inspect libmine.so
+expect "it names what it needs" 0 "libjansson4" dpkg-deb -f "$deb" Depends
+exit "$((failures > 0))"
