@@ -115,6 +115,15 @@ def missing(folder, entry):
     return [name for name in [*entry.get("preload", []), *entry["libraries"]] if not (folder / name).is_file()]
 
 
+def torch_root(entry):
+    """The libtorch of another version that the library is built for; it needs a worker in the build."""
+    root = subprocess.run(["bash", "-c", 'source "$1/scripts/lib.sh" && opc_load_env && printf %s "$TORCH_ROOT"', "-", str(ROOT)], capture_output=True, text=True, check=False,
+                          env={**{name: value for name, value in os.environ.items() if name != "TORCH_ROOT"}, "OPC_TORCH": entry["torch"]})  # fmt: skip
+    if root.returncode:
+        raise NotAvailable(f"{quoted(entry)} is for libtorch {entry['torch']}: run scripts/setup --torch={entry['torch']}, then build again")
+    return root.stdout
+
+
 def arguments(entry, python):
     """What opcheck-c is given to run the library; raises NotAvailable."""
     names = (REAL / entry["operators"]).read_text(encoding="utf-8").split() if "operators" in entry else []
@@ -125,5 +134,6 @@ def arguments(entry, python):
     lost = missing(folder, entry)
     if lost:
         raise NotAvailable(f"{quoted(entry)} has no {', '.join(lost)} in {folder}")
+    torch = ["--torch", torch_root(entry)] if "torch" in entry else []
     preloads = [word for name in entry.get("preload", []) for word in ("--preload", str(folder / name))]
-    return [*selection, *preloads, *(str(folder / name) for name in entry["libraries"])]
+    return [*selection, *torch, *preloads, *(str(folder / name) for name in entry["libraries"])]
