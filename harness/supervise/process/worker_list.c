@@ -81,6 +81,8 @@ opc_status_t opc_workers_add(opc_workers_t *workers, const char *path, opc_error
   return OPC_OK;
 }
 
+static int by_version(const void *a, const void *b) { return strverscmp(*(char *const *)a, *(char *const *)b); }
+
 opc_status_t opc_workers_find(const char *folder, opc_workers_t *out, opc_error_t *error) {
   static const char *const patterns[] = {"opcheck-worker", "opcheck-worker-*"};
   opc_status_t status = OPC_OK;
@@ -90,6 +92,7 @@ opc_status_t opc_workers_find(const char *folder, opc_workers_t *out, opc_error_
     glob_t found = {0};
     snprintf(pattern, sizeof pattern, "%s/%s", folder, patterns[p]);
     if (glob(pattern, 0, NULL, &found) == 0) {
+      qsort(found.gl_pathv, found.gl_pathc, sizeof *found.gl_pathv, by_version); /* 2.6 before 2.10 */
       for (size_t i = 0; status == OPC_OK && i < found.gl_pathc; i++)
         status = opc_workers_add(out, found.gl_pathv[i], error);
     }

@@ -26,7 +26,7 @@ typedef struct opc_worker_candidate {
 } opc_worker_candidate_t;
 
 typedef struct opc_workers {
-  opc_worker_candidate_t items[OPC_WORKERS]; /* opcheck-worker comes first */
+  opc_worker_candidate_t items[OPC_WORKERS]; /* opcheck-worker comes first, then by version */
   size_t count;
 } opc_workers_t;
 
