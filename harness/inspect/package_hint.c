@@ -92,3 +92,22 @@ bool opc_package_hint_find(const char *library_path, opc_package_hint_t *out) {
   }
   return found;
 }
+
+bool opc_build_folder_find(const char *library_path, opc_build_folder_t *out) {
+  *out = (opc_build_folder_t){0};
+  for (const char *at = library_path; at != NULL; at = strchr(at, '/')) {
+    int major = 0, minor = 0, patch = 0, length = 0;
+    at += *at == '/';
+    if (sscanf(at, "torch-%3d.%3d%n", &major, &minor, &length) != 2 || length == 0) continue;
+    if (at[length] == '.' && isdigit((unsigned char)at[length + 1])) {
+      int more = 0;
+      (void)sscanf(at + length, ".%3d%n", &patch, &more);
+      length += more;
+    }
+    if (at[length] != '/') continue;
+    snprintf(out->version, sizeof out->version, "%d.%d", major, minor);
+    out->start = (size_t)(at - library_path);
+    out->end = out->start + (size_t)length;
+  }
+  return out->version[0] != '\0';
+}

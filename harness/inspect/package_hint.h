@@ -6,6 +6,7 @@
 #define OPC_INSPECT_PACKAGE_HINT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 typedef struct opc_package_hint {
   char name[128], version[64]; /* "torchvision", "0.26.0" */
@@ -14,5 +15,14 @@ typedef struct opc_package_hint {
 
 /* False: no package found. */
 bool opc_package_hint_find(const char *library_path, opc_package_hint_t *out);
+
+/* The folder that says for which libtorch a library was built, such as torch-2.11 in torch-2.11/lib/libmine.so. */
+typedef struct opc_build_folder {
+  char version[16];  /* "2.11" */
+  size_t start, end; /* its place in the path */
+} opc_build_folder_t;
+
+/* False: the path has no such folder; *out is zeroed. */
+bool opc_build_folder_find(const char *library_path, opc_build_folder_t *out);
 
 #endif

@@ -332,8 +332,31 @@ static void test_inspection(void **state) {
   json_decref(report);
 }
 
+static void test_build_folder(void **state) {
+  static const struct {
+    const char *path, *version, *folder;
+  } paths[] = {{"torch-2.11/lib/libmine.so", "2.11", "torch-2.11"},
+               {"/a/torch-2.9.1/libmine.so", "2.9", "torch-2.9.1"},
+               {"/torch-2.6/venv/mine/torch-2.10/libmine.so", "2.10", "torch-2.10"}, /* the innermost */
+               {"/a/torch-2.6-env/libmine.so", "", ""},
+               {"/a/pytorch-2.6/libmine.so", "", ""},
+               {"/a/torch-2/libmine.so", "", ""},
+               {"/a/torch-2.6", "", ""},
+               {"libmine.so", "", ""}};
+  (void)state;
+  for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+    opc_build_folder_t build;
+    char folder[64];
+    assert_int_equal(opc_build_folder_find(paths[i].path, &build), paths[i].version[0] != '\0');
+    assert_string_equal(build.version, paths[i].version);
+    snprintf(folder, sizeof folder, "%.*s", (int)(build.end - build.start), paths[i].path + build.start);
+    assert_string_equal(folder, paths[i].folder);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_build_folder),
       cmocka_unit_test_setup_teardown(test_what_a_file_says, temp_folder_make, temp_folder_remove),
       cmocka_unit_test(test_names),
       cmocka_unit_test(test_where_libraries_are),

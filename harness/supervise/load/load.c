@@ -11,6 +11,7 @@
 #include "inspect/package.h"
 #include "inspect/symbol_search.h"
 #include "supervise/common/interrupt.h"
+#include "supervise/load/builds.h"
 #include "supervise/load/model_package_run.h"
 #include "supervise/process/batch_child.h"
 #include "supervise/tools/memcheck.h"
@@ -423,6 +424,7 @@ opc_status_t opc_load(const opc_run_options_t *options, const char *mode, const 
                             : opc_out_of_memory(error);
   if (status == OPC_OK) status = opc_worker_plan(options->worker, options->torch_root, &out->plan, error);
   if (status == OPC_OK) status = probe_libraries(options, out, error);
+  if (status == OPC_OK) status = opc_builds_choose(out, error);
   if (status == OPC_OK) status = find_preloads(options, out, error);
   if (status == OPC_OK) status = choose_worker(options, out, error);
   if (status == OPC_OK && strcmp(mode, OPC_MODE_CPU) != 0) status = plan_cuda(out, error);
@@ -466,6 +468,7 @@ void opc_loaded_clear(opc_loaded_t *loaded) {
   for (size_t i = 0; i < loaded->library_count; i++) {
     free(loaded->libraries[i].real);
     free(loaded->libraries[i].note);
+    free(loaded->libraries[i].build_note);
   }
   free(loaded->libraries);
   free(loaded->preloads);

@@ -20,6 +20,7 @@ typedef struct opc_library {
   opc_library_error_t error; /* if FAILED */
   int64_t operators, classes;
   char *note;             /* which symbols of its dependencies are stubs; NULL: none */
+  char *build_note;       /* which of several builds it is; NULL: there is one */
   bool package;           /* a .pt2 */
   const char *checked_as; /* its file name among library_operators; NULL: not checked */
 } opc_library_t;

@@ -150,6 +150,13 @@ static void find_home(library_t *library) {
       if (take_home(library, root)) return;
     }
   }
+  opc_build_folder_t build;
+  if (opc_build_folder_find(library->file->path, &build)) {
+    snprintf(library->home, sizeof library->home, "%s", build.version);
+    snprintf(library->home_root, sizeof library->home_root, "its folder is %.*s", (int)(build.end - build.start),
+             library->file->path + build.start);
+    return;
+  }
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     const char *at = strstr(library->file->path, names[i]);
     if (at == NULL) continue;

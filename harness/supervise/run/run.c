@@ -75,6 +75,8 @@ static opc_status_t tell_loaded(opc_session_t *session, opc_error_t *error) {
                   "classes", (json_int_t)library->classes, "checked_as",
                   library->checked_as != NULL ? opc_json_string(library->checked_as) : NULL),
         error);
+    if (status == OPC_OK && !failed && library->build_note != NULL)
+      status = opc_journal_note(session->journal, error, "%s: %s", library->path, library->build_note);
     if (status == OPC_OK && !failed && library->note != NULL)
       status = opc_journal_note(session->journal, error, "%s: %s", library->path, library->note);
     if (status == OPC_OK && !failed && library->operators == 0) {

@@ -1,0 +1,95 @@
+#include "supervise/load/builds.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "inspect/package_hint.h"
+
+typedef struct build {
+  opc_build_folder_t folder; /* version "": the library is not one of several builds */
+  const char *path;          /* as given */
+} build_t;
+
+/* The same file in the same folders but for the version. */
+static bool same_library(const build_t *a, const build_t *b) {
+  const opc_build_folder_t *x = &a->folder, *y = &b->folder;
+  return x->version[0] != '\0' && y->version[0] != '\0' && x->start == y->start &&
+         strncmp(a->path, b->path, x->start) == 0 && strcmp(a->path + x->end, b->path + y->end) == 0;
+}
+
+/* An index into builds. */
+static size_t build_for(const build_t *builds, size_t count, size_t first, const char *version) {
+  for (size_t i = first; i < count; i++)
+    if (same_library(&builds[first], &builds[i]) && strcmp(builds[i].folder.version, version) == 0) return i;
+  return count;
+}
+
+static size_t newest(const build_t *builds, size_t count, size_t first) {
+  size_t best = first;
+  for (size_t i = first; i < count; i++)
+    if (same_library(&builds[first], &builds[i]) &&
+        strverscmp(builds[i].folder.version, builds[best].folder.version) > 0)
+      best = i;
+  return best;
+}
+
+static size_t choose(const opc_worker_plan_t *plan, const opc_workers_t *workers, const build_t *builds, size_t count,
+                     size_t first) {
+  if (plan->wanted[0] != '\0') {
+    const size_t wanted = build_for(builds, count, first, plan->wanted);
+    return wanted < count ? wanted : newest(builds, count, first);
+  }
+  size_t chosen = count, rank = 0;
+  for (size_t w = 0; w < workers->count; w++) {
+    const opc_worker_candidate_t *worker = &workers->items[w];
+    const size_t found = worker->torch_folder[0] != '\0' ? build_for(builds, count, first, worker->version) : count;
+    if (found == count || (chosen < count && worker->torch_rank >= rank)) continue;
+    chosen = found;
+    rank = worker->torch_rank;
+  }
+  return chosen < count ? chosen : newest(builds, count, first);
+}
+
+/* Marks all but one build of the library `first`. */
+static opc_status_t keep_one(opc_loaded_t *loaded, const opc_workers_t *workers, const build_t *builds, size_t first,
+                             bool *left_out, opc_error_t *error) {
+  const size_t count = loaded->library_count, kept = choose(&loaded->plan, workers, builds, count, first);
+  size_t others = 0;
+  for (size_t i = first; i < count; i++) {
+    left_out[i] |= i != kept && same_library(&builds[first], &builds[i]);
+    others += i != kept && same_library(&builds[first], &builds[i]);
+  }
+  if (others == 0) return OPC_OK;
+  loaded->libraries[kept].build_note =
+      opc_string_format("there are %zu builds of it, one for each libtorch; this is the one for libtorch %s",
+                        others + 1, builds[kept].folder.version);
+  return loaded->libraries[kept].build_note != NULL ? OPC_OK : opc_out_of_memory(error);
+}
+
+opc_status_t opc_builds_choose(opc_loaded_t *loaded, opc_error_t *error) {
+  const size_t count = loaded->library_count;
+  OPC_SCOPED(opc_scope_free) build_t *builds = calloc(count + 1, sizeof *builds);
+  OPC_SCOPED(opc_scope_free) bool *left_out = calloc(count + 1, sizeof *left_out);
+  OPC_SCOPED(opc_workers_clear) opc_workers_t workers = {0};
+  opc_torches_t torches;
+  if (builds == NULL || left_out == NULL) return opc_out_of_memory(error);
+  bool any = false;
+  for (size_t i = 0; i < count; i++) {
+    builds[i].path = loaded->libraries[i].path;
+    any |= opc_build_folder_find(builds[i].path, &builds[i].folder);
+  }
+  if (!any) return OPC_OK;
+  opc_torches_find(&torches);
+  opc_status_t status = opc_worker_plan_workers(&loaded->plan, &torches, &workers, error);
+  for (size_t i = 0; status == OPC_OK && i < count; i++)
+    if (!left_out[i] && builds[i].folder.version[0] != '\0')
+      status = keep_one(loaded, &workers, builds, i, left_out, error);
+  size_t kept = 0;
+  for (size_t i = 0; status == OPC_OK && i < count; i++) {
+    if (left_out[i]) free(loaded->libraries[i].real);
+    else loaded->libraries[kept++] = loaded->libraries[i];
+  }
+  if (status == OPC_OK) loaded->library_count = kept;
+  return status;
+}
