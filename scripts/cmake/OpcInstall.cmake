@@ -9,7 +9,7 @@ if(TARGET opcheck-worker)
   install(PROGRAMS "${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/opcheck-worker" DESTINATION "${CMAKE_INSTALL_LIBEXECDIR}/opcheck-c")
 endif()
 # Where opcheck-c looks for them, from its own folder: not CMAKE_INSTALL_LIBDIR, which may be lib64.
-foreach(opc_part IN ITEMS opc_record_shim opc_observer opc_cudart)
+foreach(opc_part IN ITEMS opcheck_worker_library opc_record_shim opc_observer opc_cudart)
   if(TARGET ${opc_part})
     install(TARGETS ${opc_part} LIBRARY DESTINATION lib/opcheck-c)
   endif()
@@ -20,6 +20,7 @@ endif()
 foreach(opc_minor IN LISTS OPC_MORE_TORCH)
   install(PROGRAMS "${PROJECT_BINARY_DIR}/torch-${opc_minor}/bin/opcheck-worker-${opc_minor}"
           DESTINATION "${CMAKE_INSTALL_LIBEXECDIR}/opcheck-c")
+  install(PROGRAMS "${PROJECT_BINARY_DIR}/torch-${opc_minor}/lib/opcheck-c/libopcheck-worker-${opc_minor}.so" DESTINATION lib/opcheck-c)
   install(PROGRAMS "${PROJECT_BINARY_DIR}/torch-${opc_minor}/lib/opcheck-c/libopcheck-observer.so" DESTINATION lib/opcheck-c
           RENAME "libopcheck-observer-${opc_minor}.so")
 endforeach()

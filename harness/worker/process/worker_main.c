@@ -1,5 +1,5 @@
-/* opcheck-worker: loads libraries of operators and runs their cases in children. Started by opcheck-c, see protocol.h;
- * not useful on its own. */
+#include "worker/process/worker_main.h"
+
 #include <fcntl.h>
 #include <getopt.h>
 #include <limits.h>
@@ -138,7 +138,7 @@ static void preload_forget(void) {
   else unsetenv("LD_PRELOAD");
 }
 
-int main(int argc, char **argv) {
+int opc_worker_main(int argc, char **argv) {
   preload_forget();
   opc_error_t error = {0};
   options_t options = {0};
