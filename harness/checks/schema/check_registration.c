@@ -140,6 +140,7 @@ static void check_symint(const opc_operator_t *op, opc_finding_t *finding) {
     const opc_kernel_t *kernel = &op->kernels[i];
     bool concerned = strcmp(kernel->key, "Meta") == 0 || is_composite_key(kernel->key) || is_autograd_key(kernel->key);
     if (!concerned || !kernel->cpp_signature || kernel->fallthrough) continue;
+    if (!op->defined_here && opc_kernel_is_torchs(kernel)) continue;
     /* A fake kernel takes precedence if sizes are symbols. */
     if (op->python_module && starts_with(kernel->key, "CompositeExplicit")) continue;
     const char *at = kernel->cpp_signature;

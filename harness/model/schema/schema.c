@@ -147,6 +147,11 @@ const opc_kernel_t *opc_operator_kernel(const opc_operator_t *op, const char *ke
   return NULL;
 }
 
+/* libtorch's build puts them into build/aten/src/ATen/RegisterMeta_0.cpp and the like. */
+bool opc_kernel_is_torchs(const opc_kernel_t *kernel) {
+  return kernel != NULL && kernel->registered_at != NULL && strstr(kernel->registered_at, "/ATen/Register") != NULL;
+}
+
 static bool is_one_of(const char *name, const char *const *list, size_t count) {
   for (size_t i = 0; i < count; i++)
     if (strcmp(list[i], name) == 0) return true;
