@@ -147,7 +147,7 @@ const opc_kernel_t *opc_operator_kernel(const opc_operator_t *op, const char *ke
   return NULL;
 }
 
-/* libtorch's build puts them into build/aten/src/ATen/RegisterMeta_0.cpp and the like. */
+/* The place is a file that libtorch's build generates, such as "…/ATen/RegisterMeta_0.cpp:26378". */
 bool opc_kernel_is_torchs(const opc_kernel_t *kernel) {
   return kernel != NULL && kernel->registered_at != NULL && strstr(kernel->registered_at, "/ATen/Register") != NULL;
 }
