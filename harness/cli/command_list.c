@@ -23,6 +23,10 @@ static const struct argp_option options[] = {
      "Sample file (repeatable): list which operators it has samples for, and the relations between their arguments", 0},
     {"torch", OPC_KEY_TORCH, "ROOT", 0,
      "The libtorch to use: the folder with its lib/. Default: the one that LIB needs", 0},
+    {"python", OPC_KEY_PYTHON, "MODULE", 0,
+     "List what this Python module registers (repeatable): my_package.ops, or a file.py", 0},
+    {"python-executable", OPC_KEY_PYTHON_EXECUTABLE, "PATH", 0,
+     "The Python that imports it (default: PYTHON of the environment, else python3)", 0},
     {0}};
 
 static error_t parse(int key, char *value, struct argp_state *state) {
@@ -41,8 +45,9 @@ static error_t parse(int key, char *value, struct argp_state *state) {
       status = opc_libraries_add(&list->execution.libraries, value, list->error);
       break;
     case ARGP_KEY_END:
-      if (list->execution.libraries.count == 0)
-        status = opc_error_set(list->error, OPC_ERR_USAGE, "name at least one library to list");
+      if (list->execution.libraries.count == 0 && list->execution.modules.count == 0)
+        status =
+            opc_error_set(list->error, OPC_ERR_USAGE, "name at least one library to list, or a module with --python");
       break;
     default:
       if (!opc_execution_option(&list->execution, key, value, &status, list->error)) return ARGP_ERR_UNKNOWN;
@@ -53,7 +58,7 @@ static error_t parse(int key, char *value, struct argp_state *state) {
 static const struct argp list_argp = {
     options,
     parse,
-    "LIB...",
+    "[LIB...]",
     "Loads libraries and lists what they register: operators with schema, tags, where they were registered, "
     "kernels by dispatch key; kernels put on others' operators; custom classes with their methods. LIB may be a wheel "
     "or a folder: "

@@ -90,6 +90,10 @@ static const struct argp_option options[] = {
     {"preload", OPC_KEY_PRELOAD, "LIB", 0, "Load this library first, without checking it", 3},
     {"torch", OPC_KEY_TORCH, "ROOT", 0,
      "The libtorch to use: the folder that contains lib/ (default: the one that LIB needs)", 3},
+    {"python", OPC_KEY_PYTHON, "MODULE", 0,
+     "Check the operators that this Python module registers (repeatable): my_package.ops, or a file.py", 3},
+    {"python-executable", OPC_KEY_PYTHON_EXECUTABLE, "PATH", 0,
+     "The Python that imports it (default: PYTHON of the environment, else python3)", 3},
     {0, 0, 0, 0, "Results:", 4},
     {"strict", KEY_STRICT, NULL, 0, "Exit with 1 for warnings too", 4},
     {"untrusted-input", KEY_UNTRUSTED_INPUT, NULL, 0,
@@ -167,6 +171,25 @@ static opc_status_t set_shard(run_command_t *run, const char *value) {
     return opc_error_set(run->error, OPC_ERR_USAGE, "--shard %.40s: give K/N with K from 1 to N, such as 2/4", value);
   run->execution.options.shard_index = index;
   run->execution.options.shard_count = count;
+  return OPC_OK;
+}
+
+/* Where the operators come from, and what cannot be combined. */
+static opc_status_t check_sources(const run_command_t *run) {
+  const opc_run_options_t *to = &run->execution.options;
+  const bool python = run->execution.modules.count > 0;
+  if (run->execution.libraries.count == 0 && run->namespaces.count == 0 && !python)
+    return opc_error_set(run->error, OPC_ERR_USAGE,
+                         "name at least one library to check, a Python module with --python, or --namespace aten for "
+                         "libtorch's own operators");
+  if (python && (to->memcheck || to->sanitize != NULL))
+    return opc_error_set(run->error, OPC_ERR_USAGE, "--python cannot be combined with --%s yet: leave it out",
+                         to->memcheck ? "tool memcheck" : "sanitize");
+  for (size_t i = 0; python && i < run->devices.count; i++) {
+    if (strcmp(run->devices.items[i], OPC_MODE_CPU) != 0)
+      return opc_error_set(run->error, OPC_ERR_USAGE, "--python cannot be combined with --device %s yet: leave it out",
+                           run->devices.items[i]);
+  }
   return OPC_OK;
 }
 
@@ -253,9 +276,7 @@ static error_t parse(int key, char *value, struct argp_state *state) {
         status = opc_error_set(run->error, OPC_ERR_USAGE, "--list-cases runs nothing: there is no result to report");
       else if (run->list_cases && run->execution.required > 0)
         status = opc_error_set(run->error, OPC_ERR_USAGE, "--list-cases runs nothing: leave --require-checked out");
-      else if (run->execution.libraries.count == 0 && run->namespaces.count == 0)
-        status = opc_error_set(run->error, OPC_ERR_USAGE,
-                               "name at least one library to check, or --namespace aten for libtorch's own operators");
+      else status = check_sources(run);
       break;
     default:
       if (!opc_execution_option(&run->execution, key, value, &status, run->error)) return ARGP_ERR_UNKNOWN;

@@ -297,6 +297,12 @@ bool opc_execution_option(opc_execution_t *execution, int key, const char *value
     case OPC_KEY_TORCH:
       to->torch_root = value;
       return true;
+    case OPC_KEY_PYTHON:
+      *out_status = opc_strings_add(&execution->modules, value, error);
+      return true;
+    case OPC_KEY_PYTHON_EXECUTABLE:
+      to->python = value;
+      return true;
     case OPC_KEY_JSON:
       *out_status = add_target(execution, "--json", &opc_report_json, value, error);
       return true;
@@ -314,6 +320,8 @@ void opc_execution_options(opc_execution_t *execution, const opc_arguments_t *ar
   to->library_count = execution->libraries.count;
   to->preloads = execution->preloads.items;
   to->preload_count = execution->preloads.count;
+  to->modules = execution->modules.items;
+  to->module_count = execution->modules.count;
   to->sample_files = execution->samples.items;
   to->sample_file_count = execution->samples.count;
   to->argv = arguments->full_argv;
@@ -324,4 +332,5 @@ void opc_execution_clear(opc_execution_t *execution) {
   opc_strings_clear(&execution->libraries);
   opc_strings_clear(&execution->preloads);
   opc_strings_clear(&execution->samples);
+  opc_strings_clear(&execution->modules);
 }

@@ -28,6 +28,8 @@ enum {
   OPC_KEY_MEMORY,
   OPC_KEY_TIMEOUT,
   OPC_KEY_TORCH,
+  OPC_KEY_PYTHON,
+  OPC_KEY_PYTHON_EXECUTABLE,
   OPC_KEY_JSON,
   OPC_KEY_JUNIT,
   OPC_KEY_OWN
@@ -39,7 +41,7 @@ typedef struct opc_execution {
                           failed one */
   opc_report_target_t targets[OPC_REPORT_TARGETS];
   size_t target_count;
-  opc_strings_t libraries, preloads, samples; /* opc_execution_options copies them into the options */
+  opc_strings_t libraries, preloads, samples, modules; /* opc_execution_options copies them into the options */
   opc_junit_cases_t junit_cases;
   bool strict, timeout_given;
   int required;             /* --require-checked: percent of operators and classes; 0: no minimum */

@@ -2,7 +2,8 @@
  * source tree: there is no version skew, a mismatch is an error.
  *
  * 0. Command line:
- *    opcheck-worker [--preload LIB]… [--mode cpu|cuda|cuda-sim] [--exec-batch MEMORY_MIB] [--namespace NS]…
+ *    opcheck-worker [--preload LIB]… [--mode cpu|cuda|cuda-sim] [--exec-batch MEMORY_MIB] [--namespace NS]… [--module
+ * NAME]…
  *                   [--tool memcheck] [--package MODEL.pt2] LIB…
  *    stdout and stderr are already a memfd (its tail is evidence), stdin is /dev/null, LD_LIBRARY_PATH is set for
  *    --torch.
@@ -11,6 +12,8 @@
  *    fd 6 the output memfd.
  *    --namespace: also lists operators of this namespace that none of the libraries registered, including libtorch's
  *    own.
+ *    --module: a Python interpreter hosts the worker (harness/worker/python/host.py) and imports this module after the
+ *    libraries; reported as a library is, with its name.
  *    --package: loaded after the libraries and reported in the same way. Its operators are its models, with
  *    "kind":"package", "package_bytes":N and, if the package describes its inputs, "package_inputs":[VALUE…], and
  *    "package_example":true if these are the example inputs of its export.

@@ -46,6 +46,22 @@ void opc_bridge_current_exception(char *out, size_t size);
 /* Installs a std::terminate handler that calls report(text) and then aborts. */
 void opc_bridge_on_terminate(void (*report)(const char *text));
 
+/* What runs during the call is attributed to `library`, as in opc_bridge_load: an import of a Python module. */
+opc_status_t opc_bridge_attribute(const char *library, opc_status_t (*run)(const char *library, opc_error_t *error),
+                                  opc_error_t *error) OPC_CHECKED;
+/* The Python interpreter that hosts this process; every function may be called with or without its lock. */
+typedef struct opc_interpreter_hooks {
+  /* The exception that Python holds for this thread, which a call left behind: its text. False: there is none. */
+  bool (*take_exception)(char *text, size_t size);
+  /* Where the user's code is at the moment, "ops.py:12". False: it is not running. */
+  bool (*place)(char *text, size_t size);
+  void (*collect_garbage)(void);
+} opc_interpreter_hooks_t;
+
+void opc_bridge_set_interpreter(const opc_interpreter_hooks_t *hooks);
+/* Without an interpreter it does nothing. */
+void opc_bridge_collect_garbage(void);
+
 /* ---- storage and tensors (children) ---- */
 
 typedef struct opc_storage opc_storage_t; /* a c10::Storage */

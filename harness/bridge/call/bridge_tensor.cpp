@@ -9,6 +9,7 @@
 #include "bridge/torch/exceptions.h"
 #include "bridge/torch/handles.h"
 #include "bridge/torch/torch_names.h"
+#include "bridge/torch/torch_version.h"
 
 namespace {
 
@@ -124,8 +125,11 @@ opc_tensor_t *opc_tensor_ref(opc_tensor_t *tensor) {
 void opc_tensor_uses(const opc_tensor_t *tensor, size_t *out_impl, size_t *out_storage) {
   *out_impl = *out_storage = 0;
   if (tensor == nullptr || !tensor->tensor.defined()) return;
-  *out_impl = tensor->tensor.use_count();
-  if (tensor->tensor.has_storage()) *out_storage = tensor->tensor.unsafeGetTensorImpl()->unsafe_storage().use_count();
+  const auto *impl = tensor->tensor.unsafeGetTensorImpl();
+  *out_impl = opc::uses_without_wrapper(impl, tensor->tensor.use_count());
+  if (!tensor->tensor.has_storage()) return;
+  const auto &storage = impl->unsafe_storage();
+  *out_storage = opc::uses_without_wrapper(storage.unsafeGetStorageImpl(), storage.use_count());
 }
 
 void opc_tensor_describe(const opc_tensor_t *tensor, opc_tensor_meta_t *out) {

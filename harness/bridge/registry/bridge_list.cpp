@@ -1,6 +1,8 @@
 // Visits everything that the loaded libraries registered, and other operators in a namespace; describes any operator by
 // name.
 #include <algorithm>
+#include <cstdlib>
+#include <cstring>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -25,6 +27,21 @@ struct Cleared {
 
 }  // namespace
 
+namespace opc {
+namespace {
+
+// libtorch's own text names the file of torch.library.
+void place_in_python(const RegisteredOperator &entry, opc_operator_t *op) {
+  if (entry.place.empty()) return;
+  char *place = strdup(entry.place.c_str());
+  if (place == nullptr) return;
+  std::free(op->registered_at);
+  op->registered_at = place;
+}
+
+}  // namespace
+}  // namespace opc
+
 opc_status_t opc_bridge_list(opc_operator_visit_t *visit_operator, opc_class_visit_t *visit_class, void *context,
                              opc_error_t *error) {
   return opc::guarded(error, [&] {
@@ -34,6 +51,7 @@ opc_status_t opc_bridge_list(opc_operator_visit_t *visit_operator, opc_class_vis
       if (!handle || visit_operator == nullptr) continue;  // a registration that was removed
       Cleared<opc_operator_t, opc_operator_clear> op;
       opc::describe_operator(*handle, entry.library, entry.defined, &op.value);
+      opc::place_in_python(entry, &op.value);
       visit_operator(&op.value, context);
     }
     for (const auto &entry : opc::registered_classes()) {

@@ -84,6 +84,20 @@ opc_status_t opc_bridge_load(const char *path, const char *for_library, opc_erro
   });
 }
 
+opc_status_t opc_bridge_attribute(const char *library, opc_status_t (*run)(const char *library, opc_error_t *error),
+                                  opc_error_t *error) {
+  return opc::guarded(error, [&] {
+    const opc::Attribution attribution(library);
+    return run(library, error);
+  });
+}
+
+void opc_bridge_set_interpreter(const opc_interpreter_hooks_t *hooks) { opc::interpreter = *hooks; }
+
+void opc_bridge_collect_garbage(void) {
+  if (opc::interpreter.collect_garbage != nullptr) opc::interpreter.collect_garbage();
+}
+
 opc_status_t opc_bridge_preload(const char *path, opc_error_t *error) {
   return opc::guarded(error, [&] {
     opc_stub_on_call(inert_called);

@@ -9,6 +9,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "bridge/torch/exceptions.h"
+
 namespace opc {
 namespace {
 
@@ -29,14 +31,20 @@ Registrations &registrations() {
   return *all;
 }
 
+std::string python_place() {
+  char text[1024];
+  return interpreter.place != nullptr && interpreter.place(text, sizeof text) ? text : "";
+}
+
 void note_operator(const c10::OperatorName &name, bool defined) {
   auto &all = registrations();
   const auto [place, is_new] = all.index.emplace(name, all.operators.size());
   if (is_new) {
-    all.operators.push_back({name, *current_library, defined});
+    all.operators.push_back({name, *current_library, defined, python_place()});
   } else if (defined && !all.operators[place->second].defined) {
     all.operators[place->second].defined = true;
     all.operators[place->second].library = *current_library;
+    all.operators[place->second].place = python_place();
   }
 }
 

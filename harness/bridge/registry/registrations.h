@@ -18,7 +18,8 @@ namespace opc {
 struct RegisteredOperator {
   c10::OperatorName name;
   std::string library;
-  bool defined;  // false: only kernels were registered for it
+  bool defined;       // false: only kernels were registered for it
+  std::string place;  // of the definition in the user's Python code; "": not known
 };
 
 struct RegisteredClass {

@@ -3,6 +3,7 @@
 #include <c10/util/Exception.h>
 #include <c10/util/Logging.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <exception>
 #include <memory>
@@ -40,7 +41,35 @@ opc_call_outcome_t torch_outcome(const std::string &text, bool not_implemented) 
   return contains(text, "INTERNAL ASSERT") ? OPC_CALL_INTERNAL_ASSERT : OPC_CALL_REJECTED;
 }
 
+// The exception in pybind11's words: "ValueError: no", and after a line "At:" the frames, the innermost first, such as
+// "  ops.py(12): forward". The first frame outside of torch is the place.
+std::string words_of_pybind(const std::string &text) {
+  const auto at = text.find("\n\nAt:\n");
+  std::string words = text.substr(0, at);
+  for (auto line = at == std::string::npos ? at : at + 6; line < text.size();) {
+    const auto end = std::min(text.find('\n', line), text.size());
+    const auto open = text.rfind('(', end), close = text.find("):", line);
+    const std::string file = text.substr(line + 2, open > line + 2 && open < end ? open - line - 2 : 0);
+    if (!file.empty() && !contains(file, "/torch/") && close < end)
+      return words.insert(std::min(words.find('\n'), words.size()),
+                          " (at " + file + ":" + text.substr(open + 1, close - open - 1) + ")");
+    line = end + 1;
+  }
+  return words;
+}
+
+// libtorch's python_error has no text while Python holds the exception.
+std::string words_of(const std::exception &e) {
+  const std::string type = readable(&typeid(e));
+  if (type == "pybind11::error_already_set") return words_of_pybind(e.what());
+  char text[2048];
+  const bool in_python = *e.what() == '\0' && interpreter.take_exception != nullptr;
+  return in_python && interpreter.take_exception(text, sizeof text) ? text : type + ": " + e.what();
+}
+
 }  // namespace
+
+opc_interpreter_hooks_t interpreter;
 
 opc_call_outcome_t exception_outcome(std::string &out_text) {
   try {
@@ -64,7 +93,7 @@ opc_call_outcome_t exception_outcome(std::string &out_text) {
     out_text = std::string("std::bad_alloc: ") + e.what();
     return OPC_CALL_OUT_OF_MEMORY;
   } catch (const std::exception &e) {
-    out_text = readable(&typeid(e)) + ": " + e.what();
+    out_text = words_of(e);
     return torch_outcome(out_text, false);
   } catch (abi::__forced_unwind &) {
     throw;

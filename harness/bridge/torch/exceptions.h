@@ -24,6 +24,8 @@ struct Unprovided : std::runtime_error {
 
 // These three are for use inside a catch block.
 std::string exception_text();  // without backtrace; prefixed with the type's name unless libtorch threw it
+extern opc_interpreter_hooks_t interpreter;  // opc_bridge_set_interpreter; its functions may be null
+
 opc_call_outcome_t exception_outcome(std::string &out_text);  // the outcome of a call of an operator
 opc_status_t exception_status(opc_error_t *error);            // the status of the harness's own use of libtorch
 

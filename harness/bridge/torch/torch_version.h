@@ -8,6 +8,7 @@
 #include <c10/core/Stream.h>
 #include <torch/version.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <stdexcept>
@@ -140,6 +141,22 @@ inline uint64_t allocated_bytes_on(const c10::Device &device) {
 #else
   (void)device;
   throw std::runtime_error("a libtorch before 2.9 does not count a device's memory");
+#endif
+}
+
+}  // namespace opc
+
+namespace opc {
+
+// From 2.10 on, a tensor or storage that Python has seen keeps its wrapper, and the wrapper holds one reference to it.
+// That one belongs to nobody, unless something else refers to the wrapper.
+template <typename Impl>
+size_t uses_without_wrapper(const Impl *impl, size_t uses) {
+#if OPC_TORCH_AT_LEAST(2, 10)
+  return impl->pyobj_slot()->has_unique_reference() ? uses - 1 : uses;
+#else
+  (void)impl;
+  return uses;
 #endif
 }
 

@@ -195,6 +195,11 @@ static bool may_want_python(const char *message) {
          strstr(message, "_overrideable not implemented");
 }
 
+/* What torch.library.get_ctx() of a fake kernel in Python raises without a FakeTensorMode. */
+static bool makes_size(const char *message) {
+  return strstr(message, "may return an output Tensor with data-dependent shape") != NULL;
+}
+
 /* libtorch's text when code asks a tensor without data for its data: this always fails. Copying one to a device with
  * data is not among them: under torch.compile that gives another tensor without data. */
 static bool wants_data(const char *message) {
@@ -244,6 +249,10 @@ static void judge_refusal(const opc_case_context_t *context, const opc_call_t *c
         opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
                          "the result depends on data, as its tags say, so the Meta kernel refuses: %.*s", length,
                          message);
+      else if (makes_size(message))
+        opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                         "its fake kernel makes a size that depends on data (new_dynamic_size), for which Meta tensors "
+                         "are not enough");
       else if (!has_own_kernel(op) && !wants_data(message))
         opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
                          "it has no Meta kernel of its own; its composite kernel refuses plain Meta tensors, which "

@@ -21,6 +21,9 @@ typedef struct opc_run_options {
   size_t library_count;
   const char *const *preloads;
   size_t preload_count;
+  const char *const *modules; /* --python: names or files of Python modules, imported after the libraries */
+  size_t module_count;
+  const char *python;     /* --python-executable; NULL: PYTHON of the environment, else python3 */
   const char *package;    /* MODEL.pt2, loaded after the libraries; the run covers only its models. NULL: none */
   const char *torch_root; /* --torch; NULL: the worker's default */
   const char *worker;     /* path of opcheck-worker; NULL: next to the running program, else ../libexec/opcheck-c */

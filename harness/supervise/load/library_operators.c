@@ -10,7 +10,8 @@
 static bool has_gpu_code(const opc_library_t *library) {
   opc_elf_file_t *file = NULL;
   size_t size = 0;
-  if (library->state != OPC_LIBRARY_LOADED || library->package || opc_elf_open(library->real, &file, NULL) != OPC_OK)
+  if (library->state != OPC_LIBRARY_LOADED || library->package || library->module ||
+      opc_elf_open(library->real, &file, NULL) != OPC_OK)
     return false;
   const bool has = opc_elf_section(file, ".nv_fatbin", &size) != NULL && size > 0;
   opc_elf_close(file);

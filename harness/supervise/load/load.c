@@ -259,14 +259,17 @@ static opc_status_t serve(attempt_t *attempt, opc_error_t *error) {
 
 opc_status_t opc_load_command(const opc_run_options_t *options, const opc_loaded_t *loaded, opc_worker_command_t *out,
                               const char ***out_paths, opc_error_t *error) {
-  *out_paths = calloc(loaded->library_count + 1, sizeof **out_paths);
+  *out_paths = calloc(2 * loaded->library_count + 1, sizeof **out_paths);
   if (*out_paths == NULL) return opc_out_of_memory(error);
+  const char **modules = *out_paths + loaded->library_count;
   *out = (opc_worker_command_t){.plan = &loaded->plan,
                                 .preloads = loaded->preloads,
                                 .preload_count = options->preload_count,
                                 .namespaces = options->namespaces,
                                 .namespace_count = options->namespace_count,
                                 .libraries = *out_paths,
+                                .modules = modules,
+                                .python = &loaded->python,
                                 .mode = loaded->mode,
                                 .cuda_wrappers = loaded->cuda.wrappers,
                                 .cuda_architecture = options->cuda_architecture,
@@ -275,6 +278,7 @@ opc_status_t opc_load_command(const opc_run_options_t *options, const opc_loaded
     const opc_library_t *library = &loaded->libraries[loaded->order[i]];
     if (library->state == OPC_LIBRARY_FAILED) continue;
     if (library->package) out->package = library->real;
+    else if (library->module) modules[out->module_count++] = library->real;
     else (*out_paths)[out->library_count++] = library->real;
   }
   return OPC_OK;
@@ -300,12 +304,12 @@ static opc_status_t attempt_load(const opc_run_options_t *options, opc_loaded_t 
 }
 
 static opc_status_t probe_libraries(const opc_run_options_t *options, opc_loaded_t *loaded, opc_error_t *error) {
-  size_t count = options->library_count + (options->package != NULL); /* the package is the last */
+  const size_t count = options->library_count + options->module_count + (options->package != NULL);
   const opc_package_target_t target = {.device = options->device_count > 0 ? options->devices[0] : OPC_MODE_CPU,
                                        .architecture = options->cuda_architecture};
   loaded->libraries = calloc(count + 1, sizeof *loaded->libraries);
   if (loaded->libraries == NULL) return opc_out_of_memory(error);
-  for (size_t i = 0; i < count; i++) {
+  for (size_t i = 0; i < options->library_count + (options->package != NULL); i++) { /* the package is the last */
     bool package = i == options->library_count;
     const char *path = package ? options->package : options->libraries[i],
                *file = package ? path : opc_package_file(path);
@@ -321,6 +325,12 @@ static opc_status_t probe_libraries(const opc_run_options_t *options, opc_loaded
     if (!(package ? opc_package_probe(file, &target, &library->error) : opc_elf_probe(file, &library->error)))
       library->state = OPC_LIBRARY_FAILED;
     else if (real == NULL) return opc_error_set(error, OPC_ERR_SYSTEM, "%s: %s", library->path, strerror(errno));
+  }
+  for (size_t i = 0; i < options->module_count; i++) {
+    opc_library_t *module = &loaded->libraries[loaded->library_count++];
+    *module =
+        (opc_library_t){.path = options->modules[i], .real = opc_string_copy(options->modules[i]), .module = true};
+    if (module->real == NULL) return opc_out_of_memory(error);
   }
   return OPC_OK;
 }
@@ -349,7 +359,7 @@ static opc_status_t order_libraries(opc_loaded_t *loaded, opc_error_t *error) {
 /* If the user chose no worker or libtorch, the libraries decide. */
 static opc_status_t choose_worker(const opc_run_options_t *options, opc_loaded_t *loaded, opc_error_t *error) {
   const size_t count = loaded->library_count;
-  if (options->worker != NULL || options->torch_root != NULL) return OPC_OK;
+  if (options->worker != NULL || options->torch_root != NULL || options->module_count > 0) return OPC_OK;
   size_t *indices = calloc(count + 1, sizeof *indices), readable = 0;
   const char **paths = calloc(count + 1, sizeof *paths);
   OPC_SCOPED(opc_scope_free) opc_library_error_t *errors = calloc(count + 1, sizeof *errors);
@@ -410,6 +420,14 @@ static void count_registrations(opc_loaded_t *loaded) {
   }
 }
 
+/* With Python modules, the libtorch is the torch that their Python imports. */
+static opc_status_t plan_worker(const opc_run_options_t *options, opc_loaded_t *out, opc_error_t *error) {
+  if (options->module_count == 0) return opc_worker_plan(options->worker, options->torch_root, &out->plan, error);
+  opc_status_t status = opc_python_host_find(options->python, &out->python, error);
+  if (status == OPC_OK) status = opc_worker_plan(options->worker, out->python.torch_root, &out->plan, error);
+  return status == OPC_OK ? opc_python_host_complete(&out->python, &out->plan, error) : status;
+}
+
 opc_status_t opc_load(const opc_run_options_t *options, const char *mode, const opc_memcheck_t *memcheck,
                       opc_loaded_t *out, opc_error_t *error) {
   memset(out, 0, sizeof *out);
@@ -422,7 +440,7 @@ opc_status_t opc_load(const opc_run_options_t *options, const char *mode, const 
   opc_status_t status = out->classes != NULL && out->package_inputs != NULL && out->package_examples != NULL
                             ? OPC_OK
                             : opc_out_of_memory(error);
-  if (status == OPC_OK) status = opc_worker_plan(options->worker, options->torch_root, &out->plan, error);
+  if (status == OPC_OK) status = plan_worker(options, out, error);
   if (status == OPC_OK) status = probe_libraries(options, out, error);
   if (status == OPC_OK) status = opc_builds_choose(out, error);
   if (status == OPC_OK) status = find_preloads(options, out, error);
@@ -474,6 +492,7 @@ void opc_loaded_clear(opc_loaded_t *loaded) {
   free(loaded->preloads);
   free(loaded->order);
   opc_worker_plan_clear(&loaded->plan);
+  opc_python_host_clear(&loaded->python);
   opc_cuda_plan_clear(&loaded->cuda);
   memset(loaded, 0, sizeof *loaded);
 }

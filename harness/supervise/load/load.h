@@ -22,6 +22,7 @@ typedef struct opc_library {
   char *note;             /* which symbols of its dependencies are stubs; NULL: none */
   char *build_note;       /* which of several builds it is; NULL: there is one */
   bool package;           /* a .pt2 */
+  bool module;            /* of Python; `real` is its name */
   const char *checked_as; /* its file name among library_operators; NULL: not checked */
 } opc_library_t;
 
@@ -44,6 +45,7 @@ typedef struct opc_loaded {
   json_t *classes;          /* array of the contents of "class" messages */
   opc_worker_t worker;
   opc_worker_plan_t plan;
+  opc_python_host_t python;            /* without a program: no Python */
   const char *mode;                    /* of the worker: OPC_MODE_CPU if `cuda.why` says that there is no CUDA */
   opc_cuda_plan_t cuda;                /* for a CUDA device, real or simulated */
   const struct opc_memcheck *memcheck; /* not NULL: the worker runs under Valgrind */

@@ -20,7 +20,7 @@
 #include "supervise/process/cuda_plan.h"
 #include "wire/protocol.h"
 
-enum { FIXED_ARGUMENTS = 12, FIRST_FREE_FD = 64, BATCH_FDS = 4 };
+enum { FIXED_ARGUMENTS = 16, FIRST_FREE_FD = 64, BATCH_FDS = 4 };
 
 int opc_output_open(void) {
   int fd = memfd_create("opcheck-output", MFD_CLOEXEC);
@@ -86,6 +86,37 @@ static void wrap_cuda(const opc_worker_command_t *command) {
   if (command->cuda_architecture != NULL) setenv("OPC_CUDA_ARCHITECTURE", command->cuda_architecture, 1);
 }
 
+static bool hosted(const opc_worker_command_t *command) {
+  return command->python != NULL && command->python->program != NULL;
+}
+
+/* Not the script itself: its folder would be the first of sys.path, in place of the working directory. */
+static const char run_script[] = "import sys; exec(compile(open(sys.argv[1]).read(), sys.argv[1], 'exec'))";
+
+/* A variable for the start of the interpreter; host.py restores the user's value. */
+static void set_for_start(const char *name, const char *value) {
+  char before[64];
+  const char *given = getenv(name);
+  snprintf(before, sizeof before, "OPC_BEFORE_%s", name);
+  if (given != NULL) setenv(before, given, 1);
+  else unsetenv(before);
+  setenv(name, value, 1);
+}
+
+/* The worker precedes libtorch in symbol lookup, as it does in its own program. One thread, or it could not be forked;
+ * no buffer, or each child would print its content again. */
+static void prepare_interpreter(const opc_python_host_t *python) {
+  char preload[2 * PATH_MAX];
+  const char *given = getenv("LD_PRELOAD");
+  const int length =
+      snprintf(preload, sizeof preload, "%s%s%s", python->worker, given && given[0] ? ":" : "", given ? given : "");
+  if (length > 0 && (size_t)length < sizeof preload) set_for_start("LD_PRELOAD", preload);
+  set_for_start("OPENBLAS_NUM_THREADS", "1");
+  set_for_start("MKL_NUM_THREADS", "1");
+  set_for_start("OMP_NUM_THREADS", "1");
+  set_for_start("PYTHONUNBUFFERED", "1");
+}
+
 /* Runs in the forked process until execve: only calls that are safe there. fds[i] becomes descriptor OPC_CONTROL_FD +
  * i. */
 static _Noreturn void become(const opc_worker_command_t *command, char *const *arguments, const int *fds,
@@ -110,11 +141,13 @@ static _Noreturn void become(const opc_worker_command_t *command, char *const *a
   if (log >= 0) dup2(log, OPC_LOG_FD);
   if (library_path != NULL) setenv("LD_LIBRARY_PATH", library_path, 1);
   if (command->cuda_wrappers != NULL) wrap_cuda(command);
+  if (hosted(command)) prepare_interpreter(command->python);
   if (command->launcher != NULL) setenv(command->launcher->variable, command->launcher->value, 1);
   tune_malloc(command->launcher != NULL);
   setenv("OMP_WAIT_POLICY", "passive",
          0); /* waiting threads would use up a processor each, long after the call that started them: 5 ms become 1 */
-  execv(arguments[0], arguments);
+  if (hosted(command)) execvp(arguments[0], arguments);
+  else execv(arguments[0], arguments);
   dprintf(STDERR_FILENO, "cannot execute %s: %s\n", arguments[0], strerror(errno));
   _exit(127);
 }
@@ -128,13 +161,22 @@ static size_t launcher_length(const opc_worker_command_t *command) {
 static opc_status_t launch(const opc_worker_command_t *command, const char *batch_memory, const int *fds,
                            size_t fd_count, int output, pid_t *out_pid, int *out_pidfd, opc_error_t *error) {
   size_t launcher = launcher_length(command);
-  const char **arguments = calloc(
-      launcher + FIXED_ARGUMENTS + 2 * (command->preload_count + command->namespace_count) + command->library_count,
-      sizeof *arguments);
+  const char **arguments = calloc(launcher + FIXED_ARGUMENTS +
+                                      2 * (command->preload_count + command->namespace_count + command->module_count) +
+                                      command->library_count,
+                                  sizeof *arguments);
   if (arguments == NULL) return opc_out_of_memory(error);
   size_t count = 0;
   for (size_t i = 0; i < launcher; i++) arguments[count++] = command->launcher->words[i];
-  arguments[count++] = command->plan->program;
+  if (hosted(command)) {
+    arguments[count++] = command->python->program;
+    arguments[count++] = "-c";
+    arguments[count++] = run_script;
+    arguments[count++] = command->python->script;
+    arguments[count++] = command->python->worker;
+  } else {
+    arguments[count++] = command->plan->program;
+  }
   if (launcher > 0 && command->launcher->tool != NULL) {
     arguments[count++] = "--tool";
     arguments[count++] = command->launcher->tool;
@@ -146,6 +188,10 @@ static opc_status_t launch(const opc_worker_command_t *command, const char *batc
   for (size_t i = 0; i < command->namespace_count; i++) {
     arguments[count++] = "--namespace";
     arguments[count++] = command->namespaces[i];
+  }
+  for (size_t i = 0; i < command->module_count; i++) {
+    arguments[count++] = "--module";
+    arguments[count++] = command->modules[i];
   }
   arguments[count++] = "--mode";
   arguments[count++] = command->mode;

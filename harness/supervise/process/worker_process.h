@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "base/text.h"
+#include "supervise/process/python_host.h"
 #include "supervise/process/worker_find.h"
 #include "wire/channel.h"
 
@@ -44,11 +45,14 @@ typedef struct opc_worker_command {
   size_t namespace_count;
   const char *const *libraries;
   size_t library_count;
-  const char *package;            /* NULL: none */
-  const char *mode;               /* OPC_MODE_… */
-  const char *cuda_wrappers;      /* preloaded; NULL: none */
-  const char *cuda_architecture;  /* of the simulated devices: "sm_90" */
-  const opc_launcher_t *launcher; /* NULL: none */
+  const char *const *modules; /* imported by `python` */
+  size_t module_count;
+  const opc_python_host_t *python; /* hosts the worker; NULL, or without a program: none */
+  const char *package;             /* NULL: none */
+  const char *mode;                /* OPC_MODE_… */
+  const char *cuda_wrappers;       /* preloaded; NULL: none */
+  const char *cuda_architecture;   /* of the simulated devices: "sm_90" */
+  const opc_launcher_t *launcher;  /* NULL: none */
 } opc_worker_command_t;
 
 opc_status_t opc_worker_start(const opc_worker_command_t *command, opc_worker_t *worker,

@@ -83,7 +83,9 @@ static opc_status_t tell_loaded(opc_session_t *session, opc_error_t *error) {
       status = opc_journal_note(
           session->journal, error, "%s registers no operators%s", library->path,
           library->classes > 0 ? ", only classes"
-                               : ": what Python code defines with torch.library, or calls by ctypes, is not in it");
+          : library->module    ? " when it is imported: name the module that does"
+                               : ": what Python code defines with torch.library, or calls by ctypes, is not in it; "
+                                 "--python imports a module");
     }
   }
   if (status == OPC_OK && loaded->torch_operators > 0) {
@@ -167,6 +169,7 @@ static bool file_beside(const char *library, char *out, size_t size) {
   size_t length = strlen(library);
   if (length > 3 && strcmp(library + length - 3, ".so") == 0) length -= 3;
   else if (length > 4 && strcmp(library + length - 4, ".pt2") == 0) length -= 4;
+  else if (length > 3 && strcmp(library + length - 3, ".py") == 0) length -= 3;
   int written = snprintf(out, size, "%.*s.samples.json", (int)length, library);
   return written > 0 && (size_t)written < size && access(opc_package_file(out), F_OK) == 0;
 }
@@ -335,7 +338,8 @@ static int exit_code(const opc_session_t *session, size_t selected) {
 }
 
 static opc_status_t check_options(const opc_run_options_t *options, opc_error_t *error) {
-  if (options->library_count == 0 && options->namespace_count == 0 && options->package == NULL)
+  if (options->library_count == 0 && options->namespace_count == 0 && options->module_count == 0 &&
+      options->package == NULL)
     return opc_error_set(error, OPC_ERR_USAGE, "no library was named");
   if (!(options->timeout > 0)) return opc_error_set(error, OPC_ERR_USAGE, "--timeout must be more than 0 seconds");
   if (options->memory_mib <= 0) return opc_error_set(error, OPC_ERR_USAGE, "--memory must be more than 0 MiB");

@@ -16,7 +16,7 @@ static const opc_operator_t *find_operator(const char *name, void *context) {
 /* "libx.recipes.json" beside "libx.so". False: there is none. */
 static bool file_beside(const char *library, char *out, size_t size) {
   size_t length = strlen(library);
-  if (length > 3 && strcmp(library + length - 3, ".so") == 0) length -= 3;
+  if (length > 3 && (strcmp(library + length - 3, ".so") == 0 || strcmp(library + length - 3, ".py") == 0)) length -= 3;
   int written = snprintf(out, size, "%.*s.recipes.json", (int)length, library);
   return written > 0 && (size_t)written < size && access(out, F_OK) == 0;
 }

@@ -95,8 +95,10 @@ char *opc_repro_line(const opc_session_t *session, const opc_operator_t *op, con
     const opc_library_t *library = &session->loaded.libraries[i];
     if (library->state != OPC_LIBRARY_LOADED) continue;
     if (options->package != NULL && !library->package) shell_option(&line, "--library", library->path);
+    else if (library->module) shell_option(&line, "--python", library->path);
     else shell_word(&line, library->path);
   }
+  if (options->python != NULL) shell_option(&line, "--python-executable", options->python);
   return opc_text_take(&line);
 }
 

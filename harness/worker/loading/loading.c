@@ -14,6 +14,7 @@
 #include "checks/framework/own_library.h"
 #include "model/json/json_write.h"
 #include "wire/protocol.h"
+#include "worker/loading/interpreter.h"
 #include "worker/loading/package_load.h"
 
 typedef struct listing {
@@ -158,6 +159,18 @@ static opc_status_t load_one(int directory, const opc_loading_t *loading, const 
   return status;
 }
 
+static opc_status_t load_module(const opc_loading_t *loading, const char *name, opc_error_t *error) {
+  opc_error_t why = {0};
+  opc_status_t status = tell(loading, json_pack("{s:s, s:o}", "t", "loading", "library", opc_json_string(name)), error);
+  if (status != OPC_OK) return status;
+  opc_library_note_own(name);
+  if (opc_interpreter_import(name, &why) == OPC_OK) return tell_loaded(loading, name, "", error);
+  return tell(loading,
+              json_pack("{s:s, s:o, s:s, s:o}", "t", "load_failed", "library", opc_json_string(name), "kind", "import",
+                        "message", opc_json_string(why.message)),
+              error);
+}
+
 /* out: without models if it could not be loaded, which is reported. */
 static opc_status_t load_package(const opc_loading_t *loading, opc_package_t *out, opc_error_t *error) {
   const char *path = loading->package;
@@ -215,6 +228,9 @@ opc_status_t opc_loading_run(const opc_loading_t *loading, json_t **out_operator
     status = load_one(directory, loading, loading->preloads[i], true, error);
   for (size_t i = 0; status == OPC_OK && i < loading->library_count; i++)
     status = load_one(directory, loading, loading->libraries[i], false, error);
+  for (size_t i = 0; status == OPC_OK && i < loading->module_count; i++)
+    status = load_module(loading, loading->modules[i], error);
+  if (status == OPC_OK) status = opc_interpreter_warm_up(error);
   if (status == OPC_OK && loading->package) status = load_package(loading, &package, error);
   if (status == OPC_OK) status = list_registered(loading, &package, all, error);
   for (size_t i = 0; status == OPC_OK && i < loading->namespace_count; i++)

@@ -19,6 +19,8 @@ typedef struct opc_loading {
   size_t library_count;
   const char *const *namespaces; /* all of their operators are listed */
   size_t namespace_count;
+  const char *const *modules; /* imported after the libraries */
+  size_t module_count;
   const char *package; /* loaded after the libraries; may be NULL */
   bool cuda;           /* for a CUDA device */
   opc_channel_t *control;

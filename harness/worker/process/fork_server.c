@@ -18,6 +18,7 @@
 #include "memory/valgrind_requests.h"
 #include "model/json/json_write.h"
 #include "worker/child/child_folder.h"
+#include "worker/loading/interpreter.h"
 #include "worker/process/sandbox.h"
 
 enum { PASSED_FDS = 3, LOOK_AGAIN_MS = 200, JOIN_AT_FORK = 4 };
@@ -77,13 +78,17 @@ static opc_status_t fork_child(fork_server_t *fork_server, fork_server_child_t *
   if (++fork_server->forks == 1 && !opc_valgrind_active()) opc_sandbox_prepare();
   if (fork_server->forks == JOIN_AT_FORK) opc_heap_pages_join();
   fflush(NULL); /* so that text printed by a library is not printed twice */
+  opc_interpreter_before_fork();
   child->pid = fork();
+  const int number = errno;
+  if (child->pid == 0) opc_interpreter_after_fork_in_child();
+  else opc_interpreter_after_fork_in_parent();
   if (child->pid == 0) become_child(fork_server, fds, child->directory, memory_mib, parent);
   if (child->pid > 0) {
     setpgid(child->pid, child->pid); /* both sides do it: the second one finds it done */
     return OPC_OK;
   }
-  status = opc_error_set(why, OPC_ERR_SYSTEM, "cannot fork: %s", strerror(errno));
+  status = opc_error_set(why, OPC_ERR_SYSTEM, "cannot fork: %s", strerror(number));
   opc_child_folder_remove(child->directory);
   return status;
 }

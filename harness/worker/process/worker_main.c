@@ -13,6 +13,7 @@
 #include "memory/valgrind_requests.h"
 #include "wire/protocol.h"
 #include "worker/child/child_folder.h"
+#include "worker/loading/interpreter.h"
 #include "worker/loading/loading.h"
 #include "worker/process/fork_server.h"
 #include "worker/process/sandbox.h"
@@ -24,25 +25,28 @@ typedef struct options {
   long long memory_mib;
 } options_t;
 
-static opc_status_t options_parse(int argc, char **argv, options_t *options, const char **preloads,
-                                  const char **namespaces, opc_error_t *error) {
-  static const struct option longs[] = {{"exec-batch", required_argument, NULL, 'e'},
-                                        {"preload", required_argument, NULL, 'p'},
-                                        {"mode", required_argument, NULL, 'm'},
-                                        {"namespace", required_argument, NULL, 'n'},
-                                        {"tool", required_argument, NULL, 't'},
-                                        {"package", required_argument, NULL, 'k'},
-                                        {NULL, 0, NULL, 0}};
-  size_t preload_count = 0, namespace_count = 0;
-  opterr = 0;
+typedef struct lists { /* of options that may be repeated, as many as there are words */
+  const char **preloads, **namespaces, **modules;
+} lists_t;
+
+static opc_status_t options_parse(int argc, char **argv, options_t *options, const lists_t *lists, opc_error_t *error) {
+  static const struct option longs[] = {
+      {"exec-batch", required_argument, NULL, 'e'}, {"preload", required_argument, NULL, 'p'},
+      {"mode", required_argument, NULL, 'm'},       {"namespace", required_argument, NULL, 'n'},
+      {"module", required_argument, NULL, 'y'},     {"tool", required_argument, NULL, 't'},
+      {"package", required_argument, NULL, 'k'},    {NULL, 0, NULL, 0}};
+  size_t preload_count = 0, namespace_count = 0, module_count = 0;
+  opterr = optind = 0; /* optind: an interpreter may have used getopt */
   for (int option; (option = getopt_long(argc, argv, "+", longs, NULL)) != -1;) {
     if (option == 'e') {
       options->exec_batch = true;
       options->memory_mib = atoll(optarg);
     } else if (option == 'p') {
-      preloads[preload_count++] = optarg;
+      lists->preloads[preload_count++] = optarg;
     } else if (option == 'n') {
-      namespaces[namespace_count++] = optarg;
+      lists->namespaces[namespace_count++] = optarg;
+    } else if (option == 'y') {
+      lists->modules[module_count++] = optarg;
     } else if (option == 'm') {
       options->cuda = options->loading.cuda = strcmp(optarg, "cpu") != 0;
     } else if (option == 'k') {
@@ -67,9 +71,11 @@ static opc_status_t options_parse(int argc, char **argv, options_t *options, con
     close(OPC_LOG_FD); /* by now Valgrind has its own descriptor for it */
     opc_valgrind_leave_leaks();
   }
-  options->loading.preloads = preloads;
+  options->loading.preloads = lists->preloads;
   options->loading.preload_count = preload_count;
-  options->loading.namespaces = namespaces;
+  options->loading.modules = lists->modules;
+  options->loading.module_count = module_count;
+  options->loading.namespaces = lists->namespaces;
   options->loading.namespace_count = namespace_count;
   options->loading.libraries = (const char *const *)argv + optind;
   options->loading.library_count = (size_t)(argc - optind);
@@ -111,6 +117,7 @@ static opc_status_t batch_run(options_t *options, opc_error_t *error) {
                            .memory_mib = options->cuda ? 0 : options->memory_mib,
                            .parent = getppid(),
                            .operators = operators};
+  opc_interpreter_release();
   opc_sandbox_run(&sandbox);
 }
 
@@ -142,18 +149,20 @@ int opc_worker_main(int argc, char **argv) {
   preload_forget();
   opc_error_t error = {0};
   options_t options = {0};
-  const char **preloads = calloc((size_t)argc, sizeof *preloads),
-             **namespaces = calloc((size_t)argc, sizeof *namespaces);
-  opc_status_t status = preloads && namespaces ? OPC_OK : opc_out_of_memory(&error);
-  if (status == OPC_OK) status = options_parse(argc, argv, &options, preloads, namespaces, &error);
+  const lists_t lists = {.preloads = calloc((size_t)argc, sizeof *lists.preloads),
+                         .namespaces = calloc((size_t)argc, sizeof *lists.namespaces),
+                         .modules = calloc((size_t)argc, sizeof *lists.modules)};
+  opc_status_t status = lists.preloads && lists.namespaces && lists.modules ? OPC_OK : opc_out_of_memory(&error);
+  if (status == OPC_OK) status = options_parse(argc, argv, &options, &lists, &error);
   struct rlimit no_core = {1, 1}; /* an initialiser may crash; for the number see sandbox.c */
   setrlimit(RLIMIT_CORE, &no_core);
   if (status == OPC_OK) status = opc_child_folder_open(&error);
   if (status == OPC_OK) status = options.exec_batch ? batch_run(&options, &error) : fork_server_run(&options, &error);
   if (status != OPC_OK) fprintf(stderr, "opcheck-worker: %s\n", error.message);
   opc_child_folder_close();
-  free(preloads);
-  free(namespaces);
+  free(lists.preloads);
+  free(lists.namespaces);
+  free(lists.modules);
   fflush(NULL);
   /* Not exit: static destructors of libraries under test may crash or hang. */
   _exit(status == OPC_OK ? 0 : OPC_SANDBOX_BROKEN);

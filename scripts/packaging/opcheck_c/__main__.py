@@ -10,6 +10,7 @@ def main():
     if sys.argv[1:] == ["--cmake-dir"]:
         print(CMAKE_DIR)
         return 0
+    os.environ.setdefault("PYTHON", sys.executable)  # for --python
     try:
         os.execv(PROGRAM, ["opcheck-c", *sys.argv[1:]])
     except OSError as error:

@@ -1,0 +1,94 @@
+#!/usr/bin/env bash
+# modules.sh OPCHECK_C PYTHON FIXTURES FOLDER: --python with good and bad modules, operators and interpreters.
+set -euo pipefail
+opcheck_c="$1" python="$2" fixtures="$3" folder="$4"
+failures=0
+rm -rf "$folder"
+mkdir -p "$folder/site/my_package"
+cd "$folder"
+export PYTHON="$python"
+
+# expect <what> <exit status> <text, or one that must not appear after "no:"> <command>…
+expect() {
+  local what="$1" wanted="$2" text="$3" status=0 found=yes
+  shift 3
+  "$@" >output 2>&1 || status=$?
+  case "$text" in
+    no:*) if grep -qF -- "${text#no:}" output; then found=no; fi ;;
+    *) grep -qF -- "$text" output || found=no ;;
+  esac
+  if [[ "$status" == "$wanted" && "$found" == yes ]]; then
+    printf 'ok    %s\n' "$what"
+  else
+    printf 'FAIL  %s: exit status %d, expected %d and "%s"\n' "$what" "$status" "$wanted" "$text"
+    sed 's/^/      /' output
+    failures=$((failures + 1))
+  fi
+}
+run() { "$opcheck_c" run "$@"; }
+
+# operators <namespace> <name> <body of a function of x>…: what registers them, with fakes
+operators() {
+  local namespace="$1"
+  shift
+  printf 'import ctypes, os, signal, sys, threading, time\nimport torch\n'
+  while [[ $# -gt 0 ]]; do
+    printf 'def %s(x):\n    %s\n' "$1" "$2"
+    printf '_ = torch.library.custom_op("%s::%s", %s, mutates_args=(), schema="(Tensor x) -> Tensor")\n' "$namespace" "$1" "$1"
+    printf '_.register_fake(lambda x: torch.empty_like(x + 1))\n'
+    shift 2
+  done
+}
+
+expect "operators and where they were defined" 0 "correct_python.py:" "$opcheck_c" list --python "$fixtures/correct_python.py"
+expect "those of torch.library too" 0 "correct_python::twice(Tensor x) -> Tensor" "$opcheck_c" list --python "$fixtures/correct_python.py"
+expect "not those of the host" 0 "no:opcheck_c_host" "$opcheck_c" list --python "$fixtures/correct_python.py"
+
+operators my_ops one 'return x + 1' >site/my_package/ops.py
+touch site/my_package/__init__.py
+expect "a module by its name" 0 "PASSED: 1 of 1" env PYTHONPATH="$folder/site" "$opcheck_c" run --python my_package.ops --check alias,meta,mutation --json one.json
+one_case="$(sed -nE 's#.*"case": *"([^"]*/alias/[^"]*)".*#\1#p' one.json | head -n 1)"
+expect "its case can be run again" 0 "PASSED: 1 of 1" env PYTHONPATH="$folder/site" "$opcheck_c" run --python my_package.ops --case "$one_case"
+(cd site && expect "a module in the working directory" 0 "PASSED: 1 of 1" "$opcheck_c" run --python my_package.ops --check alias)
+
+# ---- modules ----
+printf 'def helper():\n    raise KeyError("no such thing")\nhelper()\n' >raises.py
+expect "a module that raises" 4 "KeyError: 'no such thing' (at $folder/raises.py:2)" run --python raises.py
+printf 'import sys\nsys.exit(3)\n' >exits.py
+expect "a module that exits" 4 "SystemExit: 3" run --python exits.py
+printf 'import os\nos._exit(3)\n' >ends.py
+expect "a module that ends the process" 4 "ends.py could not be loaded" run --python ends.py
+printf 'def f(:\n' >syntax.py
+expect "a module with a mistake" 4 "SyntaxError" run --python syntax.py --json syntax.json
+expect "a module that is not there" 4 "ModuleNotFoundError: No module named 'no_such_module'" run --python no_such_module
+printf 'x = 1\n' >nothing.py
+expect "a module without operators" 5 "registers no operators when it is imported" run --python nothing.py
+{ operators prints one 'return x + 1'; printf 'print("hello"); sys.stderr.write("and here"); os.write(1, b"raw")\n'; } >prints.py
+expect "a module that prints" 0 "PASSED: 1 of 1" run --python prints.py --check alias
+{ operators threads one 'return x + 1'; printf 'threading.Thread(target=lambda: time.sleep(1000), daemon=True).start()\n'; } >threads.py
+expect "a module that starts a thread" 0 "starts threads while it loads" run --python threads.py --check alias
+{ printf 'import numpy\n'; operators uses_numpy one 'return x + 1'; } >uses_numpy.py
+expect "NumPy's threads do not count" 0 "no:starts threads" run --python uses_numpy.py --check alias
+
+# ---- operators ----
+operators odd exits 'os._exit(3)' system_exit 'sys.exit(1)' interrupt 'raise KeyboardInterrupt' crashes 'ctypes.string_at(0)' \
+  thread 'threading.Thread(target=time.sleep, args=(100,), daemon=True).start(); return x + 1' folder 'os.chdir("/"); return x + 1' \
+  handler 'signal.signal(signal.SIGUSR1, signal.SIG_IGN); return x + 1' fine 'return x + 1' >odd.py
+expect "odd operators do not end the run" 1 "the working directory is /" run --python odd.py --check state,alias --verbose
+expect "a handler is seen" 1 "SIGUSR1 is ignored" run --python odd.py --check state --op odd::handler
+expect "and the others are checked" 0 "PASSED: 1 of 1" run --python odd.py --op odd::fine --check state,alias
+operators says refuses 'raise ValueError("x is not to my taste")' >says.py
+printf '{"format": "opcheck-c/samples/1", "samples": [{"operator": "says::refuses", "name": "refused", "args": [{"tensor": {"shape": [2]}}]}]}' >says.samples.json
+expect "what an operator raises, and where; samples beside the module" 1 "is not to my taste (at $folder/says.py:4)" run --python says.py --check alias --junit says.xml
+grep -qF "is not to my taste (at $folder/says.py:4)" says.xml || failures=$((failures + 1))
+
+# ---- interpreters ----
+printf '#!/bin/sh\necho hello\n' >not_python
+chmod +x not_python
+expect "a program that is no Python" 2 "does not answer as a Python does" run --python prints.py --python-executable ./not_python
+expect "no such program" 2 "cannot be executed: No such file or directory" run --python prints.py --python-executable /no/such/python
+/usr/bin/python3 -m venv --without-pip bare
+expect "a Python without torch" 2 "bare/bin/python3 has no torch: install it there" run --python prints.py --python-executable bare/bin/python3
+expect "the simulated device" 2 "--python cannot be combined with --device cuda-sim yet" run --python prints.py --device cuda-sim
+expect "Valgrind" 2 "--python cannot be combined with --tool memcheck yet" run --python prints.py --tool memcheck
+exit "$((failures > 0))"
