@@ -1,7 +1,7 @@
 """The Python that hosts a worker: PYTHON -c '…this file…' host.py WORKER.so ARGUMENT…
 
 It imports torch, loads the worker into this process and hands over to it. The worker asks it to import the modules of
---module one after the other, and to call Python once before it forks (opc_interpreter.h). From then on C is in control."""
+--module one after the other, and to call Python once before it forks (worker/loading/interpreter.h). From then on C is in control."""
 
 import ctypes
 import importlib
