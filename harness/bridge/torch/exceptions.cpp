@@ -41,8 +41,8 @@ opc_call_outcome_t torch_outcome(const std::string &text, bool not_implemented) 
   return contains(text, "INTERNAL ASSERT") ? OPC_CALL_INTERNAL_ASSERT : OPC_CALL_REJECTED;
 }
 
-// The exception in pybind11's words: its type and text, then a line "At:", then the frames, the innermost first, each as
-// "  FILE(LINE): FUNCTION". The first frame outside of torch is the place.
+// The exception in pybind11's words: its type and text, then a line "At:", then the frames, the innermost first, each
+// as "  FILE(LINE): FUNCTION". The first frame outside of torch is the place.
 std::string words_of_pybind(const std::string &text) {
   const auto at = text.find("\n\nAt:\n");
   std::string words = text.substr(0, at);
