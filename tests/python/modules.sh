@@ -82,6 +82,11 @@ printf '{"format": "opcheck-c/samples/1", "samples": [{"operator": "says::refuse
 expect "what an operator raises, and where; samples beside the module" 1 "is not to my taste (at $folder/says.py:4)" run --python says.py --check alias --junit says.xml
 grep -qF "is not to my taste (at $folder/says.py:4)" says.xml || failures=$((failures + 1))
 
+# All frames are torch's and the host's: then there is no place.
+printf 'import torch\nlibrary = torch.library.Library("in_torch", "FRAGMENT")\nlibrary.define("cosine(Tensor x) -> Tensor")\nlibrary.impl("cosine", torch.nn.functional.cosine_similarity, "CPU")\n' >in_torch.py
+printf '{"format": "opcheck-c/samples/1", "samples": [{"operator": "in_torch::cosine", "name": "one", "args": [{"tensor": {"shape": [2]}}]}]}' >in_torch.samples.json
+expect "no place in the host" 1 "no:host.py" run --python in_torch.py --check alias
+
 # ---- interpreters ----
 printf '#!/bin/sh\necho hello\n' >not_python
 chmod +x not_python

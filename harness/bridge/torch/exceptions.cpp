@@ -42,7 +42,7 @@ opc_call_outcome_t torch_outcome(const std::string &text, bool not_implemented) 
 }
 
 // The exception in pybind11's words: its type and text, then a line "At:", then the frames, the innermost first, each
-// as "  FILE(LINE): FUNCTION". The first frame outside of torch is the place.
+// as "  FILE(LINE): FUNCTION". The first frame outside of torch and our own script is the place.
 std::string words_of_pybind(const std::string &text) {
   const auto at = text.find("\n\nAt:\n");
   std::string words = text.substr(0, at);
@@ -50,7 +50,7 @@ std::string words_of_pybind(const std::string &text) {
     const auto end = std::min(text.find('\n', line), text.size());
     const auto open = text.rfind('(', end), close = text.find("):", line);
     const std::string file = text.substr(line + 2, open > line + 2 && open < end ? open - line - 2 : 0);
-    if (!file.empty() && !contains(file, "/torch/") && close < end)
+    if (!file.empty() && !contains(file, "/torch/") && !contains(file, "/opcheck-c/host.py") && close < end)
       return words.insert(std::min(words.find('\n'), words.size()),
                           " (at " + file + ":" + text.substr(open + 1, close - open - 1) + ")");
     line = end + 1;
