@@ -93,6 +93,12 @@ bool opc_package_hint_find(const char *library_path, opc_package_hint_t *out) {
   return found;
 }
 
+/* rest: "/lib/libmine.so". A folder further up belongs to something else, such as a build tree. */
+static bool is_near(const char *rest) {
+  const char *folder = strchr(rest + 1, '/');
+  return folder == NULL || strchr(folder + 1, '/') == NULL;
+}
+
 bool opc_build_folder_find(const char *library_path, opc_build_folder_t *out) {
   *out = (opc_build_folder_t){0};
   for (const char *at = library_path; at != NULL; at = strchr(at, '/')) {
@@ -104,7 +110,7 @@ bool opc_build_folder_find(const char *library_path, opc_build_folder_t *out) {
       (void)sscanf(at + length, ".%3d%n", &patch, &more);
       length += more;
     }
-    if (at[length] != '/') continue;
+    if (at[length] != '/' || !is_near(at + length)) continue;
     snprintf(out->version, sizeof out->version, "%d.%d", major, minor);
     out->start = (size_t)(at - library_path);
     out->end = out->start + (size_t)length;

@@ -16,7 +16,8 @@ typedef struct opc_package_hint {
 /* False: no package found. */
 bool opc_package_hint_find(const char *library_path, opc_package_hint_t *out);
 
-/* The folder that says for which libtorch a library was built, such as torch-2.11 in torch-2.11/lib/libmine.so. */
+/* The folder that says for which libtorch a library was built, such as torch-2.11 in torch-2.11/lib/libmine.so:
+ * the one that it is in, or the one above that. */
 typedef struct opc_build_folder {
   char version[16];  /* "2.11" */
   size_t start, end; /* its place in the path */

@@ -338,6 +338,7 @@ static void test_build_folder(void **state) {
   } paths[] = {{"torch-2.11/lib/libmine.so", "2.11", "torch-2.11"},
                {"/a/torch-2.9.1/libmine.so", "2.9", "torch-2.9.1"},
                {"/torch-2.6/venv/mine/torch-2.10/libmine.so", "2.10", "torch-2.10"}, /* the innermost */
+               {"/torch-2.6/a/b/libmine.so", "", ""},                                /* too far up */
                {"/a/torch-2.6-env/libmine.so", "", ""},
                {"/a/pytorch-2.6/libmine.so", "", ""},
                {"/a/torch-2/libmine.so", "", ""},
