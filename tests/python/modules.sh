@@ -70,6 +70,11 @@ expect "a module that starts a thread" 0 "starts threads while it loads" run --p
 { printf 'import numpy\n'; operators uses_numpy one 'return x + 1'; } >uses_numpy.py
 expect "NumPy's threads do not count" 0 "no:starts threads" run --python uses_numpy.py --check alias
 
+mkdir torch
+operators near one 'raise ValueError("no")' >torch/my_host.py
+expect "a name like ours, in a folder called torch" 0 "$folder/torch/my_host.py:5" "$opcheck_c" list --python torch/my_host.py --format json
+rm -r torch
+
 # ---- operators ----
 operators odd exits 'os._exit(3)' system_exit 'sys.exit(1)' interrupt 'raise KeyboardInterrupt' crashes 'ctypes.string_at(0)' \
   thread 'threading.Thread(target=time.sleep, args=(100,), daemon=True).start(); return x + 1' folder 'os.chdir("/"); return x + 1' \
@@ -94,6 +99,7 @@ expect "a program that is no Python" 2 "does not answer as a Python does" run --
 expect "no such program" 2 "cannot be executed: No such file or directory" run --python prints.py --python-executable /no/such/python
 /usr/bin/python3 -m venv --without-pip bare
 expect "a Python without torch" 2 "bare/bin/python3 has no torch: install it there" run --python prints.py --python-executable bare/bin/python3
+expect "another libtorch" 2 "--torch cannot be combined with --python" run --python prints.py --torch /no/such/torch
 expect "the simulated device" 2 "--python cannot be combined with --device cuda-sim yet" run --python prints.py --device cuda-sim
 expect "Valgrind" 2 "--python cannot be combined with --tool memcheck yet" run --python prints.py --tool memcheck
 exit "$((failures > 0))"

@@ -423,6 +423,11 @@ static void count_registrations(opc_loaded_t *loaded) {
 /* With Python modules, the libtorch is the torch that their Python imports. */
 static opc_status_t plan_worker(const opc_run_options_t *options, opc_loaded_t *out, opc_error_t *error) {
   if (options->module_count == 0) return opc_worker_plan(options->worker, options->torch_root, &out->plan, error);
+  if (options->torch_root != NULL)
+    return opc_error_set(
+        error, OPC_ERR_USAGE,
+        "--torch cannot be combined with --python: the libtorch is the torch that this Python imports. "
+        "Name another Python with --python-executable");
   opc_status_t status = opc_python_host_find(options->python, &out->python, error);
   if (status == OPC_OK) status = opc_worker_plan(options->worker, out->python.torch_root, &out->plan, error);
   return status == OPC_OK ? opc_python_host_complete(&out->python, &out->plan, error) : status;

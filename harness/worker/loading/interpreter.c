@@ -170,10 +170,12 @@ static bool take_exception(char *text, size_t size) {
 
 /* ---- where the user's code is ---- */
 
-/* Files of torch itself and of the standard library's import machinery are not the user's. */
+/* What registers for the user is not the user's: torch.library and what it calls, and import machinery. */
 static bool is_users(const char *file) {
-  return strstr(file, "/torch/") == NULL && strstr(file, "importlib") == NULL && strstr(file, "host.py") == NULL &&
-         file[0] != '<';
+  static const char *const others[] = {"/torch/_", "/torch/library.py", "/importlib/", "/opcheck-c/host.py"};
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    if (strstr(file, others[i]) != NULL) return false;
+  return file[0] != '<';
 }
 
 static bool place_of_user(char *text, size_t size) {
