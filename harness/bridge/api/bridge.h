@@ -56,11 +56,21 @@ typedef struct opc_interpreter_hooks {
   /* Where the user's code is at the moment, "ops.py:12". False: it is not running. */
   bool (*place)(char *text, size_t size);
   void (*collect_garbage)(void);
+  /* Asks host.py for something. False: `text` is the exception that it raised; otherwise the answer. */
+  bool (*ask)(const char *what, const char *word, char *text, size_t size);
 } opc_interpreter_hooks_t;
 
 void opc_bridge_set_interpreter(const opc_interpreter_hooks_t *hooks);
+bool opc_bridge_has_interpreter(void);
+/* In a child of a process whose libtorch may have used its thread pool: libtorch replaces that pool at the first use,
+ * and several of its threads that do so at once would end the process. */
+void opc_bridge_renew_threads(void);
 /* Without an interpreter it does nothing. */
 void opc_bridge_collect_garbage(void);
+/* Asks host.py (the keys of its ANSWERS). OPC_ERR_TORCH: it raised an exception; OPC_ERR_UNSUPPORTED: there is no
+ * interpreter. */
+opc_status_t opc_bridge_ask_interpreter(const char *what, const char *word, opc_text_t *answer,
+                                        opc_error_t *error) OPC_CHECKED;
 
 /* ---- storage and tensors (children) ---- */
 

@@ -1,4 +1,5 @@
 // Loads libraries, and gives information about this libtorch.
+#include <ATen/Parallel.h>
 #include <dlfcn.h>
 
 #include <cstdio>
@@ -93,6 +94,20 @@ opc_status_t opc_bridge_attribute(const char *library, opc_status_t (*run)(const
 }
 
 void opc_bridge_set_interpreter(const opc_interpreter_hooks_t *hooks) { opc::interpreter = *hooks; }
+
+void opc_bridge_renew_threads(void) { at::set_num_threads(at::get_num_threads()); }
+
+bool opc_bridge_has_interpreter(void) { return opc::interpreter.ask != nullptr; }
+
+opc_status_t opc_bridge_ask_interpreter(const char *what, const char *word, opc_text_t *answer, opc_error_t *error) {
+  static char text[8192];
+  if (!opc_bridge_has_interpreter())
+    return opc_error_set(error, OPC_ERR_UNSUPPORTED, "no Python interpreter hosts this process");
+  if (!opc::interpreter.ask(what, word, text, sizeof text))
+    return opc_error_set(error, OPC_ERR_TORCH, "host.py cannot answer \"%s\": %s", what, text);
+  opc_text_add(answer, text);
+  return OPC_OK;
+}
 
 void opc_bridge_collect_garbage(void) {
   if (opc::interpreter.collect_garbage != nullptr) opc::interpreter.collect_garbage();

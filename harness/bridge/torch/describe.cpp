@@ -9,6 +9,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "bridge/torch/exceptions.h"
 #include "bridge/torch/torch_names.h"
 #include "bridge/torch/torch_version.h"
 
@@ -115,6 +116,7 @@ void describe_operator(const c10::OperatorHandle &handle, const std::string &lib
   out->name = copy_string(c10::toString(handle.operator_name()));
   if (!library.empty()) out->library = copy_string(library);
   out->defined_here = defined_here;
+  out->in_python = interpreter.ask != nullptr;
   if (handle.hasSchema()) {
     fill_schema(handle.schema(), out);
     out->registered_at = copy_string(place_of(handle.debug()));

@@ -50,7 +50,7 @@ std::string words_of_pybind(const std::string &text) {
     const auto end = std::min(text.find('\n', line), text.size());
     const auto open = text.rfind('(', end), close = text.find("):", line);
     const std::string file = text.substr(line + 2, open > line + 2 && open < end ? open - line - 2 : 0);
-    if (!file.empty() && !contains(file, "-packages/torch/") && !contains(file, "/opcheck-c/host.py") && close < end)
+    if (!file.empty() && !contains(file, "-packages/torch/") && !contains(file, "/opcheck-c/host") && close < end)
       return words.insert(std::min(words.find('\n'), words.size()),
                           " (at " + file + ":" + text.substr(open + 1, close - open - 1) + ")");
     line = end + 1;
@@ -58,13 +58,13 @@ std::string words_of_pybind(const std::string &text) {
   return words;
 }
 
-// libtorch's python_error has no text while Python holds the exception.
+// libtorch's python_error leaves the exception in Python's hands: with no text of its own where an operator threw, and
+// as a copy where backward did. The next call of Python would fail with it.
 std::string words_of(const std::exception &e) {
   const std::string type = readable(&typeid(e));
-  if (type == "pybind11::error_already_set") return words_of_pybind(e.what());
   char text[2048];
-  const bool in_python = *e.what() == '\0' && interpreter.take_exception != nullptr;
-  return in_python && interpreter.take_exception(text, sizeof text) ? text : type + ": " + e.what();
+  if (interpreter.take_exception != nullptr && interpreter.take_exception(text, sizeof text)) return text;
+  return type == "pybind11::error_already_set" ? words_of_pybind(e.what()) : type + ": " + e.what();
 }
 
 }  // namespace

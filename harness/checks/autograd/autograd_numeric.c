@@ -39,7 +39,8 @@ bool opc_autograd_differ(const opc_autograd_case_t *c, const double *left, const
 }
 
 bool opc_autograd_is_refusal(const opc_autograd_gradient_t *gradient) {
-  static const char *const words[] = {"mplement", "upport", "ifferentia", "erivative", "once_diff"};
+  static const char *const words[] = {"mplement",  "upport",    "ifferentia",
+                                      "erivative", "once_diff", "no autograd formula"};
   const char *text = opc_text_c(&gradient->message);
   if (gradient->outcome == OPC_CALL_NO_KERNEL) return true;
   for (size_t i = 0; i < sizeof words / sizeof *words; i++)
@@ -75,9 +76,14 @@ static bool is_random_constant(const opc_autograd_case_t *c, const opc_autograd_
   return zero;
 }
 
-/* It writes its argument and registers no derivative: autograd promises nothing for that case. */
-static bool promises_nothing(const opc_operator_t *op) {
-  return opc_operator_is_mutable(op) && !opc_operator_has_formula(op);
+/* It writes its argument and registers no derivative: autograd promises nothing for that case. Python's custom_op
+ * always registers a kernel at Autograd; without register_autograd, that makes no node of its own. */
+static bool promises_nothing(const opc_autograd_case_t *c) {
+  const opc_operator_t *op = c->point->context->op;
+  bool own_node = false;
+  for (size_t i = 0; i < c->point->outputs.count; i++)
+    own_node = own_node || (c->point->outputs.items[i].graph & OPC_GRAPH_CUSTOM);
+  return opc_operator_is_mutable(op) && (!opc_operator_has_formula(op) || (op->in_python && !own_node));
 }
 
 static void report(const opc_autograd_case_t *c, size_t input, const opc_gradient_verdict_t *verdict) {
@@ -93,7 +99,7 @@ static void report(const opc_autograd_case_t *c, size_t input, const opc_gradien
         part->path, c->plain.undefined[input] ? "undefined" : "zero", place, verdict->numeric);
   else
     opc_finding_fail(
-        c->finding, promises_nothing(c->point->context->op) ? "autograd.in_place" : "autograd.wrong_gradient",
+        c->finding, promises_nothing(c) ? "autograd.in_place" : "autograd.wrong_gradient",
         "the gradient of %s is %.9g; central differences of the operator's own results give %.9g (within %.1g)", place,
         verdict->analytic, verdict->numeric, verdict->doubt);
   opc_finding_evidence(c->finding, "gradient",

@@ -217,6 +217,11 @@ static const opc_case_rule_t functionalisation_cases[] = {
 static const opc_case_rule_t symbolic_cases[] = {
     {.families = PLAIN, .why = "torch.compile gives a Meta kernel symbols in place of this sample's sizes"}};
 
+static const opc_case_rule_t fake_cases[] = {{.devices = OPC_ON_CPU,
+                                              .families = PLAIN,
+                                              .when = OPC_WHEN_IN_PYTHON | OPC_WHEN_TAKES_TENSOR,
+                                              .why = "torch.compile traces this call with FakeTensors"}};
+
 static const opc_case_rule_t launch_cases[] = {
     {.devices = CUDA_CALLS, .families = PLAIN, .why = AS_IT_IS},
     {.devices = CUDA_CALLS, .families = LAYOUT, .why = "each layout may have its own kernel"},

@@ -13,6 +13,7 @@ const char *const opc_state_rules[OPC_STATE_KINDS] = {
     [OPC_STATE_FLOATING_POINT] = "state.floating_point",
     [OPC_STATE_STREAMS] = "state.streams",
     [OPC_STATE_PROCESS] = "state.process",
+    [OPC_STATE_PYTHON] = "state.python",
     [OPC_STATE_PRINTED] = "state.printed",
 };
 

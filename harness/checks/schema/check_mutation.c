@@ -299,6 +299,11 @@ static opc_status_t give_values(size_t tensor_arg, const char *path, const opc_t
   return opc_sample_fill_other(use->sample, spec, path, use->seed, use->other, logical, error);
 }
 
+/* Python's custom_op bumps the version of each argument that it declares mutable, written or not, in such a kernel. */
+static bool bumps_by_itself(const opc_operator_t *op) {
+  return op->in_python && opc_operator_kernel(op, "ADInplaceOrView");
+}
+
 static opc_status_t see_sample(opc_case_context_t *context, const opc_sample_t *sample, uint64_t seed,
                                written_use_t *uses, opc_error_t *error) {
   values_use_t use = {.sample = sample, .seed = context->seed, .other = seed};
@@ -317,8 +322,8 @@ static opc_status_t see_sample(opc_case_context_t *context, const opc_sample_t *
     if (!opc_tensor_arg_is_mutable(tensor_arg)) continue;
     opc_tensor_describe(tensor_arg->tensor, &now);
     status = opc_tensor_arg_changed(tensor_arg, &change, error);
-    bool changed =
-        change.inside || changed_metadata(&tensor_arg->before, &now) || now.version != tensor_arg->before.version;
+    bool changed = change.inside || changed_metadata(&tensor_arg->before, &now) ||
+                   (now.version != tensor_arg->before.version && !bumps_by_itself(context->op));
     uses[tensor_arg->argument].given |= tensor_arg->before.numel > 0 || changed;
     uses[tensor_arg->argument].written |= changed;
   }

@@ -39,6 +39,11 @@ static void state_begin(bool other, opc_state_t *out) {
   out->settings[OPC_SETTING_SEED] = CALL_SEED;
 }
 
+/* What only the interpreter of --python knows; it restores its own state. */
+static opc_status_t ask_python(const char *what, opc_text_t *answer, opc_error_t *error) {
+  return opc_bridge_has_interpreter() ? opc_bridge_ask_interpreter(what, "", answer, error) : OPC_OK;
+}
+
 /* One call, in the usual state or in another; every change is reported and undone. */
 static opc_status_t look(opc_case_context_t *context, bool other, opc_call_t *call, telling_t *telling,
                          opc_error_t *error) {
@@ -47,12 +52,15 @@ static opc_status_t look(opc_case_context_t *context, bool other, opc_call_t *ca
   opc_status_t status = opc_call_make(call, context->op, context->sample, context->device, context->seed, error);
   if (status != OPC_OK) return status;
 
+  status = ask_python("begin", &changes.texts[OPC_STATE_PYTHON], error);
+  if (status != OPC_OK) return status;
   state_begin(other, &before);
   context->phase(other ? "the operator under other settings" : "the operator");
   opc_call_run(call, context->handle, CALL_SEED);
   opc_state_read(&after);
   opc_state_compare(&before, &after, &changes);
   opc_state_restore(&after);
+  status = ask_python("end", &changes.texts[OPC_STATE_PYTHON], error);
 
   bool refused = call->outcome != OPC_CALL_RETURNED;
   if (refused)
@@ -63,7 +71,7 @@ static opc_status_t look(opc_case_context_t *context, bool other, opc_call_t *ca
          other ? "a call with other settings in force (grad mode off, another default dtype, one thread more)"
                : "the call");
   opc_state_changes_clear(&changes);
-  return OPC_OK;
+  return status;
 }
 
 /* What the very first call did, and later calls need not do again. */

@@ -97,6 +97,7 @@ typedef struct opc_operator {
   char *registered_at;    /* "file.cpp:12" of the definition; NULL if dangling */
   char *library;          /* path of the library that registered it while loading */
   bool defined_here;      /* false: this library only added kernels to another library's operator */
+  bool in_python;         /* a Python interpreter hosts the worker that listed it (--python) */
   bool namespace_defined; /* if dangling: whether a loaded library defines operators in its namespace */
   char *python_module;    /* module of its fake kernel (set_python_module); NULL: none */
   opc_argument_t *arguments, *returns;

@@ -78,6 +78,7 @@ json_t *opc_operator_to_json(const opc_operator_t *op) {
   opc_json_put(&json, "is_varret", json_boolean(op->is_varret));
   opc_json_put(&json, "kernels", kernels_to_json(op));
   opc_json_put(&json, "defined_here", json_boolean(op->defined_here));
+  if (op->in_python) opc_json_put(&json, "in_python", json_true());
   if (!op->schema) opc_json_put(&json, "namespace_defined", json_boolean(op->namespace_defined));
   opc_json_put(&json, "python_module", opc_json_text(op->python_module));
   if (op->kind != OPC_OPERATOR) opc_json_put(&json, "kind", json_string(kind_words[op->kind]));
@@ -209,6 +210,7 @@ opc_status_t opc_operator_from_json(const json_t *json, opc_operator_t *out, opc
   if (status == OPC_OK) status = read_text(&reader, json, "registered_at", true, &out->registered_at);
   if (status == OPC_OK) status = read_text(&reader, json, "python_module", true, &out->python_module);
   if (status == OPC_OK) status = read_flag(&reader, json, "defined_here", &out->defined_here);
+  if (status == OPC_OK) status = read_flag(&reader, json, "in_python", &out->in_python);
   if (status == OPC_OK) status = read_flag(&reader, json, "namespace_defined", &out->namespace_defined);
   if (status == OPC_OK) status = read_flag(&reader, json, "is_vararg", &out->is_vararg);
   if (status == OPC_OK) status = read_flag(&reader, json, "is_varret", &out->is_varret);

@@ -63,8 +63,9 @@ enum {
   OPC_WHEN_NO_ALIAS = 1 << 4,     /* its schema has no alias annotation */
   OPC_WHEN_UNWRAPPED = 1 << 5,    /* a fallback can unwrap every argument */
   OPC_WHEN_META_KERNEL = 1 << 6,
-  OPC_WHEN_FORMULA = 1 << 7,  /* it has its own derivative formula */
-  OPC_WHEN_AUTOGRAD = 1 << 8, /* it may have a derivative: its own, or through the operators that it is composed of */
+  OPC_WHEN_FORMULA = 1 << 7,    /* it has its own derivative formula */
+  OPC_WHEN_AUTOGRAD = 1 << 8,   /* it may have a derivative: its own, or through the operators that it is composed of */
+  OPC_WHEN_IN_PYTHON = 1 << 18, /* a Python interpreter hosts the worker */
   /* on the sample */
   OPC_WHEN_SAME_BITS = 1 << 9, /* it promises outputs with the same bits as an argument */
   OPC_WHEN_OUTPUTS = 1 << 10,  /* it promises output values */

@@ -118,7 +118,7 @@ static bool operator_holds(unsigned when, const opc_operator_t *op) {
          (!(when & OPC_WHEN_NO_ALIAS) || has_no_alias(op)) && (!(when & OPC_WHEN_UNWRAPPED) || is_unwrapped(op)) &&
          (!(when & OPC_WHEN_META_KERNEL) || has_meta_kernel(op)) &&
          (!(when & OPC_WHEN_FORMULA) || opc_operator_has_formula(op)) &&
-         (!(when & OPC_WHEN_AUTOGRAD) || may_have_derivative(op));
+         (!(when & OPC_WHEN_AUTOGRAD) || may_have_derivative(op)) && (!(when & OPC_WHEN_IN_PYTHON) || op->in_python);
 }
 
 static bool sample_holds(const opc_case_rule_t *rule, const opc_sample_t *sample) {

@@ -31,6 +31,7 @@ typedef struct python {
 static opc_interpreter_request_t request;
 static python_t python;
 
+static bool ask(const char *what, const char *word, char *text, size_t size);
 static bool take_exception(char *text, size_t size);
 static bool place_of_user(char *text, size_t size);
 static void collect_garbage(void);
@@ -64,25 +65,34 @@ void opc_interpreter_set(opc_interpreter_request_t given) {
   find(&python.frame_line, "PyFrame_GetLineNumber");
   find(&python.collect, "PyGC_Collect");
   static const opc_interpreter_hooks_t hooks = {
-      .take_exception = take_exception, .place = place_of_user, .collect_garbage = collect_garbage};
+      .ask = ask, .take_exception = take_exception, .place = place_of_user, .collect_garbage = collect_garbage};
   opc_bridge_set_interpreter(&hooks);
 }
 
 bool opc_interpreter_hosts(void) { return request != NULL; }
 
-static opc_status_t ask(const char *module, opc_error_t *error) {
-  char text[sizeof error->message] = "";
-  if (request(module, text, sizeof text) == 0) return OPC_OK;
+static bool ask(const char *what, const char *word, char *text, size_t size) {
+  text[0] = '\0';
+  return request(what, word, text, size) == 0;
+}
+
+static opc_status_t import(const char *module, opc_error_t *error) {
+  char text[sizeof error->message];
+  if (ask("import", module, text, sizeof text)) return OPC_OK;
   return opc_error_set(error, OPC_ERR_LIBRARY, "%s", text);
 }
 
 opc_status_t opc_interpreter_import(const char *module, opc_error_t *error) {
   if (request == NULL)
     return opc_error_set(error, OPC_ERR_USAGE, "--module %s: no Python interpreter hosts this process", module);
-  return opc_bridge_attribute(module, ask, error);
+  return opc_bridge_attribute(module, import, error);
 }
 
-opc_status_t opc_interpreter_warm_up(opc_error_t *error) { return request != NULL ? ask(NULL, error) : OPC_OK; }
+opc_status_t opc_interpreter_warm_up(opc_error_t *error) {
+  char text[sizeof error->message];
+  if (request == NULL || ask("warm up", "", text, sizeof text)) return OPC_OK;
+  return opc_error_set(error, OPC_ERR_LIBRARY, "%s", text);
+}
 
 void opc_interpreter_before_fork(void) {
   if (request != NULL && python.before_fork != NULL) python.before_fork();
@@ -94,6 +104,7 @@ void opc_interpreter_after_fork_in_parent(void) {
 
 void opc_interpreter_after_fork_in_child(void) {
   if (request != NULL && python.after_fork_child != NULL) python.after_fork_child();
+  if (request != NULL) opc_bridge_renew_threads();
   opc_interpreter_release();
 }
 
@@ -122,7 +133,7 @@ static void add_text(object_t *object, char *out, size_t size) {
   drop(string);
 }
 
-/* The innermost frame of a traceback. */
+/* The innermost frame of a traceback that is in a file. */
 static void place_of(object_t *trace, char *out, size_t size) {
   object_t *innermost = NULL;
   for (object_t *at = trace, *owned = NULL; at != NULL && at != python.none;) {
@@ -133,7 +144,7 @@ static void place_of(object_t *trace, char *out, size_t size) {
              *file = attribute_of(code, "co_filename");
     char name[512];
     add_text(file, name, sizeof name);
-    snprintf(out, size, "%s:%ld", name, line != NULL ? python.integer(line) : 0L);
+    if (name[0] != '<') snprintf(out, size, "%s:%ld", name, line != NULL ? python.integer(line) : 0L);
     drop(file);
     drop(code);
     drop(line);
@@ -172,7 +183,7 @@ static bool take_exception(char *text, size_t size) {
 
 /* What registers for the user is not the user's: torch.library and what it calls, and import machinery. */
 static bool is_users(const char *file) {
-  static const char *const others[] = {"/torch/_", "/torch/library.py", "/importlib/", "/opcheck-c/host.py"};
+  static const char *const others[] = {"/torch/_", "/torch/library.py", "/importlib/", "/opcheck-c/host"};
   for (size_t i = 0; i < sizeof others / sizeof *others; i++)
     if (strstr(file, others[i]) != NULL) return false;
   return file[0] != '<';

@@ -10,8 +10,9 @@
 
 #include "base/status.h"
 
-/* Imports a module, or with NULL makes the first calls, which import much. 0; otherwise `text` says what was raised. */
-typedef int (*opc_interpreter_request_t)(const char *module, char *text, size_t size);
+/* Asks host.py for something (the keys of its ANSWERS), with a word that says for what. 0: `text` is the answer;
+ * otherwise it says what was raised. */
+typedef int (*opc_interpreter_request_t)(const char *what, const char *word, char *text, size_t size);
 
 /* Called by host.py, before opc_worker_main. */
 void opc_interpreter_set(opc_interpreter_request_t request);
@@ -19,6 +20,7 @@ bool opc_interpreter_hosts(void);
 
 /* OPC_ERR_LIBRARY: the module raised an exception. */
 opc_status_t opc_interpreter_import(const char *module, opc_error_t *error) OPC_CHECKED;
+/* Makes the first calls, which import much. */
 opc_status_t opc_interpreter_warm_up(opc_error_t *error) OPC_CHECKED;
 
 /* Around fork. Without an interpreter they do nothing. The child gives up the lock: operators in Python take it

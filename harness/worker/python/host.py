@@ -1,11 +1,12 @@
 """The Python that hosts a worker: PYTHON -c '…this file…' host.py WORKER.so ARGUMENT…
 
-It imports torch, loads the worker into this process and hands over to it. The worker asks it to import the modules of
---module one after the other, and to call Python once before it forks (worker/loading/interpreter.h). From then on C is in control."""
+It imports torch, loads the worker into this process and hands over to it. From then on C is in control, and asks for
+what only Python can do (worker/loading/interpreter.h): the keys of ANSWERS, below."""
 
 import ctypes
 import importlib
 import importlib.util
+import json
 import os
 import sys
 import traceback
@@ -23,28 +24,47 @@ def restore_environment():
             os.environ[name] = before
 
 
-def import_module(name):
-    if not name.endswith(".py"):
-        return importlib.import_module(name)
-    path = os.path.abspath(name)
-    stem = os.path.basename(path)[:-3]
-    spec = importlib.util.spec_from_file_location(stem, path)
+def load_file(name, path):
+    spec = importlib.util.spec_from_file_location(name, path)
     module = importlib.util.module_from_spec(spec)
-    sys.modules[stem] = module
-    sys.path.insert(0, os.path.dirname(path))  # as for a script
+    sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
 
 
+def import_module(name):
+    if not name.endswith(".py"):
+        return importlib.import_module(name)
+    path = os.path.abspath(name)
+    sys.path.insert(0, os.path.dirname(path))  # as for a script
+    return load_file(os.path.basename(path)[:-3], path)
+
+
+def part(name):
+    """Another file of this folder, which the user's modules cannot hide."""
+    known = f"opcheck_c_{name}"
+    return sys.modules.get(known) or load_file(known, os.path.join(os.path.dirname(SCRIPT), f"{name}.py"))
+
+
 def text_of(error):
-    """The exception, and the last place in it that is not this file's or the import machinery's."""
+    """The exception, and the last place in it that is not this folder's or the import machinery's."""
     words = "".join(traceback.format_exception_only(type(error), error)).strip()
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != SCRIPT and "importlib" not in frame.filename]
+    own = os.path.dirname(SCRIPT) + os.sep
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(own) and "importlib" not in frame.filename]
     return f"{words} (at {frames[-1].filename}:{frames[-1].lineno})" if frames else words
 
 
+def short_text_of(error):
+    """The first line of the exception, and the last place in the user's own files."""
+    words = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
+    others = (os.path.dirname(SCRIPT) + os.sep, os.path.dirname(sys.modules["torch"].__file__) + os.sep)
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(others)]
+    return f"{type(error).__name__}: {words}" + (f" (at {frames[-1].filename}:{frames[-1].lineno})" if frames else "")
+
+
 def warm_up():
-    """The first call on Meta tensors and the first call of a custom operator import much, and change the environment."""
+    """The first call on Meta tensors, of a custom operator and on FakeTensors import much, and change the environment. No backward:
+    it would start threads, and the worker could not fork."""
     torch = sys.modules["torch"]
     library = torch.library.Library("opcheck_c_host", "FRAGMENT")
     library.define("warm_up(Tensor x) -> Tensor")
@@ -55,25 +75,38 @@ def warm_up():
     operator(torch.zeros(1, requires_grad=True))
     operator(torch.zeros(1, device="meta"))
     HELD.extend((library, operator))
+    fake = part("host_fake")
+    fake.watch("opcheck_c_host::warm_up_too")
+    operator(torch.zeros(2))
+    fake.forward(fake.leave())
+    part("host_state").start()
 
 
 HELD = []  # what must stay alive
-CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_size_t)
+# What the worker may ask for, given a word. The answer is text; nothing is "".
+ANSWERS = {
+    b"import": lambda word: import_module(word) and "",
+    b"warm up": lambda word: warm_up(),
+    b"watch": lambda word: part("host_fake").watch(word),
+    b"leave": lambda word: part("host_fake").leave() and "",
+    b"trace": lambda word: json.dumps(part("host_fake").trace(short_text_of)),
+    b"begin": lambda word: part("host_state").begin(),
+    b"end": lambda word: part("host_state").end(),
+}
+CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_size_t)
 
 
 @CALLBACK
-def on_request(module, buffer, size):
-    """module: to import; None: warm up. 0, or 1 with a text in the buffer."""
+def on_request(what, word, buffer, size):
+    """0, or 1: then the text is the exception's."""
+    failed = 0
     try:
-        if module is None:
-            warm_up()
-        else:
-            import_module(module.decode())
+        answer = ANSWERS[what](word.decode()) or ""
     except BaseException as error:  # a module may raise SystemExit
-        text = text_of(error).encode("utf-8", "replace")[: size - 1] + b"\0"
-        ctypes.memmove(buffer, text, len(text))
-        return 1
-    return 0
+        failed, answer = 1, text_of(error)
+    text = answer.encode("utf-8", "replace")[: size - 1] + b"\0"
+    ctypes.memmove(buffer, text, len(text))
+    return failed
 
 
 def main():

@@ -1,0 +1,237 @@
+"""One operator call on FakeTensors with symbolic sizes, forward and backward, as torch.compile traces it (check fake).
+
+watch() remembers the next call of an operator with its Python arguments; trace() repeats it on FakeTensors and says what differs."""
+
+import contextlib
+import logging
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+HELD = []  # the Watch of the call that is to be traced
+
+
+class Watch(TorchDispatchMode):
+    """Remembers the first call of one operator, and lets all calls through."""
+
+    def __init__(self, name):
+        super().__init__()
+        self.name, self.call = name, None
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        result = function(*args, **(kwargs or {}))
+        if self.call is None and function.name() == self.name:
+            self.call = (function, args, kwargs or {}, result)
+        return result
+
+
+def leaves(value):
+    """The tensors and numbers of a result, in order."""
+    if not isinstance(value, (list, tuple)):
+        yield value
+        return
+    for item in value:
+        yield from leaves(item)
+
+
+def map_tensors(value, change):
+    if isinstance(value, torch.Tensor):
+        return change(value)
+    if isinstance(value, (list, tuple)):
+        return type(value)(map_tensors(item, change) for item in value)
+    return value
+
+
+def hint_of(environment, symbol):
+    """The number that a symbol stands for in this call; None for one that follows values."""
+    numbers = getattr(environment, "backed_var_to_val", None)
+    number = (numbers if numbers is not None else environment.var_to_val).get(symbol)
+    return None if number is None else int(number)
+
+
+class Sizes:
+    """Numbers behind the sizes of the fake result. A symbol that follows values takes the real size where it stands alone; every other
+    size must agree with that."""
+
+    def __init__(self):
+        self.real = {}
+
+    def number(self, size):
+        """None: it follows a value that no size shows."""
+        if not isinstance(size, torch.SymInt):
+            return int(size)
+        expression, environment = size.node.expr, size.node.shape_env
+        known = {symbol: self.real.get(symbol, hint_of(environment, symbol)) for symbol in expression.free_symbols}
+        return None if None in known.values() else int(expression.xreplace(known))
+
+    def take(self, size, real):
+        if self.number(size) is None and size.node.expr.is_Symbol:
+            self.real[size.node.expr] = real
+
+    def promise_broken(self, size, real):
+        """The bounds of a dynamic size, where the real size is outside them; ShapeEnv takes 0 and 1 for 2."""
+        if not isinstance(size, torch.SymInt) or size.node.expr not in self.real:
+            return None
+        bounds = size.node.shape_env.var_to_range.get(size.node.expr)
+        if bounds is None or bounds.lower <= real <= bounds.upper or (real < 2 and bounds.lower <= 2):
+            return None
+        return f"from {bounds.lower} to {bounds.upper}"
+
+
+def tensor_differences(where, fake, real, sizes):
+    if fake.dim() != real.dim():
+        yield f"{where} has {fake.dim()} dimensions from the fake kernel and {real.dim()} from the real kernel"
+        return
+    for d, (size, number) in enumerate(zip(fake.shape, real.shape)):
+        bounds, promised = sizes.promise_broken(size, number), sizes.number(size)
+        if bounds is not None:
+            yield f"size {d} of {where} is {number}, and the fake kernel says that its dynamic size is {bounds}"
+        elif promised is not None and promised != number:
+            yield f"size {d} of {where} is {promised} from the fake kernel and {number} from the real kernel"
+    for what in ("dtype", "device", "layout"):
+        if getattr(fake, what) != getattr(real, what):
+            yield f"the {what} of {where} is {getattr(fake, what)} from the fake kernel and {getattr(real, what)} from the real kernel"
+
+
+def differences(fake, real):
+    fakes, reals = list(leaves(fake)), list(leaves(real))
+    if len(fakes) != len(reals):
+        yield f"the fake kernel returns {len(fakes)} values and the real kernel {len(reals)}"
+        return
+    sizes, pairs = Sizes(), []
+    for i, (f, r) in enumerate(zip(fakes, reals)):
+        if isinstance(f, torch.Tensor) != isinstance(r, torch.Tensor):
+            yield f"return[{i}] is a tensor from only one of the two kernels"
+        elif isinstance(r, torch.Tensor):
+            pairs.append((f"return[{i}]", f, r))
+    for _, f, r in pairs:
+        for size, number in zip(f.shape, r.shape):
+            sizes.take(size, number)
+    for where, f, r in pairs:
+        yield from tensor_differences(where, f, r, sizes)
+
+
+class Fakes:
+    """Makes FakeTensors whose sizes of 2 and more are symbols."""
+
+    def __init__(self, scalars):
+        from torch._subclasses.fake_tensor import FakeTensorMode
+        from torch.fx.experimental.symbolic_shapes import ShapeEnv
+
+        self.mode, self.count = FakeTensorMode(shape_env=ShapeEnv(allow_scalar_outputs=scalars)), 0
+
+    def of(self, tensor):
+        from torch._dynamo.source import ConstantSource
+        from torch.fx.experimental.symbolic_shapes import DimDynamic, StatelessSymbolicContext
+
+        self.count += 1
+        rank = tensor.dim()
+        context = StatelessSymbolicContext(dynamic_sizes=[DimDynamic.DUCK] * rank, constraint_sizes=[None] * rank)
+        return self.mode.from_tensor(tensor.detach(), symbolic_context=context, source=ConstantSource(f"tensor{self.count}"))
+
+
+def run_backward(function, args, kwargs, make, mode):
+    """Forward and backward on tensors of make(tensor), in a mode. False: there is no gradient."""
+    asked = []
+
+    def leaf(tensor, written):
+        made = make(tensor)
+        if not written and (made.is_floating_point() or made.is_complex()):
+            asked.append(made.requires_grad_())
+        return made
+
+    schema = function._schema.arguments
+    written = {argument.name: argument.alias_info is not None and argument.alias_info.is_write for argument in schema}
+    given = [map_tensors(value, lambda t, w=written[argument.name]: leaf(t, w)) for argument, value in zip(schema, args)]
+    named = {name: map_tensors(value, lambda t, w=written[name]: leaf(t, w)) for name, value in kwargs.items()}
+    if not asked:
+        return False
+    with mode, torch.enable_grad():
+        outputs = [value for value in leaves(function(*given, **named)) if isinstance(value, torch.Tensor) and value.requires_grad]
+        if not outputs:
+            return False
+        torch.autograd.grad(outputs, asked, [torch.ones_like(output) for output in outputs], allow_unused=True)
+    return True
+
+
+def real_backward_holds(function, args, kwargs):
+    """Otherwise there is nothing to trace: no derivative, or one that check autograd reports."""
+    try:
+        return run_backward(function, args, kwargs, lambda tensor: tensor.detach().clone(), contextlib.nullcontext())
+    except Exception:
+        return False
+
+
+def is_excused(error):
+    """No fake kernel, which checks registration and meta report, or tensors that cannot be faked."""
+    return type(error).__name__ in ("UnsupportedOperatorException", "UnsupportedFakeTensorException") or "no fake impl registered" in str(error)
+
+
+def forward(call):
+    """(a skip's reason, or None; findings)"""
+    function, args, kwargs, real = call
+    fakes = Fakes(scalars=True)
+    try:
+        given, named = map_tensors(args, fakes.of), {name: map_tensors(value, fakes.of) for name, value in kwargs.items()}
+    except Exception as error:
+        return f"the arguments cannot be made as FakeTensors: {error}", []
+    try:
+        with fakes.mode:
+            fake = function(*given, **named)
+    except Exception as error:
+        if is_excused(error):
+            return f"it has no fake kernel: {first_line(error)}", []
+        return None, [("fake.rejects", error)]
+    return None, [("fake.result", text) for text in differences(fake, real)]
+
+
+def backward(call):
+    function, args, kwargs, _ = call
+    if not real_backward_holds(function, args, kwargs):
+        return False, []
+    fakes = Fakes(scalars=False)
+    try:
+        run_backward(function, args, kwargs, fakes.of, fakes.mode)
+    except Exception as error:
+        return True, [("fake.backward", error)]
+    return True, []
+
+
+def first_line(error):
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    return lines[0].strip() if lines else type(error).__name__
+
+
+def watch(name):
+    HELD.append(Watch(name))
+    HELD[-1].__enter__()
+
+
+def leave():
+    """Ends the watch, and gives what it saw."""
+    if not HELD:
+        return None
+    watched = HELD.pop()
+    watched.__exit__(None, None, None)
+    return watched.call
+
+
+def trace(text_of):
+    """What to report of the call that watch() remembered: {"skip": …}, or {"fail": [[rule, message], …]}, or {"pass": …}."""
+    call = leave()
+    if call is None:
+        return {"skip": "it is composite: torch.compile traces the operators that it calls"}
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)  # FakeTensor logs what a fake kernel raises
+    try:
+        skip, found = forward(call)
+        derived = False
+        if skip is None and not found:
+            derived, found = backward(call)
+    finally:
+        logging.disable(before)
+    if skip is not None:
+        return {"skip": skip}
+    if found:
+        return {"fail": [[rule, text if isinstance(text, str) else text_of(text)] for rule, text in found]}
+    return {"pass": "forward and backward run on FakeTensors with symbolic sizes" if derived else "it runs on FakeTensors with symbolic sizes"}

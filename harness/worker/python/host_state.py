@@ -1,0 +1,134 @@
+"""What a call must leave unchanged in Python: settings of the interpreter, of NumPy, and of torch as far as Python keeps them (check state).
+
+begin() goes back to the state of the start and seeds Python's and NumPy's generators; end() says what the call changed and undoes it."""
+
+import decimal
+import gc
+import logging
+import random
+import sys
+import warnings
+
+import torch
+
+
+def numpy_random():
+    return sys.modules.get("numpy.random")
+
+
+def set_numpy(name, value):
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and value is not None:
+        getattr(numpy, name)(**value)
+
+
+def get_numpy(name):
+    numpy = sys.modules.get("numpy")
+    return None if numpy is None else dict(getattr(numpy, name)())
+
+
+def pop_modes(length, pop, wanted):
+    while length() > wanted:
+        pop()
+
+
+def default_device():
+    return str(torch.get_default_device())
+
+
+def restore_device(device):
+    if device != default_device():
+        torch.set_default_device(None if device == "cpu" else device)
+
+
+# What it is called in a finding: how to read it, how to write it back.
+SETTINGS = {
+    "torch's default device": (default_device, restore_device),
+    "the number of active TorchFunctionModes": (
+        torch._C._len_torch_function_stack,
+        lambda wanted: pop_modes(torch._C._len_torch_function_stack, torch._C._pop_torch_function_stack, wanted),
+    ),
+    "the number of active TorchDispatchModes": (
+        torch._C._len_torch_dispatch_stack,
+        lambda wanted: pop_modes(torch._C._len_torch_dispatch_stack, torch._C._pop_torch_dispatch_stack, wanted),
+    ),
+    "torch's print options": (lambda: dict(vars(torch._tensor_str.PRINT_OPTS)), lambda before: vars(torch._tensor_str.PRINT_OPTS).update(before)),
+    "NumPy's handling of floating-point errors": (lambda: get_numpy("geterr"), lambda before: set_numpy("seterr", before)),
+    "NumPy's print options": (lambda: get_numpy("get_printoptions"), lambda before: set_numpy("set_printoptions", before)),
+    "the recursion limit": (sys.getrecursionlimit, sys.setrecursionlimit),
+    "sys.stdout": (lambda: sys.stdout, lambda before: setattr(sys, "stdout", before)),
+    "sys.stderr": (lambda: sys.stderr, lambda before: setattr(sys, "stderr", before)),
+    "sys.excepthook": (lambda: sys.excepthook, lambda before: setattr(sys, "excepthook", before)),
+    "sys.path": (lambda: list(sys.path), lambda before: sys.path.__setitem__(slice(None), before)),
+    "the filters of warnings": (lambda: list(warnings.filters), lambda before: warnings.filters.__setitem__(slice(None), before)),
+    "automatic garbage collection": (gc.isenabled, lambda before: gc.enable() if before else gc.disable()),
+    "the precision of decimal": (lambda: decimal.getcontext().prec, lambda before: setattr(decimal.getcontext(), "prec", before)),
+    "the level of the root logger": (lambda: logging.root.level, logging.root.setLevel),
+    "the trace function": (sys.gettrace, sys.settrace),
+    "the profile function": (sys.getprofile, sys.setprofile),
+}
+IMPORTS_CHANGE = ("sys.path", "the filters of warnings")  # the first import of a module may do so
+SHOWN = (int, bool, str)
+
+# What it is called: how to seed it, how to read and to write its whole state.
+GENERATORS = {
+    "Python's random": (random.seed, random.getstate, random.setstate),
+    "NumPy's random": (
+        lambda seed: numpy_random() and numpy_random().seed(seed % 2**32),
+        lambda: numpy_random() and numpy_random().get_state(),
+        lambda state: numpy_random() and numpy_random().set_state(state),
+    ),
+}
+
+first, seeds, earlier, kept = {}, iter(range(715827883, 2**31)), {}, {}
+
+
+def read():
+    return {name: get() for name, (get, _) in SETTINGS.items()}
+
+
+def restore(now):
+    for name, (_, put) in SETTINGS.items():
+        if now[name] != first[name]:
+            put(first[name])
+
+
+def start():
+    """Before the first operator runs: the state to go back to."""
+    first.update(read())
+
+
+def begin():
+    restore(read())
+    for name, (seed, get, _) in GENERATORS.items():
+        kept[name] = get()
+        seed(next(seeds))
+        kept[name, "begin"] = repr(get())
+    kept["modules"] = len(sys.modules)
+
+
+def setting_text(name, now):
+    if isinstance(now, SHOWN) and isinstance(first[name], SHOWN):
+        return f"{name} was {first[name]} and is {now}"
+    return f"{name} changed"
+
+
+def end():
+    """The changes, in words, after which nothing is left of them."""
+    now, told = read(), []
+    device_changed = now["torch's default device"] != first["torch's default device"]
+    for name, value in now.items():
+        if value == first[name] or (name in IMPORTS_CHANGE and len(sys.modules) != kept["modules"]):
+            continue
+        if name == "the number of active TorchFunctionModes" and device_changed:
+            continue  # the default device is one of them
+        told.append(setting_text(name, value))
+    restore(now)
+    for name, (_, get, put) in GENERATORS.items():
+        begun, ended = kept[name, "begin"], repr(get())
+        # Two calls began with different seeds and ended in the same state: the operator has set a seed of its own.
+        if ended != begun and earlier.get(name, (begun, None)) != (begun, ended) and earlier.get(name, (None, None))[1] == ended:
+            told.append(f"{name} has a seed that the operator set")
+        earlier[name] = (begun, ended)
+        put(kept[name])
+    return ", ".join(told)
