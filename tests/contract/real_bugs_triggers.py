@@ -50,7 +50,7 @@ def gradients_of(arguments, result):
     results = [tensor for tensor in tensors_of(result) if tensor.requires_grad]
     if not results:
         return [None for _ in leaves]
-    total = sum((tensor * torch.arange(1, tensor.numel() + 1).cos().reshape(tensor.shape).to(tensor.dtype)).sum() for tensor in results)
+    total = sum((tensor * torch.arange(1, tensor.numel() + 1).cos().neg().reshape(tensor.shape).to(tensor.dtype)).sum() for tensor in results)
     return torch.autograd.grad(total, leaves, allow_unused=True)
 
 
