@@ -33,7 +33,7 @@ def name_of(path):
 
 
 def library_of(options, path):
-    return os.path.join(options.folder, f"libunchecked_{name_of(path)}.so")
+    return os.path.join(options.folder, f"lib{options.prefix}_{name_of(path)}.so")
 
 
 def run_opcheck(options, path, mode):
@@ -210,6 +210,7 @@ def main():
     parser.add_argument("--write-evidence", metavar="FILE", help="write the table of all the libraries")
     parser.add_argument("--date", default=time.strftime("%Y-%m-%d"), help="the date in it")
     parser.add_argument("expectation", nargs="+")
+    parser.set_defaults(prefix="unchecked")
     options = parser.parse_args()
     if options.write_evidence:
         return write_evidence(options)
