@@ -116,7 +116,8 @@ void opc_child_leave(opc_child_t *child) {
 /* An operator that prints forever must not fill the memory; the file is opened for appending. */
 static void bound_output(const opc_child_t *child) {
   struct stat status;
-  if (fstat(child->output, &status) == 0 && status.st_size > OUTPUT_KEPT) (void)ftruncate(child->output, 0);
+  if (fstat(child->output, &status) != 0 || status.st_size <= OUTPUT_KEPT) return;
+  if (ftruncate(child->output, 0) != 0) return; /* the next look tries again */
 }
 
 /* Processor seconds that a process has used; -1: not known. */
