@@ -58,11 +58,13 @@ static void every_rule_of_the_table_exists(void **state) {
       fail_msg("severity.def names %s, which rules.def has not", opc_claimed_rules[i]);
     for (size_t k = 0; k < i; k++) assert_string_not_equal(opc_claimed_rules[i], opc_claimed_rules[k]);
   }
+  assert_true(opc_in_bounds_rule_count > 5);
+  for (size_t i = 0; i < opc_in_bounds_rule_count; i++) assert_non_null(opc_rule_find(opc_in_bounds_rules[i]));
 }
 
 typedef struct row {
   const char *rule, *standing;
-  bool plain, control_held, every_input, other_rank, untrusted;
+  bool plain, control_held, every_input, other_rank, on_gpu, untrusted;
   const char *as;
   opc_severity_t severity;
   const char *seen;
@@ -108,6 +110,16 @@ static void standing_decides_what_a_finding_is(void **state) {
        .severity = ERROR},
       {"initialisation.output", "declared/alone", .as = "initialisation.output", .severity = WARNING},
       {"dtype.wrong_result", "searched/related", .as = "dtype.wrong_result", .severity = WARNING},
+      /* On a GPU nothing sees an access out of bounds, which gives wrong values too. */
+      {"launch.asynchronous_error", "searched/same_values", .plain = true, .on_gpu = true, .as = UNCHECKED,
+       .severity = WARNING, .seen = "crash"},
+      {"device.other_values", "searched/same_values", .plain = true, .on_gpu = true, .as = "device.other_values",
+       .severity = WARNING},
+      {"stride.wrong_result", "searched/same_values", .control_held = true, .on_gpu = true, .as = "stride.wrong_result",
+       .severity = WARNING},
+      {"device.other_values", "declared/related", .on_gpu = true, .as = "device.other_values", .severity = ERROR},
+      {"stream.legacy", "searched/same_values", .plain = true, .on_gpu = true, .as = "stream.legacy",
+       .severity = ERROR},
   };
   for (size_t i = 0; i < COUNT(rows); i++) {
     const row_t *row = &rows[i];
@@ -117,6 +129,7 @@ static void standing_decides_what_a_finding_is(void **state) {
                                    .control_held = row->control_held,
                                    .every_input = row->every_input,
                                    .other_rank = row->other_rank,
+                                   .on_gpu = row->on_gpu,
                                    .untrusted_input = row->untrusted};
     asked.standing.plain = row->plain;
     opc_judgement_t judged = opc_rule_judge(&asked);

@@ -15,11 +15,13 @@ static const claimed_t table[] = {
 #define OPC_CLAIM_WARNING(rule) {rule, CLAIM_WARNING, NULL},
 #define OPC_CLAIM_ALONE(rule) {rule, CLAIM_ALONE, NULL},
 #define OPC_CLAIM_RANK(rule) {rule, CLAIM_RANK, NULL},
+#define OPC_CLAIM_IN_BOUNDS(rule)
 #include "checks/catalogue/severity.def"
 #undef OPC_CLAIM_UNCHECKED
 #undef OPC_CLAIM_WARNING
 #undef OPC_CLAIM_ALONE
 #undef OPC_CLAIM_RANK
+#undef OPC_CLAIM_IN_BOUNDS
 };
 
 const char *const opc_claimed_rules[] = {
@@ -27,13 +29,36 @@ const char *const opc_claimed_rules[] = {
 #define OPC_CLAIM_WARNING(rule) rule,
 #define OPC_CLAIM_ALONE(rule) rule,
 #define OPC_CLAIM_RANK(rule) rule,
+#define OPC_CLAIM_IN_BOUNDS(rule)
 #include "checks/catalogue/severity.def"
 #undef OPC_CLAIM_UNCHECKED
 #undef OPC_CLAIM_WARNING
 #undef OPC_CLAIM_ALONE
 #undef OPC_CLAIM_RANK
+#undef OPC_CLAIM_IN_BOUNDS
 };
 const size_t opc_claimed_rule_count = sizeof opc_claimed_rules / sizeof *opc_claimed_rules;
+
+const char *const opc_in_bounds_rules[] = {
+#define OPC_CLAIM_UNCHECKED(rule, seen)
+#define OPC_CLAIM_WARNING(rule)
+#define OPC_CLAIM_ALONE(rule)
+#define OPC_CLAIM_RANK(rule)
+#define OPC_CLAIM_IN_BOUNDS(rule) rule,
+#include "checks/catalogue/severity.def"
+#undef OPC_CLAIM_UNCHECKED
+#undef OPC_CLAIM_WARNING
+#undef OPC_CLAIM_ALONE
+#undef OPC_CLAIM_RANK
+#undef OPC_CLAIM_IN_BOUNDS
+};
+const size_t opc_in_bounds_rule_count = sizeof opc_in_bounds_rules / sizeof *opc_in_bounds_rules;
+
+static bool claims_in_bounds(const char *rule) {
+  for (size_t i = 0; i < opc_in_bounds_rule_count; i++)
+    if (strcmp(opc_in_bounds_rules[i], rule) == 0) return true;
+  return false;
+}
 
 static claimed_t claim_of(const char *rule) {
   for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
@@ -54,8 +79,9 @@ opc_judgement_t opc_rule_judge(const opc_judgement_asked_t *asked) {
   bool relevant = !layout;
   if (claimed.claim == CLAIM_ALONE) relevant = alone;
   if (claimed.claim == CLAIM_RANK) relevant = alone && asked->other_rank;
-  if (standing->voucher == OPC_VOUCHER_NONE || asked->every_input || opc_standing_is_valid(standing) || !relevant)
-    return judgement;
+  if (standing->voucher == OPC_VOUCHER_NONE || opc_standing_is_valid(standing)) return judgement;
+  if (asked->on_gpu && claims_in_bounds(asked->rule)) judgement.severity = OPC_SEVERITY_WARNING;
+  if (asked->every_input || !relevant) return judgement;
   if (claimed.claim == CLAIM_WARNING || claimed.claim == CLAIM_ALONE || claimed.claim == CLAIM_RANK)
     judgement.severity = OPC_SEVERITY_WARNING;
   if (claimed.claim != CLAIM_UNCHECKED) return judgement;

@@ -25,6 +25,7 @@ typedef struct opc_judgement_asked {
   bool control_held; /* the same logical values in plain layout, under the same conditions, do not show the finding */
   bool every_input;  /* every accepted input shows this access */
   bool other_rank;   /* the variant gave one argument a number of dimensions that it does not have in the sample */
+  bool on_gpu;       /* a real one, where kernels can read out of bounds unseen */
   bool untrusted_input; /* --untrusted-input: unchecked arguments are an error */
 } opc_judgement_asked_t;
 
@@ -33,8 +34,8 @@ opc_judgement_t opc_rule_judge(const opc_judgement_asked_t *asked);
 /* True: the finding (an out-of-bounds access, a crash, a hang) counts only on valid input. */
 bool opc_rule_needs_valid_input(const char *rule);
 
-/* The rules that severity.def names, for tests. */
-extern const char *const opc_claimed_rules[];
-extern const size_t opc_claimed_rule_count;
+/* The rules that severity.def names, for tests: in its first part, and in its part about GPUs. */
+extern const char *const opc_claimed_rules[], *const opc_in_bounds_rules[];
+extern const size_t opc_claimed_rule_count, opc_in_bounds_rule_count;
 
 #endif

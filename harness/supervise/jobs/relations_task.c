@@ -21,18 +21,12 @@ static double seconds(const opc_task_t *task) {
 
 /* ---- which sample is next ---- */
 
-static bool has_cpu(const opc_session_t *session) {
-  size_t i;
-  json_t *device;
-  json_array_foreach(session->devices, i, device) if (strcmp(json_string_value(device), OPC_MODE_CPU) == 0) return true;
-  return false;
-}
-
+/* They are learned on the CPU, whose memory is guarded, for every device. */
 static bool is_possible(const opc_task_t *task) {
   const opc_session_t *session = task->session;
   /* Under Valgrind a try takes fifty times as long. */
   return session->calls && session->memcheck == NULL && session->sanitize == NULL && task->op->schema != NULL &&
-         task->op->kind == OPC_OPERATOR && has_cpu(session) &&
+         task->op->kind == OPC_OPERATOR && opc_operator_serves(task->op, OPC_DEVICE_CPU) &&
          strcmp(opc_search_device(session, task->op), OPC_MODE_CPU) == 0;
 }
 

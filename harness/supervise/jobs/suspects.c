@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "model/json/json_write.h"
+#include "supervise/session/judge.h"
 
 opc_status_t opc_suspects_note_case(opc_task_t *task, const char *case_id, opc_error_t *error) {
   if (!OPC_ARRAY_GROW(task->order, task->order_count)) return opc_out_of_memory(error);
@@ -20,6 +21,10 @@ opc_status_t opc_suspects_write(opc_task_t *task, const json_t *result, opc_erro
     json_object_set_new(record, "operator", json_string(task->op->name));
     json_object_set_new(record, "check", json_string(id.check));
     json_object_set_new(record, "repro", opc_json_string(repro));
+    /* A run that stops early reports it as it is known now. */
+    json_t *evidence = json_deep_copy(json_object_get(result, "evidence"));
+    if (evidence != NULL) json_object_set_new(record, "evidence", evidence);
+    opc_result_judge(record, &id, task->session->options->untrusted_input);
   }
   return opc_journal_write(task->session->journal, record, error);
 }

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "checks/catalogue/severity.h"
 #include "model/json/json_write.h"
+#include "supervise/process/cuda_plan.h"
 
 opc_standing_t opc_result_standing(const json_t *result, const opc_case_id_t *id) {
   opc_standing_t standing;
@@ -100,6 +101,7 @@ void opc_result_judge(json_t *result, const opc_case_id_t *id, bool untrusted_in
                                  .control_held = json_is_true(json_object_get(control, "held")),
                                  .every_input = json_is_true(json_object_get(evidence, "every_input")),
                                  .other_rank = has_other_rank(id->variant),
+                                 .on_gpu = strcmp(id->device, OPC_MODE_CUDA) == 0,
                                  .untrusted_input = untrusted_input};
   size_t i;
   char rule[64];
