@@ -60,6 +60,7 @@ typedef struct opc_bound {
   opc_dtype_t narrow;     /* the dtype whose units are used if the item's own are finer; OTHER: the item's own */
   const double *relative; /* expect.tolerance by dtype, relative to the largest |reference|; NULL: none given */
   const bool *exact;      /* one per item: compare bits only; NULL: none */
+  bool any_nan;           /* where bits are compared, a NaN equals every NaN */
   const double *at_least; /* one per item: lower limit of the bound; NULL: none */
 } opc_bound_t;
 bool opc_bound_holds(size_t item, int64_t element, void *bound); /* an opc_element_equal_t */

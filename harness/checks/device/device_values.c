@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "checks/compare/nan_bits.h"
 #include "checks/compare/tolerance.h"
 #include "checks/framework/outcome.h"
 
@@ -23,14 +24,19 @@ static opc_again_t again_on(comparison_t *comparison, opc_case_context_t *contex
       .context = context, .sample = comparison->context->sample, .replay = &comparison->values, .phase = phase};
 }
 
-static bool must_be_equal(const comparison_t *comparison, size_t item) {
+/* The sample promises bits. */
+static bool is_promised(const comparison_t *comparison, size_t item) {
   const opc_sample_t *base = comparison->context->base;
   for (size_t i = 0; base && i < base->expect.same_bits_count; i++) {
     char path[32];
     snprintf(path, sizeof path, "returns[%zu]", base->expect.same_bits[i].output);
     if (strcmp(comparison->cpu.items[item].path, path) == 0) return true;
   }
-  return opc_result_moves_data(&comparison->cpu.items[item], &comparison->values);
+  return false;
+}
+
+static bool must_be_equal(const comparison_t *comparison, size_t item) {
+  return is_promised(comparison, item) || opc_result_moves_data(&comparison->cpu.items[item], &comparison->values);
 }
 
 static void report(const opc_bound_t *bound, const opc_difference_t *difference, opc_finding_t *finding) {
@@ -72,8 +78,14 @@ static opc_status_t judge(comparison_t *comparison, opc_difference_t difference,
     goto release;
   }
   if (context->base && context->base->expect.has_tolerance) bound.relative = context->base->expect.tolerance;
-  for (size_t i = 0; !bound.relative && i < comparison->cpu.count; i++) exact[i] = must_be_equal(comparison, i);
+  bool promised = false;
+  for (size_t i = 0; !bound.relative && i < comparison->cpu.count; i++) {
+    exact[i] = must_be_equal(comparison, i);
+    promised = promised || is_promised(comparison, i);
+  }
   bound.exact = exact;
+  /* An output whose elements are all NaN looks like moved data. */
+  bound.any_nan = !promised || opc_case_loses_nan_bits(context);
   status = opc_tolerance_measure(&tolerance, &on_cpu, &comparison->cpu, error);
   if (status != OPC_OK) goto release;
   if (difference.kind == OPC_DIFFERENCE_VALUE)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "checks/compare/nan_bits.h"
 #include "checks/compare/tolerance.h"
 #include "checks/framework/outcome.h"
 
@@ -40,11 +41,13 @@ static void compare_promise(const opc_case_context_t *context, const opc_tensor_
   if (!output->bytes) return;
   size_t width = meta->itemsize;
   int64_t wrong = 0, first = 0;
-  for (int64_t e = 0; e < meta->numel; e++)
-    if (memcmp((const char *)output->bytes + (size_t)e * width, (const char *)values->bytes + (size_t)e * width,
-               width) != 0 &&
-        wrong++ == 0)
-      first = e;
+  const bool any_nan = opc_case_loses_nan_bits(context);
+  for (int64_t e = 0; e < meta->numel; e++) {
+    const char *got = (const char *)output->bytes + (size_t)e * width,
+               *wanted = (const char *)values->bytes + (size_t)e * width;
+    const bool equal = memcmp(got, wanted, width) == 0 || (any_nan && opc_equal_or_both_nan(meta->dtype, got, wanted));
+    if (!equal && wrong++ == 0) first = e;
+  }
   *compared += meta->numel;
   if (!wrong) return;
   char index[160], here[160], there[160];

@@ -6,6 +6,7 @@
 
 #include "base/number.h"
 #include "checks/compare/as_strided_like.h"
+#include "checks/compare/nan_bits.h"
 #include "checks/compare/tolerance.h"
 #include "checks/framework/outcome.h"
 
@@ -194,6 +195,7 @@ static opc_status_t judge(opc_case_context_t *context, reference_t *reference, c
   for (size_t i = 0; !bound.relative && i < reference->result.count; i++)
     exact[i] = opc_result_moves_data(&reference->result.items[i], &reference->values);
   bound.exact = exact;
+  bound.any_nan = opc_case_loses_nan_bits(context);
   status = opc_tolerance_measure(&tolerance, &again, &reference->result, error);
   if (status != OPC_OK) goto release;
   if (difference.kind == OPC_DIFFERENCE_VALUE)

@@ -1,0 +1,16 @@
+/* The bits of a NaN. Arithmetic on a CPU keeps them, or most of them; a GPU's gives 0x7fffffff for every NaN. So a
+ * CUDA kernel and a CPU kernel that compute rarely agree in them.
+ *
+ * Threads: any. */
+#ifndef OPC_CHECKS_COMPARE_NAN_BITS_H
+#define OPC_CHECKS_COMPARE_NAN_BITS_H
+
+#include "checks/framework/check.h"
+
+/* Equal in bits, or both NaN; of a complex number, in each part. Elements of this dtype. */
+bool opc_equal_or_both_nan(opc_dtype_t dtype, const void *left, const void *right);
+/* True: PyTorch itself loses them in this case. It negates or conjugates the argument on the GPU before an operator
+ * without kernels for lazily negated tensors sees it. */
+bool opc_case_loses_nan_bits(const opc_case_context_t *context);
+
+#endif
