@@ -290,8 +290,9 @@ void opc_bridge_grad_mode(bool on); /* this thread */
 void opc_bridge_threads(int count); /* intra-op threads of libtorch, for this thread's calls; 1 starts none */
 void opc_bridge_inner_threads(
     int count); /* intra-op threads for operators called by an operator that this thread calls; 0: no separate number */
-void opc_bridge_default_dtype(opc_dtype_t dtype); /* a floating dtype; OPC_SETTING_DEFAULT_DTYPE reads it */
-bool opc_bridge_cuda_initialised(void);           /* a context exists: forking is not safe */
+void opc_bridge_deterministic_algorithms(bool only); /* like torch.use_deterministic_algorithms; not only a warning */
+void opc_bridge_default_dtype(opc_dtype_t dtype);    /* a floating dtype; OPC_SETTING_DEFAULT_DTYPE reads it */
+bool opc_bridge_cuda_initialised(void);              /* a context exists: forking is not safe */
 int opc_bridge_cuda_devices(void); /* initialises CUDA; only in a throw-away child; 0 without libtorch_cuda */
 bool opc_bridge_device_available(opc_device_t device);
 

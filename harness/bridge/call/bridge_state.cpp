@@ -111,6 +111,8 @@ void opc_bridge_inner_threads(int count) {
   });
 }
 
+void opc_bridge_deterministic_algorithms(bool only) { at::globalContext().setDeterministicAlgorithms(only, false); }
+
 void opc_bridge_default_dtype(opc_dtype_t dtype) {
   (void)opc::guarded(nullptr, [&] {
     const auto type = opc::scalar_type_of(dtype);

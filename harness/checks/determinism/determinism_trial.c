@@ -53,10 +53,11 @@ opc_status_t opc_trial_make(const opc_trial_t *trial, opc_call_t *call, opc_erro
 void opc_trial_call(const opc_trial_t *trial, opc_call_t *call) {
   opc_case_context_t *context = trial->context;
   int64_t settings[OPC_SETTING_COUNT];
-  bool changes = trial->conditions & (OPC_TRIAL_NO_GRAD | OPC_TRIAL_DEFAULT_DTYPE);
+  bool changes = trial->conditions & (OPC_TRIAL_NO_GRAD | OPC_TRIAL_DEFAULT_DTYPE | OPC_TRIAL_ONLY_DETERMINISTIC);
   if (changes) opc_bridge_settings_read(settings);
   if (trial->conditions & OPC_TRIAL_NO_GRAD) opc_bridge_grad_mode(false);
   if (trial->conditions & OPC_TRIAL_DEFAULT_DTYPE) opc_bridge_default_dtype(OPC_DTYPE_FLOAT64);
+  if (trial->conditions & OPC_TRIAL_ONLY_DETERMINISTIC) opc_bridge_deterministic_algorithms(true);
   context->phase(trial->phase);
   opc_call_run(call, context->handle, context->seed + (trial->conditions & OPC_TRIAL_OTHER_SEED ? 1 : 0));
   if (changes) opc_bridge_settings_write(settings);

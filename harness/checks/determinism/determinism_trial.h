@@ -14,9 +14,10 @@ typedef enum opc_trial_condition {
   OPC_TRIAL_ELSEWHERE = 1 << 0, /* tensors at other addresses and in the opposite order, malloc's small blocks at other
                                    addresses; on the CPU */
   OPC_TRIAL_NO_GRAD = 1 << 1,   /* grad mode off */
-  OPC_TRIAL_REQUIRES_GRAD = 1 << 2, /* every floating and complex argument that is not written requires grad */
-  OPC_TRIAL_DEFAULT_DTYPE = 1 << 3, /* float64 is the default dtype */
-  OPC_TRIAL_OTHER_SEED = 1 << 4     /* another seed for the generators; the arguments' values stay */
+  OPC_TRIAL_REQUIRES_GRAD = 1 << 2,     /* every floating and complex argument that is not written requires grad */
+  OPC_TRIAL_DEFAULT_DTYPE = 1 << 3,     /* float64 is the default dtype */
+  OPC_TRIAL_OTHER_SEED = 1 << 4,        /* another seed for the generators; the arguments' values stay */
+  OPC_TRIAL_ONLY_DETERMINISTIC = 1 << 5 /* torch.use_deterministic_algorithms(True) */
 } opc_trial_condition_t;
 
 typedef struct opc_trial {

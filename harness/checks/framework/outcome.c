@@ -10,6 +10,10 @@
 
 enum { OUTCOME_MESSAGE_LIMIT = 4096 };
 
+bool opc_message_refuses_determinism(const char *message) {
+  return strstr(message, "use_deterministic_algorithms") != NULL;
+}
+
 bool opc_case_is_declared(const opc_case_context_t *context) {
   const opc_case_id_t *id = &context->id;
   bool own_dtype =

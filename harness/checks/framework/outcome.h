@@ -30,6 +30,9 @@ bool opc_finding_from_outcome(opc_case_context_t *context, const opc_call_t *cal
 /* The same for arguments that could not be made (opc_call_make, opc_call_snapshot…). */
 void opc_finding_from_error(const opc_case_context_t *context, const opc_error_t *error, opc_finding_t *finding);
 
+/* The message of a call that throws because of torch.use_deterministic_algorithms(True). */
+bool opc_message_refuses_determinism(const char *message);
+
 /* True: the case is a file's unmodified sample. The expectations in the file apply only here. */
 bool opc_case_is_declared(const opc_case_context_t *context);
 
