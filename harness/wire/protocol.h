@@ -142,6 +142,7 @@ typedef struct opc_crash_record {
   volatile uint32_t crashed;               /* 1 once the fault handler has filled in the rest */
   int32_t signal, code; /* si_signo, si_code; signal 0: exit() was called with status `code`, frames say from where */
   uint64_t address;     /* si_addr */
+  int32_t device;       /* the address is in memory of CUDA device device - 1; 0: it is not */
   uint64_t program_counter;
   uint32_t frame_count;
   uint64_t

@@ -68,7 +68,8 @@ typedef struct opc_launch_api {
   bool (*limits)(int device, opc_cuda_limits_t *out);
   /* Live allocations of all callers; returns their number, and fills in the first `room`. */
   size_t (*allocations)(opc_cuda_allocation_t *out, size_t room);
-  /* True: the address is in the simulated device's memory, including freed memory. */
+  /* True: the address is in a device's memory, including freed memory; on a GPU, in memory that was allocated through
+   * the wrappers. Async-signal-safe. */
   bool (*locate)(uint64_t address, opc_cuda_address_t *out);
   /* For a fault handler (async-signal-safe): if the address is memory of the simulated device, records a HOST_ACCESS at
    * the program counter, makes the page accessible so that the access succeeds, and returns true. */

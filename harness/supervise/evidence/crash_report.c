@@ -58,6 +58,12 @@ static const char *signal_words(int number) {
 
 static void set_rule(opc_crash_t *out, const char *rule) { snprintf(out->rule, sizeof out->rule, "%s", rule); }
 
+/* Host code followed a pointer to memory of a GPU. */
+static bool is_host_access(const scene_t *scene, int number) {
+  return (number == SIGSEGV || number == SIGBUS) && scene->box.crashed == 1 && scene->box.signal == number &&
+         scene->box.device > 0;
+}
+
 static void by_signal(const opc_child_t *child, const opc_crash_limits_t *limits, const scene_t *scene, int number,
                       opc_crash_t *out) {
   const char *abbreviation = opc_signal_abbreviation(number), *terminate = scene->box.terminate_text;
@@ -69,6 +75,10 @@ static void by_signal(const opc_child_t *child, const opc_crash_limits_t *limits
     set_rule(out, "memory");
     opc_text_addf(&out->message, "killed by the system while it held %lld MiB of memory",
                   (long long)(child->max_rss_kib / 1024));
+  } else if (is_host_access(scene, number)) {
+    set_rule(out, "launch.host_access");
+    opc_text_addf(&out->message, "%s at address 0x%" PRIx64 ", which is memory of device %d", signal_words(number),
+                  scene->box.address, scene->box.device - 1);
   } else {
     snprintf(out->rule, sizeof out->rule, "signal.SIG%s", abbreviation != NULL ? abbreviation : "?");
     if (number == SIGABRT && terminate[0] != '\0') {

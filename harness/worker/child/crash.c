@@ -137,6 +137,13 @@ static bool is_noted(int signal_number, const siginfo_t *info, const ucontext_t 
   return true;
 }
 
+/* The number of the CUDA device whose memory this is, plus one; 0: not known to be a device's. */
+static int32_t device_of(uint64_t address) {
+  opc_cuda_address_t where;
+  if (!crash_cuda || !crash_cuda->locate(address, &where) || where.place != OPC_CUDA_DEVICE) return 0;
+  return where.device + 1;
+}
+
 static void on_fault(int signal_number, siginfo_t *info, void *context) {
   if (is_noted(signal_number, info, context)) return;
   if (owns_box() && !atomic_flag_test_and_set(&crash_entered)) {
@@ -144,6 +151,7 @@ static void on_fault(int signal_number, siginfo_t *info, void *context) {
     crash_box->signal = signal_number;
     crash_box->code = info->si_code;
     crash_box->address = (uint64_t)(uintptr_t)info->si_addr;
+    crash_box->device = info->si_code > 0 && info->si_code != SI_KERNEL ? device_of(crash_box->address) : 0;
     crash_box->program_counter = counter;
     crash_box->frame_count = 0;
     /* Set before the frames are walked: if the stack is so corrupt that the walk faults too, the other fields
