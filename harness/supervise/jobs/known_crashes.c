@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "model/json/json_write.h"
 
-enum { CRASHES_MAX = 3, TIMEOUTS_MAX = 2, HANGS_MAX = 3 };
+enum { CRASHES_MAX = 3, TIMEOUTS_MAX = 2, HANGS_MAX = 3, FAULTS_MAX = 6 };
 
 static void skip(opc_task_t *task, const char *check, int rank) {
   OPC_SCOPED(opc_scope_free) char *entry = opc_string_format("%s %d", check, rank);
@@ -21,7 +21,18 @@ static void skip_all(opc_task_t *task, int rank) {
   json_array_foreach(task->session->checks, i, name) skip(task, json_string_value(name), rank);
 }
 
+/* So does a kernel that faults: each fault costs a process and its CUDA context. Check launch may still say why it
+ * faults. */
+static void skip_all_but_launch(opc_task_t *task, int rank) {
+  size_t i;
+  json_t *name;
+  json_array_foreach(task->session->checks, i, name) if (strcmp(json_string_value(name), "launch") != 0)
+      skip(task, json_string_value(name), rank);
+}
+
 static bool is_timeout(const opc_tally_t *tally) { return strcmp(tally->rule, "timeout") == 0; }
+
+static bool is_fault(const opc_tally_t *tally) { return strcmp(tally->rule, "launch.asynchronous_error") == 0; }
 
 static int most(const opc_tally_t *tally) { return is_timeout(tally) ? TIMEOUTS_MAX : CRASHES_MAX; }
 
@@ -68,6 +79,7 @@ opc_status_t opc_known_crashes_note(opc_task_t *task, const opc_case_id_t *id, c
   if (tally == NULL) return opc_out_of_memory(error);
   if (++tally->count == most(tally)) skip(task, id->check, rank);
   if (is_timeout(tally) && ++task->hangs[rank] == HANGS_MAX) skip_all(task, rank);
+  if (is_fault(tally) && ++task->faults[rank] == FAULTS_MAX) skip_all_but_launch(task, rank);
   if (by_arguments) note_arguments(task, id, is_timeout(tally));
   if (suspect == NULL) return OPC_OK;
   suspect->crashed_here = true;
@@ -84,6 +96,7 @@ static bool forget_counts(opc_task_t *task) {
     opc_tally_t *tally = &task->tallies[suspect->tally];
     tally->count--;
     if (is_timeout(tally)) task->hangs[tally->rank]--;
+    if (is_fault(tally)) task->faults[tally->rank]--;
     suspect->crashed_here = false;
     any = true;
   }
@@ -98,6 +111,7 @@ bool opc_known_crashes_forget(opc_task_t *task) {
     if (task->tallies[i].count >= most(&task->tallies[i])) skip(task, task->tallies[i].check, task->tallies[i].rank);
   for (int rank = 0; rank < OPC_STANDING_RANKS; rank++)
     if (task->hangs[rank] >= HANGS_MAX) skip_all(task, rank);
+    else if (task->faults[rank] >= FAULTS_MAX) skip_all_but_launch(task, rank);
   for (size_t i = 0; i < task->suspect_count; i++) {
     const opc_suspect_t *suspect = &task->suspects[i];
     opc_case_id_t id;

@@ -93,11 +93,12 @@ struct opc_task {
   json_t *crashed; /* array of ids of cases whose arguments crash the operator; grows likewise */
   opc_tally_t *tallies;
   size_t tally_count;
-  int hangs[OPC_STANDING_RANKS]; /* number of cases that hung */
-  double fastest, slowest;       /* seconds of cases on an unmodified sample that returned; 0: none yet */
-  double cases_began;            /* 0: not started */
-  int out_of_time;               /* its cases took too long in total: 1: variants are skipped, 2: all others too */
-  int stillborn;                 /* consecutive children that died before any case */
+  int hangs[OPC_STANDING_RANKS];  /* number of cases that hung */
+  int faults[OPC_STANDING_RANKS]; /* number of cases in which a kernel ended the CUDA context */
+  double fastest, slowest;        /* seconds of cases on an unmodified sample that returned; 0: none yet */
+  double cases_began;             /* 0: not started */
+  int out_of_time;                /* its cases took too long in total: 1: variants are skipped, 2: all others too */
+  int stillborn;                  /* consecutive children that died before any case */
   opc_every_input_t every_input;
   opc_suspect_t *suspects;
   size_t suspect_count, arranged;  /* arranged: those already sorted for confirmation */
