@@ -39,9 +39,9 @@ int opc_rule_rank(const char *rule) {
   return RANK_TABLE + (known ? (int)(known - opc_rules) : (int)opc_rule_count);
 }
 
-static bool is_of(const char *rule, const char *check) {
-  size_t length = strlen(check);
-  return strncmp(rule, check, length) == 0 && (rule[length] == '\0' || rule[length] == '.');
+bool opc_rule_is_of(const char *rule, const char *name) {
+  size_t length = strlen(name);
+  return strncmp(rule, name, length) == 0 && (rule[length] == '\0' || rule[length] == '.');
 }
 
 const char *opc_rule_domain(const char *rule) {
@@ -53,22 +53,22 @@ const char *opc_rule_domain(const char *rule) {
   /* A kernel that cannot run without data cannot be functionalised either. */
   if (strcmp(rule, "functionalisation.fails") == 0) return "meta";
   for (size_t i = 0; i < sizeof whole / sizeof whole[0]; i++)
-    if (is_of(rule, whole[i])) return whole[i];
+    if (opc_rule_is_of(rule, whole[i])) return whole[i];
   for (size_t i = 0; i < sizeof of_call / sizeof of_call[0]; i++)
-    if (is_of(rule, of_call[i])) return "call";
+    if (opc_rule_is_of(rule, of_call[i])) return "call";
   return rule;
 }
 
-const char *opc_rule_kind(const char *rule) { return is_of(rule, "signal") ? "signal" : rule; }
+const char *opc_rule_kind(const char *rule) { return opc_rule_is_of(rule, "signal") ? "signal" : rule; }
 
 /* ---- a finding ---- */
 
 static opc_change_kind_t change_of(const opc_case_id_t *id, const char *rule, const char *standing) {
-  if (is_of(rule, "xfail")) return OPC_CHANGE_NONE; /* it passed: the variant did nothing */
+  if (opc_rule_is_of(rule, "xfail")) return OPC_CHANGE_NONE; /* it passed: the variant did nothing */
   if (!*id->variant || strcmp(id->variant, "plain") == 0) return *id->dtype ? OPC_CHANGE_DTYPE : OPC_CHANGE_NONE;
   const char *change = strchr(standing, '/');
   /* Check stride compares with a copy of the same values, even if elements are repeated. */
-  bool same_values = !change || strcmp(change + 1, "same_values") == 0 || is_of(rule, "stride");
+  bool same_values = !change || strcmp(change + 1, "same_values") == 0 || opc_rule_is_of(rule, "stride");
   unsigned families = opc_variant_facts(id->variant).families;
   if (families & (OPC_VARIANT_METHOD | OPC_VARIANT_USED)) return OPC_CHANGE_METHOD;
   if (families & OPC_VARIANT_EMPTY) return OPC_CHANGE_EMPTY;
@@ -106,8 +106,8 @@ static opc_seen_t seen_of(const json_t *evidence, const char *rule) {
   /* For journals that lack this field. */
   json_array_foreach(json_object_get(evidence, "accesses"), index,
                      access) if (strcmp(opc_record_text(access, "access"), "write") == 0) return OPC_SEEN_WRITE;
-  if (is_of(rule, "timeout")) return OPC_SEEN_HANG;
-  if (is_of(rule, "signal") || is_of(rule, "exit")) return OPC_SEEN_CRASH;
+  if (opc_rule_is_of(rule, "timeout")) return OPC_SEEN_HANG;
+  if (opc_rule_is_of(rule, "signal") || opc_rule_is_of(rule, "exit")) return OPC_SEEN_CRASH;
   return OPC_SEEN_READ;
 }
 

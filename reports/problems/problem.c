@@ -126,6 +126,7 @@ opc_status_t opc_problem_absorb(opc_problem_t *into, opc_problem_t *from, opc_er
   into->standing = stronger_standing(into, from);
   into->warning = into->warning && from->warning;
   into->unchecked = into->unchecked && from->unchecked;
+  into->off_gpu = into->off_gpu || from->off_gpu;
   into->count += from->count;
   for (size_t i = 0; i < OPC_SEEN_COUNT; i++) into->seen[i] += from->seen[i];
   for (size_t i = 0; i < from->argument_count; i++) opc_problem_add_argument(into, from->arguments[i]);

@@ -70,6 +70,7 @@ typedef struct opc_problem {
   opc_change_kind_t change;
   bool unchecked; /* all of it is rule memory.unchecked_arguments */
   bool warning;
+  bool off_gpu;                                 /* some finding is not of a case on a real GPU */
   opc_standing_order_t standing;                /* the strongest one of the findings of its severity */
   const char *arguments[OPC_PROBLEM_ARGUMENTS]; /* that were changed, or are not checked */
   size_t argument_count;

@@ -100,6 +100,7 @@ opc_status_t opc_operator_findings_add(opc_operator_findings_t *findings, const 
   }
   if (status != OPC_OK) return status;
   if (!problem->standing || stronger) problem->standing = facts.one.standing;
+  problem->off_gpu = problem->off_gpu || strcmp(facts.id.device, "cuda") != 0;
   if (facts.warning) problem->operators[0].warning_checks |= bit;
   else problem->operators[0].error_checks |= bit;
   if (*argument) opc_problem_add_argument(problem, argument);
@@ -198,9 +199,45 @@ static opc_status_t join_by_place(opc_operator_findings_t *findings, opc_error_t
   return status;
 }
 
+/* What a defect leads to on a GPU, where kernels really run: work that nobody waits for gives other values each time,
+ * and whatever is kept on the device has a record in host memory. */
+static const struct {
+  const char *cause, *effect;
+} leads_to[] = {{"stream", "initialisation"}, {"stream", "determinism"}, {"stream", "stride"},
+                {"stream", "dtype"},          {"stream", "device"},      {"stream", "bitwise"},
+                {"stream", "capture"},        {"stream", "autograd"},    {"device_memory", "leak"}};
+
+static bool is_effect(const opc_problem_t *cause, const opc_problem_t *effect) {
+  if (cause->unchecked || effect->unchecked || effect->off_gpu) return false;
+  for (size_t i = 0; i < sizeof leads_to / sizeof *leads_to; i++)
+    if (opc_rule_is_of(opc_problem_rule(cause), leads_to[i].cause) &&
+        opc_rule_is_of(opc_problem_rule(effect), leads_to[i].effect))
+      return true;
+  return false;
+}
+
+/* The cause names the problem, although its effects may rank higher. */
+static opc_status_t join_effects(opc_operator_findings_t *findings, opc_error_t *error) {
+  opc_status_t status = OPC_OK;
+  for (size_t i = 0; i < findings->count && status == OPC_OK; i++) {
+    for (size_t k = 0; k < findings->count && status == OPC_OK;) {
+      opc_problem_t *effect = &findings->problems[k];
+      if (k == i || !is_effect(&findings->problems[i], effect)) {
+        k++;
+        continue;
+      }
+      for (size_t s = 0; s < effect->symptom_count; s++) effect->symptoms[s].rank += RANK_ALSO;
+      status = join(findings, i, k, error);
+      if (k < i) i--;
+    }
+  }
+  return status;
+}
+
 opc_status_t opc_operator_findings_merge(opc_operator_findings_t *findings, opc_error_t *error) {
   opc_status_t status = join_by_key(findings, error);
   if (status == OPC_OK) status = join_by_place(findings, error);
+  if (status == OPC_OK) status = join_effects(findings, error);
   for (size_t i = 0; i < findings->count; i++) {
     opc_problem_t *problem = &findings->problems[i];
     if (problem->change == OPC_CHANGE_NONE && !problem->unchecked)
