@@ -98,6 +98,9 @@ def main():
     print("\n".join(timings(facts)))
     for name, why in skipped:
         print(f"\nSkipped: {name}: {why}")
+    left_out = [words for fact in facts.values() for words in fact.get("left_out", [])]
+    if left_out:
+        print("\nNot looked for:\n\n- " + "\n- ".join(left_out))
     for name, fact in facts.items():
         for words in fact["wrong"]:
             print(f"\nWrong: {name}: {words}")
