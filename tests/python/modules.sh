@@ -82,6 +82,20 @@ operators odd exits 'os._exit(3)' system_exit 'sys.exit(1)' interrupt 'raise Key
 expect "odd operators do not end the run" 1 "the working directory is /" run --python odd.py --check state,alias --verbose
 expect "a handler is seen" 1 "SIGUSR1 is ignored" run --python odd.py --check state --op odd::handler
 expect "and the others are checked" 0 "PASSED: 1 of 1" run --python odd.py --op odd::fine --check state,alias
+# Fake kernels that behave so only on FakeTensors: check meta does not see it.
+for how in 'sys.exit(1)' 'ctypes.string_at(0)' 'os._exit(3)' 'raise KeyError("k" * 20000)'; do
+  operators odd_fake one 'return x + 1' | sed '$d' >odd_fake.py
+  printf '@_.register_fake\ndef _(x):\n    if any(isinstance(size, torch.SymInt) for size in x.shape):\n        %s\n    return torch.empty_like(x + 1)\n' "$how" >>odd_fake.py
+  printf '{"format": "opcheck-c/samples/1", "samples": [{"operator": "odd_fake::one", "name": "one", "args": [{"tensor": {"shape": [3, 4]}}]}]}' >odd_fake.samples.json
+  case "$how" in
+    sys*) says='fake.rejects' ;;
+    raise*) says='KeyError' ;;
+    *) says='the operator on FakeTensors' ;;
+  esac
+  expect "a fake kernel with $how" 1 "$says" run --python odd_fake.py --check fake,meta
+done
+rm odd_fake.samples.json
+
 operators says refuses 'raise ValueError("x is not to my taste")' >says.py
 printf '{"format": "opcheck-c/samples/1", "samples": [{"operator": "says::refuses", "name": "refused", "args": [{"tensor": {"shape": [2]}}]}]}' >says.samples.json
 expect "what an operator raises, and where; samples beside the module" 1 "is not to my taste (at $folder/says.py:4)" run --python says.py --check alias --junit says.xml

@@ -50,7 +50,8 @@ std::string words_of_pybind(const std::string &text) {
     const auto end = std::min(text.find('\n', line), text.size());
     const auto open = text.rfind('(', end), close = text.find("):", line);
     const std::string file = text.substr(line + 2, open > line + 2 && open < end ? open - line - 2 : 0);
-    if (!file.empty() && !contains(file, "-packages/torch/") && !contains(file, "/opcheck-c/host") && close < end)
+    if (!file.empty() && file[0] != '<' && !contains(file, "-packages/torch/") && !contains(file, "/opcheck-c/host") &&
+        close < end)
       return words.insert(std::min(words.find('\n'), words.size()),
                           " (at " + file + ":" + text.substr(open + 1, close - open - 1) + ")");
     line = end + 1;

@@ -9,6 +9,16 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 HELD = []  # the Watch of the call that is to be traced
+FINDINGS_MAX, TEXT_MAX = 8, 600  # the worker's buffer is 8 KiB
+
+
+class Call:
+    """One operator call: its arguments as they were before, which the operator may change, and what it returned."""
+
+    def __init__(self, function, args, kwargs):
+        self.function, self.args, self.kwargs, self.result = function, args, kwargs, None
+        self.sizes = [map_tensors(value, lambda t: t.detach()) for value in (args, kwargs)]  # detach: sizes and strides of its own
+        self.values = [map_tensors(value, lambda t: t.detach().clone()) for value in (args, kwargs)]
 
 
 class Watch(TorchDispatchMode):
@@ -19,10 +29,12 @@ class Watch(TorchDispatchMode):
         self.name, self.call = name, None
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
-        result = function(*args, **(kwargs or {}))
-        if self.call is None and function.name() == self.name:
-            self.call = (function, args, kwargs or {}, result)
-        return result
+        kwargs = kwargs or {}
+        if self.call is not None or function.name() != self.name:
+            return function(*args, **kwargs)
+        self.call = Call(function, args, kwargs)
+        self.call.result = function(*args, **kwargs)
+        return self.call.result
 
 
 def leaves(value):
@@ -39,6 +51,8 @@ def map_tensors(value, change):
         return change(value)
     if isinstance(value, (list, tuple)):
         return type(value)(map_tensors(item, change) for item in value)
+    if isinstance(value, dict):
+        return {name: map_tensors(item, change) for name, item in value.items()}
     return value
 
 
@@ -130,8 +144,9 @@ class Fakes:
         return self.mode.from_tensor(tensor.detach(), symbolic_context=context, source=ConstantSource(f"tensor{self.count}"))
 
 
-def run_backward(function, args, kwargs, make, mode):
+def run_backward(function, given, make, mode):
     """Forward and backward on tensors of make(tensor), in a mode. False: there is no gradient."""
+    args, kwargs = given
     asked = []
 
     def leaf(tensor, written):
@@ -142,23 +157,23 @@ def run_backward(function, args, kwargs, make, mode):
 
     schema = function._schema.arguments
     written = {argument.name: argument.alias_info is not None and argument.alias_info.is_write for argument in schema}
-    given = [map_tensors(value, lambda t, w=written[argument.name]: leaf(t, w)) for argument, value in zip(schema, args)]
+    placed = [map_tensors(value, lambda t, w=written[argument.name]: leaf(t, w)) for argument, value in zip(schema, args)]
     named = {name: map_tensors(value, lambda t, w=written[name]: leaf(t, w)) for name, value in kwargs.items()}
     if not asked:
         return False
     with mode, torch.enable_grad():
-        outputs = [value for value in leaves(function(*given, **named)) if isinstance(value, torch.Tensor) and value.requires_grad]
+        outputs = [value for value in leaves(function(*placed, **named)) if isinstance(value, torch.Tensor) and value.requires_grad]
         if not outputs:
             return False
         torch.autograd.grad(outputs, asked, [torch.ones_like(output) for output in outputs], allow_unused=True)
     return True
 
 
-def real_backward_holds(function, args, kwargs):
+def real_backward_holds(call):
     """Otherwise there is nothing to trace: no derivative, or one that check autograd reports."""
     try:
-        return run_backward(function, args, kwargs, lambda tensor: tensor.detach().clone(), contextlib.nullcontext())
-    except Exception:
+        return run_backward(call.function, call.values, lambda tensor: tensor.detach().clone(), contextlib.nullcontext())
+    except BaseException:  # an operator may raise SystemExit
         return False
 
 
@@ -167,32 +182,43 @@ def is_excused(error):
     return type(error).__name__ in ("UnsupportedOperatorException", "UnsupportedFakeTensorException") or "no fake impl registered" in str(error)
 
 
+def shows_on_meta(call):
+    """Check meta reports what sizes as numbers show, too. Meta tensors say nothing about a device, or a size that follows values."""
+    args, kwargs = map_tensors(call.sizes, lambda t: torch.empty_strided(t.shape, t.stride(), dtype=t.dtype, device="meta"))
+    try:
+        given = call.function(*args, **kwargs)
+    except BaseException as error:
+        return "as opposed to FakeTensors" not in str(error)
+    return any(not text.startswith("the device") for text in differences(given, call.result))
+
+
 def forward(call):
     """(a skip's reason, or None; findings)"""
-    function, args, kwargs, real = call
     fakes = Fakes(scalars=True)
     try:
-        given, named = map_tensors(args, fakes.of), {name: map_tensors(value, fakes.of) for name, value in kwargs.items()}
+        args, kwargs = map_tensors(call.sizes, fakes.of)
     except Exception as error:
-        return f"the arguments cannot be made as FakeTensors: {error}", []
+        return f"the arguments cannot be made as FakeTensors: {first_line(error)}", []
     try:
         with fakes.mode:
-            fake = function(*given, **named)
-    except Exception as error:
+            fake = call.function(*args, **kwargs)
+        found = [("fake.result", text) for text in differences(fake, call.result)]
+    except BaseException as error:
         if is_excused(error):
             return f"it has no fake kernel: {first_line(error)}", []
-        return None, [("fake.rejects", error)]
-    return None, [("fake.result", text) for text in differences(fake, real)]
+        found = [("fake.rejects", error)]
+    if found and shows_on_meta(call):
+        return "Meta tensors, whose sizes are numbers, show the same: see check meta", []
+    return None, found
 
 
 def backward(call):
-    function, args, kwargs, _ = call
-    if not real_backward_holds(function, args, kwargs):
+    if not real_backward_holds(call):
         return False, []
     fakes = Fakes(scalars=False)
     try:
-        run_backward(function, args, kwargs, fakes.of, fakes.mode)
-    except Exception as error:
+        run_backward(call.function, call.sizes, fakes.of, fakes.mode)
+    except BaseException as error:
         return True, [("fake.backward", error)]
     return True, []
 
@@ -231,7 +257,7 @@ def trace(text_of):
     finally:
         logging.disable(before)
     if skip is not None:
-        return {"skip": skip}
+        return {"skip": skip[:TEXT_MAX]}
     if found:
-        return {"fail": [[rule, text if isinstance(text, str) else text_of(text)] for rule, text in found]}
+        return {"fail": [[rule, (text if isinstance(text, str) else text_of(text))[:TEXT_MAX]] for rule, text in found[:FINDINGS_MAX]]}
     return {"pass": "forward and backward run on FakeTensors with symbolic sizes" if derived else "it runs on FakeTensors with symbolic sizes"}
