@@ -8,16 +8,14 @@ at all, or else by a warning of such a rule. What is open is not found today. Th
 is found: that list can only get shorter. Without samples what a search finds may depend on how fast the machine is.
 real_bugs_triggers.py, which needs a Python with torch, shows that each bug is one.
 """
-import argparse
 import json
 import os
 import pathlib
 import re
 import sys
-import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from unchecked import MODES, SEED, cases_of, counted, findings_of, mistakes_of, name_of, read_expectations, run_opcheck  # noqa: E402
+from unchecked import MODES, SEED, cases_of, counted, findings_of, mistakes_of, name_of, parser_of, read_expectations, run_opcheck  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
@@ -142,16 +140,8 @@ def write_evidence(options):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--opcheck", required=True)
-    parser.add_argument("--folder", required=True, help="the folder of the libraries")
-    parser.add_argument("--timeout", help="seconds that a case may take")
-    parser.add_argument("--mode", choices=MODES, help="only this one")
-    parser.add_argument("--write-evidence", metavar="FILE", help="write the table of all the libraries")
+    parser = parser_of(__doc__, "real")
     parser.add_argument("--python", default=sys.executable, help="a Python with torch, for the evidence")
-    parser.add_argument("--date", default=time.strftime("%Y-%m-%d"), help="the date in it")
-    parser.add_argument("expectation", nargs="+")
-    parser.set_defaults(prefix="real")
     options = parser.parse_args()
     if options.write_evidence:
         return write_evidence(options)

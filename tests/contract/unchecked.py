@@ -201,8 +201,9 @@ def write_evidence(options):
     return 0
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
+def parser_of(description, prefix):
+    """The options that real_bugs.py has, too. The libraries are libPREFIX_NAME.so."""
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--opcheck", required=True)
     parser.add_argument("--folder", required=True, help="the folder of the libraries")
     parser.add_argument("--timeout", help="seconds that a case may take: some hang, and a hang needs no 10 s to be one")
@@ -210,8 +211,12 @@ def main():
     parser.add_argument("--write-evidence", metavar="FILE", help="write the table of all the libraries")
     parser.add_argument("--date", default=time.strftime("%Y-%m-%d"), help="the date in it")
     parser.add_argument("expectation", nargs="+")
-    parser.set_defaults(prefix="unchecked")
-    options = parser.parse_args()
+    parser.set_defaults(prefix=prefix)
+    return parser
+
+
+def main():
+    options = parser_of(__doc__, "unchecked").parse_args()
     if options.write_evidence:
         return write_evidence(options)
     return check(options, [options.mode] if options.mode else list(MODES))
