@@ -7,6 +7,7 @@
 #include "cli/execution.h"
 #include "model/case/case.h"
 #include "reports/terminal.h"
+#include "supervise/common/reference_pairs.h"
 #include "supervise/process/cuda_plan.h"
 #include "supervise/tools/memcheck.h"
 #include "supervise/tools/sanitize_words.h"
@@ -14,6 +15,7 @@
 enum {
   KEY_SAVE_SAMPLES = OPC_KEY_OWN,
   KEY_RECIPES,
+  KEY_REFERENCE,
   KEY_OP,
   KEY_NAMESPACE,
   KEY_CHECK,
@@ -37,7 +39,7 @@ enum {
 typedef struct run_command {
   opc_error_t *error;
   opc_execution_t execution;
-  opc_strings_t recipes, globs, namespaces, checks, devices;
+  opc_strings_t recipes, references, globs, namespaces, checks, devices;
   opc_progress_t progress;
   bool operator_time_given, list_cases, verbose;
 } run_command_t;
@@ -71,6 +73,11 @@ static const struct argp_option options[] = {
     {"recipes", KEY_RECIPES, "FILE", 0,
      "Recipe file (repeatable; default: LIB.recipes.json beside the library): describes an operator's arguments for "
      "the search",
+     2},
+    {"reference", KEY_REFERENCE, "OP=REFERENCE", 0,
+     "Another operator that computes what is right (repeatable): my_ops::fast_*=my_ops::slow_*. The two are called "
+     "with "
+     "the same arguments and compared. A sample can name its own (opcheck-c explain reference.other_values)",
      2},
     {"seed", OPC_KEY_SEED, "N", 0, "Seed for all random numbers (default: 0)", 2},
     {"xfail", KEY_XFAIL, "FILE", 0, "File of expected failures, one a line: case id or glob, [rule=NAME], reason", 2},
@@ -204,6 +211,10 @@ static error_t parse(int key, char *value, struct argp_state *state) {
       status = opc_execution_readable("--recipes", value, run->error);
       if (status == OPC_OK) status = opc_strings_add(&run->recipes, value, run->error);
       break;
+    case KEY_REFERENCE:
+      status = opc_reference_pair_check(value, run->error);
+      if (status == OPC_OK) status = opc_strings_add(&run->references, value, run->error);
+      break;
     case KEY_OP:
       status = opc_strings_add(&run->globs, value, run->error);
       break;
@@ -332,6 +343,8 @@ static void fill_in(run_command_t *run, const opc_arguments_t *arguments) {
   opc_execution_options(&run->execution, arguments);
   to->recipe_files = run->recipes.items;
   to->recipe_file_count = run->recipes.count;
+  to->references = run->references.items;
+  to->reference_count = run->references.count;
   to->op_globs = run->globs.items;
   to->op_glob_count = run->globs.count;
   to->namespaces = run->namespaces.items;
@@ -357,7 +370,8 @@ int opc_command_run(const opc_arguments_t *arguments) {
     fill_in(&run, arguments);
     code = opc_execution_run(&run.execution);
   }
-  opc_strings_t *const lists[] = {&run.recipes, &run.globs, &run.namespaces, &run.checks, &run.devices};
+  opc_strings_t *const lists[] = {&run.recipes,    &run.references, &run.globs,
+                                  &run.namespaces, &run.checks,     &run.devices};
   for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) opc_strings_clear(lists[i]);
   opc_execution_clear(&run.execution);
   return code;

@@ -183,6 +183,31 @@ static void test_values(void **state) {
   opc_tensor_spec_free(spec);
 }
 
+static void test_changed(void **state) {
+  (void)state;
+  static const struct {
+    opc_special_t special;
+    float expected[3];
+  } rows[] = {{OPC_SPECIAL_NEGATED, {-1.5F, 0.25F, -2.0F}}, {OPC_SPECIAL_TIES, {1.0F, -1.0F, 2.0F}}};
+  opc_number_t numbers[] = {{.kind = OPC_NUMBER_FLOAT, .f = 1.5},
+                            {.kind = OPC_NUMBER_FLOAT, .f = -0.25},
+                            {.kind = OPC_NUMBER_FLOAT, .f = 2.0}};
+  for (size_t i = 0; i < COUNT(rows); i++) {
+    float out[3];
+    opc_tensor_spec_t *spec = spec_of(OPC_DTYPE_FLOAT32, 3);
+    spec->fill.kind = OPC_FILL_VALUES;
+    spec->fill.values = numbers;
+    spec->fill.value_count = COUNT(numbers);
+    spec->fill.special = rows[i].special;
+    assert_int_equal(opc_fill_logical(spec, "x", 0, out, NULL), OPC_OK);
+    assert_memory_equal(out, rows[i].expected, sizeof out);
+    assert_false(opc_special_exists(rows[i].special, OPC_DTYPE_INT64));
+    spec->fill.values = NULL;
+    spec->fill.kind = OPC_FILL_ZEROS;
+    opc_tensor_spec_free(spec);
+  }
+}
+
 static void test_special(void **state) {
   (void)state;
   static const struct {
@@ -216,6 +241,8 @@ static void test_special(void **state) {
       {OPC_SPECIAL_EXTREME, OPC_DTYPE_FLOAT8_E5M2FNUZ, 0x7f, 0xff},
       {OPC_SPECIAL_EXTREME, OPC_DTYPE_FLOAT8_E8M0FNU, 0xfe, 0x00},
       {OPC_SPECIAL_NAN, OPC_DTYPE_INT32, 1, 1},
+      {OPC_SPECIAL_ZERO, OPC_DTYPE_FLOAT32, 0, 0},
+      {OPC_SPECIAL_ZERO, OPC_DTYPE_INT32, 1, 1},
   };
   for (size_t i = 0; i < COUNT(rows); i++) {
     opc_tensor_spec_t *spec = spec_of(rows[i].dtype, 4);
@@ -423,6 +450,7 @@ int main(void) {
       cmocka_unit_test(test_values),
       cmocka_unit_test(test_other_seed),
       cmocka_unit_test(test_special),
+      cmocka_unit_test(test_changed),
       cmocka_unit_test(test_scatter),
       cmocka_unit_test(test_scatter_behind_bits),
       cmocka_unit_test(test_kept),

@@ -108,6 +108,20 @@ static void test_every_name_rebuilds_its_variant(void **state) {
   }
 }
 
+static void test_other_contents(void **state) {
+  (void)state;
+  listing_t listing = list_variants("[{'tensor': {'shape': [2, 3]}}, {'tensor': {'shape': [2], 'dtype': 'int64'}}]",
+                                    OPC_VARIANT_CONTENTS);
+  static const char *const wanted[] = {"x.zero", "x.negated", "x.ties"}; /* integers may be indices */
+  for (size_t i = 0; i < COUNT(wanted); i++) {
+    if (!has(&listing, wanted[i])) fail_msg("%s is not there", wanted[i]);
+    assert_int_equal(opc_variant_family(wanted[i]), OPC_VARIANT_CONTENTS);
+    assert_int_equal(opc_variant_facts(wanted[i]).keeps & OPC_KEEPS_VALUES, 0);
+  }
+  assert_int_equal(listing.count, COUNT(wanted));
+  listing_clear(&listing);
+}
+
 static void test_one_tensor_has_a_moderate_number(void **state) {
   (void)state;
   listing_t listing = list_variants("[{'tensor': {'shape': [2, 3, 4, 5]}}]", OPC_VARIANT_ALL);
@@ -458,6 +472,7 @@ static void test_cast_keeps_what_the_dtype_can_hold(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_every_name_rebuilds_its_variant),
+      cmocka_unit_test(test_other_contents),
       cmocka_unit_test(test_one_tensor_has_a_moderate_number),
       cmocka_unit_test(test_what_each_does),
       cmocka_unit_test(test_what_does_not_apply),

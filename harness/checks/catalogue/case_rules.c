@@ -191,6 +191,12 @@ static const opc_case_rule_t bitwise_cases[] = {
      .when = OPC_WHEN_OUTPUTS,
      .why = "the sample states the outputs for its own dtype"}};
 
+static const opc_case_rule_t reference_cases[] = {
+    {.families = PLAIN | EMPTY | LAYOUT | BITS | SPECIAL | SAME | SHAPE | SIZES | OPC_VARIANT_CONTENTS,
+     .when = OPC_WHEN_REFERENCE,
+     .why = "another operator is said to compute what is right"},
+    {.families = PLAIN, .dtypes = OPC_ALL_DTYPES, .when = OPC_WHEN_REFERENCE, .why = OTHER_DTYPES}};
+
 static const char *const promising_tags[] = {
 #define OPC_TAG_PROMISE(tag, function) tag,
 #include "checks/catalogue/promises.def"

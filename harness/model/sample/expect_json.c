@@ -141,21 +141,72 @@ static opc_status_t read_tolerance(opc_json_reader_t *reader, const json_t *json
   return OPC_OK;
 }
 
+static opc_status_t read_reference(opc_json_reader_t *reader, const json_t *json, const opc_operator_t *op,
+                                   opc_sample_t *sample) {
+  const char *name = NULL;
+  opc_status_t status = opc_json_read_string(reader, json, &name);
+  if (status != OPC_OK) return status;
+  if (!strstr(name, "::"))
+    return opc_json_fail(reader, "\"%.60s\" is no operator: expected a name like \"aten::softmax.int\"", name);
+  if (strcmp(name, op->name) == 0) return opc_json_fail(reader, "%s cannot be its own reference", op->name);
+  sample->expect.reference = opc_string_copy(name);
+  return sample->expect.reference ? OPC_OK : opc_out_of_memory(reader->error);
+}
+
+/* A string names one of the operator's arguments; everything else is a value. */
+static opc_status_t read_argument(opc_json_reader_t *reader, const char *name, const json_t *json,
+                                  const opc_operator_t *op, struct opc_reference_argument *out) {
+  const opc_type_t any = {0};
+  out->name = opc_string_copy(name);
+  if (!out->name) return opc_out_of_memory(reader->error);
+  if (!json_is_string(json)) return opc_value_read(reader, json, &any, "any", &out->value);
+  const char *from = json_string_value(json);
+  if (opc_operator_argument(op, from) < 0)
+    return opc_json_fail(reader, "%s has no argument \"%.60s\"; a number, true, false or null is a value itself",
+                         op->name, from);
+  out->from = opc_string_copy(from);
+  return out->from ? OPC_OK : opc_out_of_memory(reader->error);
+}
+
+static opc_status_t read_arguments(opc_json_reader_t *reader, const json_t *json, const opc_operator_t *op,
+                                   opc_sample_t *sample) {
+  opc_expect_t *expect = &sample->expect;
+  const char *name;
+  json_t *value;
+  if (!json_is_object(json)) return opc_json_fail(reader, "expected an object like {\"self\": \"x\", \"dim\": 1}");
+  if (!expect->reference) return opc_json_fail(reader, "these are the arguments of a reference, and none is given");
+  if (json_object_size(json) == 0) return OPC_OK;
+  expect->reference_arguments = calloc(json_object_size(json), sizeof *expect->reference_arguments);
+  if (!expect->reference_arguments) return opc_out_of_memory(reader->error);
+  json_object_foreach((json_t *)(uintptr_t)json, name, value) {
+    size_t before = opc_json_enter(reader, name);
+    opc_status_t status =
+        read_argument(reader, name, value, op, &expect->reference_arguments[expect->reference_argument_count++]);
+    if (status != OPC_OK) return status;
+    opc_json_leave(reader, before);
+  }
+  return OPC_OK;
+}
+
 /* Read last: no other expectation is allowed for a rejected call. */
 static opc_status_t read_rejects(opc_json_reader_t *reader, const json_t *json, const opc_operator_t *op,
                                  opc_sample_t *sample) {
   opc_expect_t *expect = &sample->expect;
   opc_status_t status = opc_json_read_boolean(reader, json, &expect->rejects);
-  if (status != OPC_OK || !expect->rejects || (!expect->same_bits_count && !expect->output_count)) return status;
-  return opc_json_fail(
-      reader, "%s returns nothing when it rejects the sample: same_bits and outputs cannot be promised too", op->name);
+  if (status != OPC_OK || !expect->rejects || (!expect->same_bits_count && !expect->output_count && !expect->reference))
+    return status;
+  return opc_json_fail(reader,
+                       "%s returns nothing when it rejects the sample: same_bits, outputs and a reference cannot be "
+                       "given too",
+                       op->name);
 }
 
 opc_status_t opc_expect_read(opc_json_reader_t *reader, const json_t *json, const opc_operator_t *op,
                              opc_sample_t *sample) {
-  static const char *const fields[] = {"same_bits", "outputs", "tolerance", "rejects", NULL};
+  static const char *const fields[] = {"same_bits", "outputs", "tolerance", "reference", "arguments", "rejects", NULL};
   typedef opc_status_t read_t(opc_json_reader_t *, const json_t *, const opc_operator_t *, opc_sample_t *);
-  static read_t *const readers[] = {read_same_bits, read_outputs, read_tolerance, read_rejects};
+  static read_t *const readers[] = {read_same_bits, read_outputs,   read_tolerance,
+                                    read_reference, read_arguments, read_rejects};
   char there[64];
   if (!json_is_object(json))
     return opc_json_fail(reader, "expected an object, not %s", opc_json_what(json, there, sizeof there));
@@ -171,7 +222,8 @@ opc_status_t opc_expect_read(opc_json_reader_t *reader, const json_t *json, cons
 }
 
 json_t *opc_expect_to_json(const opc_expect_t *expect) {
-  if (!expect->same_bits_count && !expect->outputs && !expect->has_tolerance && !expect->rejects) return json_null();
+  if (!expect->same_bits_count && !expect->outputs && !expect->has_tolerance && !expect->reference && !expect->rejects)
+    return json_null();
   json_t *json = json_object();
   if (expect->same_bits_count) {
     json_t *list = json_array();
@@ -194,6 +246,15 @@ json_t *opc_expect_to_json(const opc_expect_t *expect) {
       if (expect->tolerance[i] >= 0.0)
         opc_json_put(&tolerance, opc_dtype_name((opc_dtype_t)i), json_real(expect->tolerance[i]));
     opc_json_put(&json, "tolerance", tolerance);
+  }
+  if (expect->reference) opc_json_put(&json, "reference", opc_json_text(expect->reference));
+  if (expect->reference_argument_count) {
+    json_t *arguments = json_object();
+    for (size_t i = 0; i < expect->reference_argument_count; i++) {
+      const struct opc_reference_argument *one = &expect->reference_arguments[i];
+      opc_json_put(&arguments, one->name, one->from ? opc_json_text(one->from) : opc_value_to_json(&one->value));
+    }
+    opc_json_put(&json, "arguments", arguments);
   }
   if (expect->rejects) opc_json_put(&json, "rejects", json_true());
   return json;

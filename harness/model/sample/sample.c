@@ -15,6 +15,13 @@ static void expect_clear(opc_expect_t *expect) {
   for (size_t i = 0; expect->same_bits && i < expect->same_bits_count; i++) free(expect->same_bits[i].argument);
   free(expect->same_bits);
   values_free(expect->outputs, expect->output_count);
+  for (size_t i = 0; i < expect->reference_argument_count; i++) {
+    free(expect->reference_arguments[i].name);
+    free(expect->reference_arguments[i].from);
+    opc_value_clear(&expect->reference_arguments[i].value);
+  }
+  free(expect->reference_arguments);
+  free(expect->reference);
   *expect = (opc_expect_t){0};
 }
 
@@ -53,11 +60,37 @@ static opc_status_t values_copy(const opc_value_t *values, size_t count, opc_val
   return status;
 }
 
+/* A copy of a string that may be NULL. */
+static opc_status_t text_copy(const char *text, char **out, opc_error_t *error) {
+  *out = opc_string_copy(text);
+  return text && !*out ? opc_out_of_memory(error) : OPC_OK;
+}
+
+static opc_status_t reference_copy(const opc_expect_t *expect, opc_expect_t *out, opc_error_t *error) {
+  const size_t count = expect->reference_argument_count;
+  out->reference_arguments = NULL;
+  out->reference_argument_count = 0;
+  opc_status_t status = text_copy(expect->reference, &out->reference, error);
+  if (status != OPC_OK || count == 0) return status;
+  out->reference_arguments = calloc(count, sizeof *out->reference_arguments);
+  if (!out->reference_arguments) return opc_out_of_memory(error);
+  out->reference_argument_count = count;
+  for (size_t i = 0; i < count && status == OPC_OK; i++) {
+    const struct opc_reference_argument *from = &expect->reference_arguments[i];
+    struct opc_reference_argument *to = &out->reference_arguments[i];
+    status = text_copy(from->name, &to->name, error);
+    if (status == OPC_OK) status = text_copy(from->from, &to->from, error);
+    if (status == OPC_OK) status = opc_value_copy(&from->value, &to->value, error);
+  }
+  return status;
+}
+
 static opc_status_t expect_copy(const opc_expect_t *expect, opc_expect_t *out, opc_error_t *error) {
-  opc_status_t status = OPC_OK;
   *out = *expect;
   out->same_bits = NULL;
   out->outputs = NULL;
+  opc_status_t status = reference_copy(expect, out, error);
+  if (status != OPC_OK) return status;
   if (expect->same_bits_count) {
     out->same_bits = calloc(expect->same_bits_count, sizeof *out->same_bits);
     if (!out->same_bits) return opc_out_of_memory(error);
@@ -70,12 +103,6 @@ static opc_status_t expect_copy(const opc_expect_t *expect, opc_expect_t *out, o
   if (status == OPC_OK && expect->outputs)
     status = values_copy(expect->outputs, expect->output_count, &out->outputs, error);
   return status;
-}
-
-/* A copy of a string that may be NULL. */
-static opc_status_t text_copy(const char *text, char **out, opc_error_t *error) {
-  *out = opc_string_copy(text);
-  return text && !*out ? opc_out_of_memory(error) : OPC_OK;
 }
 
 opc_status_t opc_sample_copy(const opc_sample_t *sample, opc_sample_t *out, opc_error_t *error) {

@@ -29,7 +29,15 @@ typedef struct opc_expect {
   size_t output_count;
   double tolerance[OPC_DTYPE_COUNT]; /* relative to the largest |reference|; < 0: not given */
   bool has_tolerance;
-  bool rejects; /* the operator must throw */
+  bool rejects;    /* the operator must throw */
+  char *reference; /* operator that computes what is right: "aten::softmax.int"; NULL: not given */
+  /* What the reference's arguments get; without any, the operator's own arguments in order. */
+  struct opc_reference_argument {
+    char *name;        /* of the reference's argument */
+    char *from;        /* name of the operator's argument; NULL: `value` */
+    opc_value_t value; /* a number, a bool or null */
+  } * reference_arguments;
+  size_t reference_argument_count;
 } opc_expect_t;
 
 typedef struct opc_sample {

@@ -183,10 +183,34 @@ static bool special_floating(opc_special_t special, opc_dtype_t dtype, bool odd,
       if (power) *out = odd ? 0 : (minus | (minus - 1)) - 1;
       else *out = sign | (ieee ? infinity - 1 : encoding == OPC_ENCODING_FN ? minus - 2 : minus - 1);
       return true;
+    case OPC_SPECIAL_ZERO:
+      *out = 0;
+      return !power; /* which has none */
+    case OPC_SPECIAL_NEGATED:
+    case OPC_SPECIAL_TIES:
     case OPC_SPECIAL_NONE:
       break;
   }
   return false;
+}
+
+static bool changes_each(opc_special_t special) {
+  return special == OPC_SPECIAL_NEGATED || special == OPC_SPECIAL_TIES;
+}
+
+static double part_changed(opc_special_t special, double part) {
+  return special == OPC_SPECIAL_NEGATED ? -part : floor(part);
+}
+
+static void change_each(const opc_tensor_spec_t *spec, void *element) {
+  opc_number_t number = opc_number_load(spec->dtype, element);
+  if (number.kind == OPC_NUMBER_COMPLEX) {
+    number.c.re = part_changed(spec->fill.special, number.c.re);
+    number.c.im = part_changed(spec->fill.special, number.c.im);
+  } else {
+    number.f = part_changed(spec->fill.special, number.f);
+  }
+  opc_number_store(number, spec->dtype, element);
 }
 
 /* False: the dtype has no such number, and the element keeps its fill. */
@@ -211,6 +235,7 @@ static bool special_element(opc_special_t special, opc_dtype_t dtype, bool odd, 
 
 bool opc_special_exists(opc_special_t special, opc_dtype_t dtype) {
   unsigned char element[16];
+  if (changes_each(special)) return opc_dtype_is_inexact(dtype) && !opc_dtype_is_float8(dtype);
   return special_element(special, dtype, false, element);
 }
 
@@ -218,6 +243,10 @@ bool opc_special_exists(opc_special_t special, opc_dtype_t dtype) {
 static void store_special(const opc_tensor_spec_t *spec, int64_t number, void *out) {
   opc_dtype_t dtype = spec->fill.rounded_to == OPC_DTYPE_OTHER ? spec->dtype : spec->fill.rounded_to;
   unsigned char element[16];
+  if (changes_each(spec->fill.special)) {
+    if (opc_special_exists(spec->fill.special, spec->dtype)) change_each(spec, out);
+    return;
+  }
   if (number % 3 != 0 || !special_element(spec->fill.special, dtype, (number / 3) % 2 != 0, element)) return;
   if (dtype == spec->dtype) memcpy(out, element, opc_dtype_size(dtype));
   else opc_number_store(opc_number_load(dtype, element), spec->dtype, out);

@@ -36,14 +36,18 @@ typedef enum opc_fill_kind {
   OPC_FILL_FILE    /* a .npy file, in logical order whatever the file's order */
 } opc_fill_kind_t;
 
-/* Values that a variant puts over the fill: element i is replaced if i % 3 == 0 (so element 0 always is). */
+/* Values that a variant puts over the fill: element i is replaced if i % 3 == 0 (so element 0 always is); NEGATED and
+ * TIES change each floating element. */
 typedef enum opc_special {
   OPC_SPECIAL_NONE = 0,
   OPC_SPECIAL_NAN, /* quiet NaN with payload bits set */
   OPC_SPECIAL_NEGATIVE_ZERO,
   OPC_SPECIAL_INFINITY, /* alternating +inf and -inf */
   OPC_SPECIAL_DENORMAL, /* smallest denormal, alternating signs */
-  OPC_SPECIAL_EXTREME   /* integers: alternating lowest and highest; floating: largest finite */
+  OPC_SPECIAL_EXTREME,  /* integers: alternating lowest and highest; floating: largest finite */
+  OPC_SPECIAL_ZERO,     /* floating */
+  OPC_SPECIAL_NEGATED,  /* floating: the other sign */
+  OPC_SPECIAL_TIES      /* floating: rounded down to a whole number, so that equal values are frequent */
 } opc_special_t;
 
 typedef struct opc_fill {

@@ -18,5 +18,8 @@ const char *const opc_special_words[] = {
     [OPC_SPECIAL_INFINITY] = "infinity",
     [OPC_SPECIAL_DENORMAL] = "denormal",
     [OPC_SPECIAL_EXTREME] = "extreme",
-    [OPC_SPECIAL_EXTREME + 1] = NULL,
+    [OPC_SPECIAL_ZERO] = "zero",
+    [OPC_SPECIAL_NEGATED] = "negated",
+    [OPC_SPECIAL_TIES] = "ties",
+    [OPC_SPECIAL_TIES + 1] = NULL,
 };

@@ -67,8 +67,9 @@ enum {
   OPC_WHEN_AUTOGRAD = 1 << 8,   /* it may have a derivative: its own, or through the operators that it is composed of */
   OPC_WHEN_IN_PYTHON = 1 << 18, /* a Python interpreter hosts the worker */
   /* on the sample */
-  OPC_WHEN_SAME_BITS = 1 << 9, /* it promises outputs with the same bits as an argument */
-  OPC_WHEN_OUTPUTS = 1 << 10,  /* it promises output values */
+  OPC_WHEN_SAME_BITS = 1 << 9,  /* it promises outputs with the same bits as an argument */
+  OPC_WHEN_OUTPUTS = 1 << 10,   /* it promises output values */
+  OPC_WHEN_REFERENCE = 1 << 19, /* it names an operator that computes what is right */
   OPC_WHEN_ONE_TENSOR = 1 << 11,
   OPC_WHEN_SEVERAL_TENSORS = 1 << 12,
   OPC_WHEN_MAIN_FLOATING = 1 << 13, /* the dtype that a sweep replaces is floating */

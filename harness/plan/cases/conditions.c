@@ -127,6 +127,7 @@ static bool sample_holds(const opc_case_rule_t *rule, const opc_sample_t *sample
   unsigned when = rule->when;
   if ((when & OPC_WHEN_SAME_BITS) && !sample->expect.same_bits_count) return false;
   if ((when & OPC_WHEN_OUTPUTS) && !sample->expect.outputs) return false;
+  if ((when & OPC_WHEN_REFERENCE) && !sample->expect.reference) return false;
   if ((when & OPC_WHEN_MAIN_FLOATING) && opc_dtype_class(opc_sample_main_dtype(sample)) != OPC_CLASS_FLOATING)
     return false;
   if (!(when & OF_TENSORS)) return true;

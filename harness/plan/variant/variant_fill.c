@@ -48,6 +48,21 @@ bool opc_special_extreme(opc_tensor_spec_t *spec, int64_t number) {
   return overlay(spec, OPC_SPECIAL_EXTREME);
 }
 
+bool opc_contents_zero(opc_tensor_spec_t *spec, int64_t number) {
+  (void)number;
+  return overlay(spec, OPC_SPECIAL_ZERO);
+}
+
+bool opc_contents_negated(opc_tensor_spec_t *spec, int64_t number) {
+  (void)number;
+  return overlay(spec, OPC_SPECIAL_NEGATED);
+}
+
+bool opc_contents_ties(opc_tensor_spec_t *spec, int64_t number) {
+  (void)number;
+  return overlay(spec, OPC_SPECIAL_TIES);
+}
+
 bool opc_bits_conj(opc_tensor_spec_t *spec, int64_t number) {
   (void)number;
   if (spec->conj || opc_dtype_class(spec->dtype) != OPC_CLASS_COMPLEX || opc_tensor_spec_numel(spec) == 0) return false;

@@ -36,7 +36,9 @@ typedef struct opc_run_options {
   size_t sample_file_count;
   const char *const *recipe_files; /* none: next to each library, LIB without ".so" + ".recipes.json", if it exists */
   size_t recipe_file_count;
-  const char *save_samples;    /* NULL: do not save */
+  const char *save_samples;      /* NULL: do not save */
+  const char *const *references; /* --reference: checked pairs (reference_pairs.h) */
+  size_t reference_count;
   const char *const *op_globs; /* fnmatch patterns for operator names; none: all. A glob without "::" also matches the
                                   part after "::" */
   size_t op_glob_count;

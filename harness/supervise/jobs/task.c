@@ -10,6 +10,7 @@
 #include "model/json/json_write.h"
 #include "model/sample/relations.h"
 #include "plan/variant/variant.h"
+#include "supervise/common/reference_pairs.h"
 #include "supervise/jobs/searched.h"
 #include "supervise/load/library_operators.h"
 #include "supervise/symbols/frames.h"
@@ -35,6 +36,7 @@ static opc_status_t take_found(opc_task_t *task, opc_error_t *error) {
   for (size_t i = 0; i < found->samples.count && status == OPC_OK; i++) {
     const opc_sample_t *sample = &found->samples.samples[i];
     status = add_copy(&task->samples, sample, error);
+    if (status == OPC_OK) opc_reference_give(task->session->options, &task->samples.samples[task->samples.count - 1]);
     if (status == OPC_OK && saves && !sample->unchecked) status = add_copy(&task->session->samples, sample, error);
   }
   return status;

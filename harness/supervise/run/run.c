@@ -14,6 +14,7 @@
 #include "model/json/json_write.h"
 #include "model/sample/relations.h"
 #include "supervise/common/interrupt.h"
+#include "supervise/common/reference_pairs.h"
 #include "supervise/jobs/schedule.h"
 #include "supervise/jobs/search_rounds.h"
 #include "supervise/load/library_operators.h"
@@ -174,6 +175,23 @@ static bool file_beside(const char *library, char *out, size_t size) {
   return written > 0 && (size_t)written < size && access(opc_package_file(out), F_OK) == 0;
 }
 
+static opc_status_t tell_useless_references(const opc_session_t *session, opc_error_t *error) {
+  const opc_run_options_t *options = session->options;
+  opc_status_t status = OPC_OK;
+  for (size_t i = 0; i < options->reference_count && status == OPC_OK; i++) {
+    bool used = false;
+    for (size_t k = 0; k < session->loaded.operator_count && !used; k++) {
+      OPC_SCOPED(opc_scope_free)
+      char *reference = opc_reference_of_pair(options->references[i], session->loaded.operators[k].name);
+      used = reference != NULL && strcmp(reference, session->loaded.operators[k].name) != 0;
+    }
+    if (!used)
+      status = opc_journal_note(session->journal, error, "--reference %s: no operator of the libraries has such a name",
+                                options->references[i]);
+  }
+  return status;
+}
+
 static opc_status_t read_samples(opc_session_t *session, opc_error_t *error) {
   const opc_run_options_t *options = session->options;
   opc_loaded_t *loaded = &session->loaded;
@@ -208,7 +226,8 @@ static opc_status_t read_samples(opc_session_t *session, opc_error_t *error) {
   names_clear(&names);
   if (status == OPC_OK && options->package != NULL) status = opc_package_samples(session, error);
   if (status == OPC_OK) status = opc_class_samples(session, error);
-  return status;
+  for (size_t i = 0; i < session->samples.count; i++) opc_reference_give(options, &session->samples.samples[i]);
+  return status == OPC_OK ? tell_useless_references(session, error) : status;
 }
 
 /* For a list: which operators the files have samples for, and what these say about the arguments. */

@@ -65,6 +65,7 @@ char *opc_repro_line(const opc_session_t *session, const opc_operator_t *op, con
   if (options->sanitize != NULL) shell_option(&line, "--sanitize", options->sanitize);
   for (size_t i = 0; i < options->sample_file_count; i++) shell_option(&line, "--samples", options->sample_files[i]);
   for (size_t i = 0; i < options->recipe_file_count; i++) shell_option(&line, "--recipes", options->recipe_files[i]);
+  for (size_t i = 0; i < options->reference_count; i++) shell_option(&line, "--reference", options->references[i]);
   if (options->seed != plain.seed) opc_text_addf(&line, " --seed %llu", (unsigned long long)options->seed);
   if (options->timeout < plain.timeout || options->timeout > plain.timeout)
     opc_text_addf(&line, " --timeout %g", options->timeout);

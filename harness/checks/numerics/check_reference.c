@@ -1,0 +1,208 @@
+/* reference: another operator, which the sample names, computes the same. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "checks/compare/tolerance.h"
+#include "checks/framework/outcome.h"
+
+/* Two correct operators may add in another order, and use other functions: as between CPU and CUDA. */
+enum { REFERENCE_ULPS = 8 + OPC_TOLERANCE_ULPS };
+
+typedef struct reference {
+  opc_case_context_t *context; /* of the operator */
+  opc_case_context_t own;      /* the same case of the reference */
+  opc_operator_t op;
+  opc_op_handle_t *handle;
+  opc_sample_t sample; /* its arguments */
+} reference_t;
+
+static void reference_clear(reference_t *reference) {
+  opc_sample_clear(&reference->sample);
+  opc_op_free(reference->handle);
+  opc_operator_clear(&reference->op);
+}
+
+/* ---- its arguments ---- */
+
+/* Values come from a stream named after the argument: they stay the same under the reference's names. */
+static void keep_stream(const char *path, opc_value_t *value, void *context) {
+  opc_tensor_spec_t *spec = value->tensor;
+  if (spec && !spec->stream && !(spec->stream = opc_string_copy(path))) *(bool *)context = false;
+}
+
+static bool same_default(const opc_argument_t *left, const opc_argument_t *right) {
+  return left->has_default && right->has_default && left->default_text && right->default_text &&
+         strcmp(left->default_text, right->default_text) == 0;
+}
+
+/* Argument `to` of the reference gets argument `from` of the operator. */
+static opc_status_t pass(reference_t *reference, size_t to, size_t from, opc_error_t *error) {
+  const opc_operator_t *op = reference->context->op;
+  const opc_sample_t *sample = reference->context->sample;
+  bool room = true;
+  if (sample->absent[from]) {
+    reference->sample.absent[to] = true;
+    if (same_default(&op->arguments[from], &reference->op.arguments[to])) return OPC_OK;
+    return opc_error_set(
+        error, OPC_ERR_NOT_FOUND, "the sample leaves %s out, and %s has no such default for %s: give %s a value",
+        op->arguments[from].name, reference->op.name, reference->op.arguments[to].name, op->arguments[from].name);
+  }
+  opc_value_clear(&reference->sample.arguments[to]);
+  opc_status_t status = opc_value_copy(&sample->arguments[from], &reference->sample.arguments[to], error);
+  if (status != OPC_OK) return status;
+  opc_value_visit_tensors(op->arguments[from].name, &reference->sample.arguments[to], keep_stream, &room);
+  reference->sample.absent[to] = false;
+  return room ? OPC_OK : opc_out_of_memory(error);
+}
+
+static opc_status_t pass_named(reference_t *reference, const struct opc_reference_argument *one, opc_error_t *error) {
+  const int to = opc_operator_argument(&reference->op, one->name);
+  if (to < 0)
+    return opc_error_set(error, OPC_ERR_NOT_FOUND, "%s has no argument \"%s\"", reference->op.name, one->name);
+  if (one->from)
+    return pass(reference, (size_t)to, (size_t)opc_operator_argument(reference->context->op, one->from), error);
+  reference->sample.absent[to] = false;
+  opc_value_clear(&reference->sample.arguments[to]);
+  return opc_value_copy(&one->value, &reference->sample.arguments[to], error);
+}
+
+static opc_status_t pass_all(reference_t *reference, opc_error_t *error) {
+  const opc_expect_t *expect = &reference->context->base->expect;
+  const size_t own = reference->context->op->argument_count, its = reference->op.argument_count;
+  const size_t count = expect->reference_argument_count;
+  opc_status_t status = opc_sample_init(&reference->sample, &reference->op, error);
+  bool *given = calloc(its + 1, sizeof *given);
+  if (status == OPC_OK && !given) status = opc_out_of_memory(error);
+  if (status == OPC_OK && count == 0 && own > its)
+    status = opc_error_set(error, OPC_ERR_NOT_FOUND,
+                           "%s takes %zu argument%s, and %s has %zu: say in expect.arguments what they get",
+                           reference->op.name, its, its == 1 ? "" : "s", reference->context->op->name, own);
+  for (size_t i = 0; status == OPC_OK && i < (count ? count : own); i++) {
+    status = count ? pass_named(reference, &expect->reference_arguments[i], error) : pass(reference, i, i, error);
+    if (status == OPC_OK)
+      given[count ? (size_t)opc_operator_argument(&reference->op, expect->reference_arguments[i].name) : i] = true;
+  }
+  for (size_t i = 0; status == OPC_OK && i < its; i++)
+    if (!given[i] && !reference->op.arguments[i].has_default)
+      status = opc_error_set(error, OPC_ERR_NOT_FOUND, "nothing is given for %s of %s", reference->op.arguments[i].name,
+                             reference->op.name);
+  free(given);
+  return status;
+}
+
+static opc_status_t reference_make(reference_t *reference, opc_error_t *error) {
+  const char *name = reference->context->base->expect.reference;
+  opc_status_t status = opc_op_find(name, &reference->handle, error);
+  if (status == OPC_OK) status = opc_bridge_describe(name, &reference->op, error);
+  if (status != OPC_OK) return status;
+  reference->own = *reference->context;
+  reference->own.op = &reference->op;
+  reference->own.handle = reference->handle;
+  reference->own.sample = reference->own.base = &reference->sample;
+  return pass_all(reference, error);
+}
+
+/* ---- comparison ---- */
+
+static void report(const opc_bound_t *bound, const opc_difference_t *difference, const char *name,
+                   opc_finding_t *finding) {
+  OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
+  opc_difference_text(difference, bound->got, bound->reference, name, &text);
+  opc_finding_fail(finding, "reference.other_values", "%s", opc_text_c(&text));
+  if (difference->kind != OPC_DIFFERENCE_VALUE || bound->got->items[difference->item].kind != OPC_VALUE_TENSOR) return;
+  json_t *tolerance =
+      json_pack("{s:f, s:f, s:i, s:i}", "bound", opc_bound_value(bound, difference->item, difference->first),
+                "change_by_one_ulp", bound->tolerance->change[difference->item], "factor", OPC_TOLERANCE_FACTOR, "ulps",
+                opc_bound_ulps(bound, difference->item));
+  if (tolerance) opc_finding_evidence(finding, "tolerance", tolerance);
+}
+
+/* The bits differ. Only now the expensive tests: chance, rounding, or wrong. */
+static opc_status_t judge(reference_t *reference, const opc_replay_t *values, const opc_result_t *got,
+                          const opc_result_t *wanted, opc_difference_t difference, opc_finding_t *finding,
+                          opc_error_t *error) {
+  opc_case_context_t *context = reference->context;
+  OPC_SCOPED(opc_tolerance_clear) opc_tolerance_t tolerance = {0};
+  OPC_SCOPED(opc_replay_clear) opc_replay_t its_values = {0};
+  opc_again_t again = {.context = context, .replay = (opc_replay_t *)(uintptr_t)values, .phase = "the operator, again"};
+  opc_again_t its_again = {.context = &reference->own, .phase = "the reference"};
+  opc_bound_t bound = {.got = got,
+                       .reference = wanted,
+                       .tolerance = &tolerance,
+                       .ulps = REFERENCE_ULPS,
+                       .narrow = OPC_DTYPE_OTHER,
+                       .any_nan = true};
+  bool random = false;
+  if (context->base->expect.has_tolerance) bound.relative = context->base->expect.tolerance;
+  opc_status_t status = opc_result_is_nondeterministic(&again, got, &random, error);
+  if (status == OPC_OK) status = opc_again_values(&its_again, &its_values, error);
+  its_again.replay = &its_values;
+  if (status == OPC_OK && !random) status = opc_result_is_nondeterministic(&its_again, wanted, &random, error);
+  if (status == OPC_OK && !random) status = opc_tolerance_measure(&tolerance, &its_again, wanted, error);
+  if (status != OPC_OK) return status;
+  if (random) {
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, OPC_NONDETERMINISTIC_TEXT);
+    return OPC_OK;
+  }
+  if (difference.kind == OPC_DIFFERENCE_VALUE) difference = opc_result_compare(got, wanted, opc_bound_holds, &bound);
+  if (difference.kind != OPC_DIFFERENCE_NONE) report(&bound, &difference, reference->op.name, finding);
+  else opc_finding_pass(finding, "equal to %s within its own sensitivity to the last place", reference->op.name);
+  return OPC_OK;
+}
+
+static opc_status_t compare(reference_t *reference, const opc_replay_t *values, const opc_result_t *got,
+                            opc_finding_t *finding, opc_error_t *error) {
+  OPC_SCOPED(opc_result_clear) opc_result_t wanted = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t message = {0};
+  opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
+  const opc_again_t again = {.context = &reference->own, .phase = "the reference"};
+  opc_status_t status = opc_again_run(&again, &wanted, &outcome, &message, error);
+  if (status != OPC_OK) return status;
+  if (outcome != OPC_CALL_RETURNED && opc_case_is_declared(reference->context)) {
+    opc_finding_fail(finding, "reference.unusable", "%s refuses the sample: %.300s", reference->op.name,
+                     opc_text_c(&message));
+    return OPC_OK;
+  }
+  if (outcome != OPC_CALL_RETURNED) {
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "%s refuses these arguments: %.300s", reference->op.name,
+                     opc_text_c(&message));
+    return OPC_OK;
+  }
+  /* As many as both have. */
+  const size_t count = got->count < wanted.count ? got->count : wanted.count;
+  const opc_result_t left = {.items = got->items, .count = count}, right = {.items = wanted.items, .count = count};
+  const int64_t numel = opc_result_numel(&left);
+  if (count == 0 || numel == 0) {
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "nothing is returned that could be compared");
+    return OPC_OK;
+  }
+  const opc_difference_t difference = opc_result_compare(&left, &right, NULL, NULL);
+  if (difference.kind != OPC_DIFFERENCE_NONE)
+    return judge(reference, values, &left, &right, difference, finding, error);
+  opc_finding_pass(finding, "%lld values have the bits of %s's", (long long)numel, reference->op.name);
+  return OPC_OK;
+}
+
+static void run(opc_case_context_t *context, opc_finding_t *finding) {
+  OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
+  OPC_SCOPED(opc_replay_clear) opc_replay_t values = {0};
+  OPC_SCOPED(opc_result_clear) opc_result_t got = {0};
+  OPC_SCOPED(reference_clear) reference_t reference = {.context = context};
+  opc_error_t error = {0};
+  opc_status_t status = reference_make(&reference, &error);
+  if (status == OPC_ERR_NOT_FOUND && context->unmodified) {
+    opc_finding_fail(finding, "reference.unusable", "%s", error.message);
+    return;
+  }
+  if (status == OPC_ERR_NOT_FOUND) {
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the reference cannot be called: %s", error.message);
+    return;
+  }
+  if (status == OPC_OK && !opc_case_call_keeping(context, &values, &call, finding)) return;
+  if (status == OPC_OK) status = opc_result_take(&got, &call, OPC_RESULT_ARGUMENTS, &error);
+  if (status == OPC_OK) status = compare(&reference, &values, &got, finding, &error);
+  if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
+}
+
+const opc_check_t opc_check_reference = {.name = "reference", .run = run};

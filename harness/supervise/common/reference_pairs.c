@@ -1,0 +1,54 @@
+#include "supervise/common/reference_pairs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+static int stars(const char *text, size_t length) {
+  int count = 0;
+  for (size_t i = 0; i < length; i++) count += text[i] == '*';
+  return count;
+}
+
+opc_status_t opc_reference_pair_check(const char *pair, opc_error_t *error) {
+  const char *equals = strchr(pair, '=');
+  const size_t left = equals != NULL ? (size_t)(equals - pair) : 0;
+  if (equals == NULL || left == 0 || equals[1] == '\0')
+    return opc_error_set(error, OPC_ERR_USAGE,
+                         "--reference %.60s: give OPERATOR=REFERENCE, such as my_ops::fast_*=my_ops::slow_*", pair);
+  if (stars(pair, left) > 1 || stars(equals + 1, strlen(equals + 1)) > stars(pair, left))
+    return opc_error_set(
+        error, OPC_ERR_USAGE,
+        "--reference %.60s: the operator may have one *, and the reference then one that stands for the "
+        "same text",
+        pair);
+  return OPC_OK;
+}
+
+char *opc_reference_of_pair(const char *pair, const char *operator_name) {
+  const char *equals = strchr(pair, '='), *reference = equals + 1, *to = strchr(reference, '*');
+  const char *star = memchr(pair, '*', (size_t)(equals - pair));
+  const size_t length = strlen(operator_name);
+  const size_t before = (size_t)((star != NULL ? star : equals) - pair);
+  const size_t after = star != NULL ? (size_t)(equals - star - 1) : 0;
+  if (length < before + after || strncmp(operator_name, pair, before) != 0) return NULL;
+  if (star == NULL && length != before) return NULL;
+  if (strncmp(operator_name + length - after, equals - after, after) != 0) return NULL;
+  if (to == NULL) return opc_string_copy(reference);
+  return opc_string_format("%.*s%.*s%s", (int)(to - reference), reference, (int)(length - before - after),
+                           operator_name + before, to + 1);
+}
+
+void opc_reference_give(const opc_run_options_t *options, opc_sample_t *sample) {
+  if (sample->expect.reference != NULL || sample->expect.rejects) return;
+  for (size_t i = 0; i < options->reference_count; i++) {
+    char *reference = opc_reference_of_pair(options->references[i], sample->operator_name);
+    if (reference == NULL) continue;
+    if (strcmp(reference, sample->operator_name) != 0) {
+      sample->expect.reference = reference;
+      return;
+    }
+    free(reference); /* `*` matches the reference too */
+  }
+}
