@@ -19,7 +19,7 @@ if(TARGET opcheck-worker)
   install(FILES ${opc_host} DESTINATION lib/opcheck-c)
 endif()
 if(TARGET opc_cuda_driver)
-  install(TARGETS opc_cuda_driver LIBRARY DESTINATION lib/opcheck-c/simulated)
+  install(TARGETS opc_cuda_driver LIBRARY DESTINATION "lib/opcheck-c/simulated-${OPC_TORCH_CUDA_MAJOR}")
 endif()
 foreach(opc_minor IN LISTS OPC_MORE_TORCH)
   install(PROGRAMS "${PROJECT_BINARY_DIR}/torch-${opc_minor}/bin/opcheck-worker-${opc_minor}"

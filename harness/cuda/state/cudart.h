@@ -19,6 +19,14 @@
 #include "cuda/image/kernel_image.h"
 #include "cuda/log/launch.h"
 
+/* The header of CUDA 12 gives the names of older functions to newer ones. Here a name is that of the exported function.
+ */
+#if OPC_CUDART_MAJOR == 12
+#undef cudaGetDeviceProperties
+#undef cudaStreamGetCaptureInfo
+cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, enum cudaStreamCaptureStatus *status, unsigned long long *id);
+#endif
+
 /* Most of these are only called by nvcc's stubs, and no header that is always available declares them. */
 cudaError_t cudaProfilerStart(void);
 cudaError_t cudaProfilerStop(void);
