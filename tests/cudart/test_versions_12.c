@@ -118,11 +118,40 @@ static void test_deprecated(void **state) {
   for (size_t i = 0; i < COUNT(events); i++) assert_fine(cudaEventDestroy(events[i]));
 }
 
+/* What nvcc's stubs call for a <<<…>>>, in the order in which they do. */
+unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, cudaStream_t stream);
+cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, void *stream);
+static char kernel; /* nobody registered it, so that each launch fails */
+static void stub(void) {
+  dim3 grid, block;
+  size_t shared;
+  cudaStream_t stream;
+  assert_fine(__cudaPopCallConfiguration(&grid, &block, &shared, &stream));
+  (void)cudaLaunchKernel(&kernel, grid, block, NULL, shared, stream);
+}
+
+static void test_stubs(void **state) {
+  (void)state;
+  const opc_launch_api_t *api = opc_launch();
+  const dim3 one = {1, 1, 1};
+  for (int logged_first = 0; logged_first < 2; logged_first++) {
+    if (logged_first) api->log_begin();
+    assert_int_equal(0, __cudaPushCallConfiguration(one, one, 0, NULL));
+    stub();
+    if (!logged_first) api->log_begin();
+    (void)cudaLaunchKernel(&kernel, one, one, NULL, 0, NULL);
+    const opc_cuda_log_t log = api->log_end();
+    (void)cudaGetLastError();
+    if (logged_first) assert_true(logged(&log, OPC_CUDA_LAUNCH, 0)->by_stub);
+    assert_false(logged(&log, OPC_CUDA_LAUNCH, (size_t)logged_first)->by_stub);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_properties),   cmocka_unit_test(test_pointer_attributes),
       cmocka_unit_test(test_capture_info), cmocka_unit_test(test_managed_memory),
-      cmocka_unit_test(test_deprecated),
+      cmocka_unit_test(test_deprecated),   cmocka_unit_test(test_stubs),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

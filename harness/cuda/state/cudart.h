@@ -81,6 +81,7 @@ typedef struct opc_thread {
   uint32_t epoch, number; /* in the log */
   enum cudaStreamCaptureMode capture_mode;
   bool per_thread;      /* simulated: the current function treats stream 0 as the per-thread stream */
+  bool popped;          /* the stub has asked for the launch's configuration, and has not launched yet */
   uint64_t pushed_from; /* where the last launch by <<<…>>> began, until its stub launches */
   unsigned device_flags;
   unsigned inside; /* greater than 0: CUPTI's callback ignores calls, because they are wrapped or made by the callback
