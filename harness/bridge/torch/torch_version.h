@@ -145,6 +145,17 @@ inline uint64_t stream_handle_of(const c10::Stream &stream) {
 #endif
 }
 
+// The constructor of at::cuda::CUDAGraph; keep_graph came with 2.8.
+#if OPC_TORCH_AT_LEAST(2, 8)
+constexpr const char *kCudaGraphConstructor = "_ZN2at4cuda9CUDAGraphC1Eb";
+inline void make_cuda_graph(void *constructor, void *self) {
+  reinterpret_cast<void (*)(void *, bool)>(constructor)(self, false);
+}
+#else
+constexpr const char *kCudaGraphConstructor = "_ZN2at4cuda9CUDAGraphC1Ev";
+inline void make_cuda_graph(void *constructor, void *self) { reinterpret_cast<void (*)(void *)>(constructor)(self); }
+#endif
+
 #if !OPC_TORCH_AT_LEAST(2, 9)
 // The beginning of c10::cuda::CUDACachingAllocator::CUDAAllocator: as many virtual functions, in the order of its
 // header, as precede the one that is called. A cudaStream_t is a pointer.
@@ -178,7 +189,12 @@ inline uint64_t allocated_bytes_on(const c10::Device &device) {
       static_cast<allocators *>(of_c10_cuda("_ZN3c104cuda20CUDACachingAllocator9allocatorE"))->load();
 #endif
   const auto stats = allocator->getDeviceStats(device.index());
-  const auto aggregate = static_cast<size_t>(c10::CachingAllocator::StatType::AGGREGATE);
+#if OPC_TORCH_AT_LEAST(2, 7)
+  using c10::CachingAllocator::StatType;
+#else
+  using c10::CachingDeviceAllocator::StatType;
+#endif
+  const auto aggregate = static_cast<size_t>(StatType::AGGREGATE);
   return static_cast<uint64_t>(stats.allocated_bytes.at(aggregate).current);
 }
 
