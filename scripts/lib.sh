@@ -29,6 +29,9 @@ declare -A OPC_PIP_SMALL_OF=(
 # A compiler for .cu files; its headers and libraries are spread over these. Only installed for the first version.
 OPC_PIP_NVCC=(nvidia-cuda-nvcc==13.0.88 nvidia-cuda-crt==13.0.88 nvidia-nvvm==13.0.88 nvidia-cuda-cccl==13.0.85)
 
+# The headers for the wrappers of CUDA 12's runtime, whichever 12 a libtorch is built for; the second has crt/. There is no nvcc of CUDA 12 in wheels.
+OPC_PIP_CUDA12=(nvidia-cuda-runtime-cu12==12.9.79 nvidia-cuda-nvcc-cu12==12.9.86)
+
 # --full: what a Python that imports torch, libtorch_cuda and the tests need; clang-format is tests/structure's.
 opc_pip_tests="junitparser==4.0.2 lxml==6.0.2 clang-format==14.0.6"
 declare -A OPC_PIP_FULL_OF=(

@@ -68,12 +68,24 @@ typedef struct machine {
   opc_torches_t torches;
   opc_workers_t workers;
   opc_cuda_plan_t simulated; /* why there are no simulated devices, in detail */
-  char no_worker[512];       /* why no worker can be started; "": one can */
+  char not_simulated[OPC_WORKERS][sizeof((opc_cuda_plan_t *)0)->why]; /* the same for each of the workers */
+  char no_worker[512];                                                /* why no worker can be started; "": one can */
 } machine_t;
 
 static void machine_clear(machine_t *machine) {
   opc_workers_clear(&machine->workers);
   opc_cuda_plan_clear(&machine->simulated);
+}
+
+static opc_status_t workers_look(machine_t *machine, opc_error_t *error) {
+  opc_status_t status = OPC_OK;
+  for (size_t i = 0; i < machine->workers.count && status == OPC_OK; i++) {
+    OPC_SCOPED(opc_cuda_plan_clear) opc_cuda_plan_t plan = {0};
+    if (machine->workers.items[i].torch_folder[0] == '\0') continue;
+    status = opc_cuda_plan_candidate(&machine->workers.items[i], &plan, error);
+    memcpy(machine->not_simulated[i], plan.why, sizeof plan.why);
+  }
+  return status;
 }
 
 /* What is missing is said, and everything else is listed all the same. */
@@ -85,6 +97,8 @@ static opc_status_t machine_find(machine_t *out, opc_error_t *error) {
   opc_status_t status = opc_worker_plan(NULL, NULL, &plan, &why);
   if (status == OPC_OK) status = opc_worker_plan_workers(&plan, &out->torches, &out->workers, &why);
   if (status == OPC_OK) status = opc_worker_plan_choose(&plan, NULL, 0, NULL, NULL, &why);
+  const opc_status_t looked = workers_look(out, error);
+  if (looked != OPC_OK) return looked;
   if (status == OPC_OK) return opc_cuda_plan(&plan, &out->simulated, error);
   snprintf(out->no_worker, sizeof out->no_worker, "%.500s", why.message);
   snprintf(out->simulated.why, sizeof out->simulated.why, "%.500s", why.message);
@@ -125,6 +139,8 @@ static void show_workers(const machine_t *machine) {
     if (worker->torch_folder[0])
       printf("%-8s %s: libtorch in %s (%s)\n", label, name_of(worker), worker->torch_folder, worker->torch_how);
     else printf("%-8s %s: no libtorch %s is installed here\n", label, name_of(worker), worker->version);
+    if (strcmp(machine->not_simulated[i], machine->simulated.why) != 0 && machine->not_simulated[i][0])
+      printf("%-8s   without cuda-sim: %s\n", "", machine->not_simulated[i]);
   }
   if (machine->no_worker[0]) printf("worker   none: %s\n", machine->no_worker);
   label = "torch";
@@ -177,9 +193,10 @@ static json_t *workers_json(const machine_t *machine) {
   for (size_t i = 0; i < machine->workers.count; i++) {
     const opc_worker_candidate_t *worker = &machine->workers.items[i];
     const bool found = worker->torch_folder[0] != '\0';
-    json_array_append_new(
-        list, json_pack("{s:s, s:s, s:s?, s:s?}", "program", name_of(worker), "torch", worker->version, "torch_folder",
-                        found ? worker->torch_folder : NULL, "torch_found", found ? worker->torch_how : NULL));
+    json_array_append_new(list,
+                          json_pack("{s:s, s:s, s:s?, s:s?, s:s}", "program", name_of(worker), "torch", worker->version,
+                                    "torch_folder", found ? worker->torch_folder : NULL, "torch_found",
+                                    found ? worker->torch_how : NULL, "no_cuda_sim", machine->not_simulated[i]));
   }
   return list;
 }

@@ -2,11 +2,21 @@
 # such a library loads where only the small set of dependencies is) of opc_cuda_runtime, which has no libtorch in it, and opc_cuda_architectures.
 #
 # In:  OPC_CUDA AUTO (use what is there) | ON (an error where nothing fits) | OFF.
-# Out: OPC_CUDA_ENABLED, OPC_CUDA_INCLUDE_DIRS, OPC_CUDART (the shared runtime's path).
+# Out: OPC_CUDA_ENABLED; OPC_CUDA_WHY_NOT, in words, where it is OFF.
+#      OPC_CUDA_INCLUDE_DIRS (nvcc's headers).
+#      OPC_CUDART (the shared runtime's path; empty: none), OPC_CUDA_FETCHED_HEADERS (its headers, where scripts/setup fetched them): these are all that the
+#      simulated device needs, so that it is built without an nvcc too.
 
 set(OPC_CUDA AUTO CACHE STRING "Build CUDA parts: AUTO, ON or OFF")
 set_property(CACHE OPC_CUDA PROPERTY STRINGS AUTO ON OFF)
 set(OPC_CUDA_ENABLED OFF)
+unset(OPC_CUDART)
+
+# Of CUDA 12 there is one set of headers for all libtorches (scripts/setup). They are of its last minor version, so that the wrappers cover the functions of all.
+set(OPC_CUDA_FETCHED_HEADERS "")
+if(OPC_TORCH_CUDA_MAJOR AND EXISTS "${OPC_DEPS}/cuda-${OPC_TORCH_CUDA_MAJOR}/include/cuda_runtime_api.h")
+  set(OPC_CUDA_FETCHED_HEADERS "${OPC_DEPS}/cuda-${OPC_TORCH_CUDA_MAJOR}/include")
+endif()
 
 set(opc_cuda_why_not "")
 if(NOT OPC_CUDA)
@@ -41,6 +51,13 @@ if(opc_cuda_why_not)
     message(FATAL_ERROR "opcheck-c: OPC_CUDA is ON, but ${opc_cuda_why_not}")
   endif()
   message(STATUS "opcheck-c: CUDA parts are left out: ${opc_cuda_why_not}")
+  set(OPC_CUDA_WHY_NOT "${opc_cuda_why_not}")
+  if(OPC_CUDA AND OPC_CUDA_FETCHED_HEADERS)
+    find_library(OPC_CUDART NAMES "libcudart.so.${OPC_TORCH_CUDA_MAJOR}" HINTS ${OPC_TORCH_RUNPATH} NO_DEFAULT_PATH NO_CACHE)
+    if(OPC_CUDART)
+      message(STATUS "opcheck-c: the simulated device of CUDA ${OPC_TORCH_CUDA_MAJOR} is built all the same")
+    endif()
+  endif()
   return()
 endif()
 

@@ -1,8 +1,9 @@
 # A worker for each further libtorch, beside the one for TORCH_ROOT: build/bin/opcheck-worker-2.15, and the observer of `opcheck-c record`. Each is built
-# from these sources in a build tree of its own, build/torch-2.15, because a tree has one libtorch; so are the reference operators, in that tree's lib/.
+# from these sources in a build tree of its own, build/torch-2.15, because a tree has one libtorch; so are the reference operators, in that tree's lib/, and
+# the wrappers of its CUDA runtime, where they are of another major version than those for TORCH_ROOT.
 #
 # In:  OPC_MORE_TORCH_ROOTS, a list of folders like TORCH_ROOT.
-#      OPC_MORE_TORCH_OPERATORS, OFF: only the workers, without the reference operators and CUDA (scripts/package).
+#      OPC_MORE_TORCH_OPERATORS, OFF: only the workers and such wrappers, without the reference operators (scripts/package).
 #      OPC_CXX20_COMPILER, for those that need C++20 where the compiler in use is too old for it.
 # Out: OPC_MORE_TORCH (list of 2.15), a target torch-2.15 for each.
 
@@ -27,7 +28,10 @@ foreach(opc_root IN LISTS OPC_MORE_TORCH_ROOTS)
   set(opc_more_settings "-DOPC_CUDA=${OPC_CUDA}")
   set(opc_more_targets opcheck-worker identity_conv_ops)
   if(NOT OPC_MORE_TORCH_OPERATORS)
-    set(opc_more_settings -DOPC_CUDA=OFF)
+    opc_read_torch_cuda_major("${opc_root}" opc_cuda_major)
+    if(opc_cuda_major STREQUAL OPC_TORCH_CUDA_MAJOR)
+      set(opc_more_settings -DOPC_CUDA=OFF)
+    endif()
     set(opc_more_targets opcheck-worker)
   endif()
   opc_read_torch_cxx_standard("${opc_root}" opc_cxx_standard)
@@ -47,6 +51,7 @@ foreach(opc_root IN LISTS OPC_MORE_TORCH_ROOTS)
                     "${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/opcheck-worker-${opc_minor}"
     COMMAND "${CMAKE_COMMAND}" -E make_directory "${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/opcheck-c"
     COMMAND "${CMAKE_COMMAND}" -E create_symlink "../../torch-${opc_minor}/lib/opcheck-c/libopcheck-observer.so"
-            "${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/opcheck-c/libopcheck-observer-${opc_minor}.so")
+            "${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/opcheck-c/libopcheck-observer-${opc_minor}.so"
+    COMMAND "${CMAKE_COMMAND}" "-DTREE=${opc_tree}" "-DLIBRARIES=${CMAKE_LIBRARY_OUTPUT_DIRECTORY}" -P "${CMAKE_CURRENT_LIST_DIR}/link_wrappers.cmake")
   message(STATUS "opcheck-c: libtorch ${opc_version} too, in ${opc_root}")
 endforeach()

@@ -30,6 +30,17 @@ function(opc_read_torch_cxx_standard root out)
   endif()
 endfunction()
 
+# opc_read_torch_cuda_major(<folder> <variable>): which CUDA it was built with, from the runtime that its libc10_cuda asks for. Empty: CPU only.
+function(opc_read_torch_cuda_major root out)
+  set(${out} "" PARENT_SCOPE)
+  if(EXISTS "${root}/lib/libc10_cuda.so")
+    file(STRINGS "${root}/lib/libc10_cuda.so" line REGEX "^libcudart[-.0-9a-f]*\\.so\\.[0-9]+" LIMIT_COUNT 1)
+    if(line MATCHES "\\.so\\.([0-9]+)")
+      set(${out} "${CMAKE_MATCH_1}" PARENT_SCOPE)
+    endif()
+  endif()
+endfunction()
+
 set(OPC_TORCH_FOUND OFF)
 set(OPC_TORCH_CUDA_MAJOR "")
 
@@ -89,13 +100,7 @@ endforeach()
 target_link_libraries(opc_torch INTERFACE
   "-Wl,--push-state,--no-as-needed" "${TORCH_ROOT}/lib/libtorch_cpu.so" "${TORCH_ROOT}/lib/libc10.so" "-Wl,--pop-state")
 
-# Which CUDA this libtorch was built with: the runtime that its libc10_cuda asks for.
-if(EXISTS "${TORCH_ROOT}/lib/libc10_cuda.so")
-  file(STRINGS "${TORCH_ROOT}/lib/libc10_cuda.so" opc_cudart_line REGEX "^libcudart[-.0-9a-f]*\\.so\\.[0-9]+" LIMIT_COUNT 1)
-  if(opc_cudart_line MATCHES "\\.so\\.([0-9]+)")
-    set(OPC_TORCH_CUDA_MAJOR "${CMAKE_MATCH_1}")
-  endif()
-endif()
+opc_read_torch_cuda_major("${TORCH_ROOT}" OPC_TORCH_CUDA_MAJOR)
 
 set(OPC_TORCH_FOUND ON)
 message(STATUS "opcheck-c: libtorch ${OPC_TORCH_VERSION} (CUDA: ${OPC_TORCH_CUDA_MAJOR}) in ${TORCH_ROOT}")

@@ -4,18 +4,24 @@
 
 LIST: {"package", "library": paths inside the package's folder, of which a release has one, "arguments": [...], "at_least": N operators with a verdict
 from a call, "must": [{"operator", "rule"}], "may": [{"operator": glob, "rule": glob, "reason": words}]}. `must` are known violations: missing one is a
-failure. A finding on neither list is a failure too. An entry with "torch": "2.15" is of that version alone. "gone": [{"operator", "torch"}], what it has no more. "operators" names a file beside the list with the operators to run, one a line, of
+failure. A finding on neither list is a failure too. An entry with "torch": "2.15" is of that version alone, with "since" or "until" of it and later or earlier ones. "gone": [{"operator", "torch"}], what it has no more. "operators" names a file beside the list with the operators to run, one a line, of
 which "every" N-th is taken, or with --all each; only the known violations among them must show; it may be a list of operators as well. "samples" and "recipes" name a file beside the list.
+A list may itself be of one torch, since one or until one; with others there is nothing to run.
 With --sanitized, which a build with OPC_SANITIZE gives, a call may take longer, and memory that grows is no finding: AddressSanitizer keeps what is freed, and its own
 bookkeeping grows."""
 
 import fnmatch
+import importlib.metadata
 import importlib.util
 import json
 import os
 import subprocess
 import sys
 import tempfile
+
+
+def torch_installed():
+    return importlib.metadata.version("torch").partition("+")[0]
 
 
 def package_folder(name):
@@ -29,8 +35,12 @@ def library_of(package, names):
 
 
 def of_release(entries, torch):
-    """Those that hold for this torch: an entry may name the one that it is of, because the package's release differs with it."""
-    return [entry for entry in entries if f"{torch}.".startswith(entry.get("torch", torch) + ".")]
+    """Those that hold for this torch: an entry may name the ones that it is of, because the package's release differs with it."""
+    def number(version):
+        return [int(part) for part in version.split(".")[:2]]
+
+    return [entry for entry in entries if f"{torch}.".startswith(entry.get("torch", torch) + ".")
+            and number(entry.get("since", torch)) <= number(torch) <= number(entry.get("until", torch))]  # fmt: skip
 
 
 def on_list(finding, entries):
@@ -51,6 +61,9 @@ def main():
     with open(list_file, encoding="utf-8") as stream:
         wanted = json.load(stream)
     sanitized = "--sanitized" in sys.argv[3:]
+    if not of_release([{key: wanted[key] for key in ("torch", "since", "until") if key in wanted}], torch_installed()):
+        print(f"SKIP: this list is not for libtorch {torch_installed()}")
+        return
     chosen = operators_chosen(wanted, os.path.dirname(list_file), "--all" in sys.argv[3:])
     library = library_of(wanted["package"], wanted["library"])
     with tempfile.TemporaryDirectory() as folder:

@@ -203,6 +203,12 @@ class Sources(Planted):
         os.rename(os.path.join(self.root, "harness/model/json/write_absent.c"), os.path.join(self.root, "harness/base/write_absent.c"))
         self.fails("sources.py", "opc_write is a function that")
 
+    def test_versions_stand_for_each_other(self):
+        for name, fine in (("report_12", True), ("report_13", True), ("other_12", False)):
+            self.write(f"reports/{name}.c", "int opc_of_version(void) { return 0; }\n")
+            with self.subTest(name):
+                self.passes("sources.py") if fine else self.fails("sources.py", "opc_of_version is a function that")
+
     def test_headers_of_one_name(self):
         self.write("reports/text.h", "#pragma once\n")
         self.fails("sources.py", "harness/base/text.h:1: reports/text.h is a header of the same name")

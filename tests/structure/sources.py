@@ -6,9 +6,11 @@ Exits with 1 and names file, line and remedy for each
   - include of a folder that the row does not allow, of a file that does not exist, circle of includes;
   - type that two headers define, function that two headers declare or two sources define, two headers of one name;
   - comment that names a file that does not exist (comments.py).
-A source NAME_absent.c is the alternative of NAME*.c, built in its place, and may define the same functions.
+A source NAME_absent.c is the alternative of NAME*.c, built in its place, and may define the same functions. So are NAME_12.c and NAME_13.c: the one of the
+version in use is built.
 """
 import os
+import re
 import subprocess
 import sys
 
@@ -109,10 +111,13 @@ class Sources:
 
     @staticmethod
     def _without_alternatives(places):
-        """Leaves out NAME_absent.c where the others are NAME*.c of its folder."""
+        """Leaves out NAME_absent.c where the others are NAME*.c of its folder, and all but one of NAME_12.c, NAME_13.c."""
         def is_alternative(path):
             stem = path[:-len("_absent.c")] if path.endswith("_absent.c") else None
             return stem is not None and all(other == path or other.startswith(stem) for other, _ in places)
+        versions = [re.fullmatch(r"(.*)_\d+\.c", path) for path, _ in places]
+        if all(versions) and len({match[1] for match in versions}) == 1 and len({path for path, _ in places}) == len(places):
+            return places[:1]
         return [(path, line) for path, line in places if not is_alternative(path)]
 
     def headers(self):

@@ -139,10 +139,10 @@ static void get_pointers(members_t *members, opc_cuda_call_t *out) {
 
 static opc_status_t call_read(opc_json_reader_t *reader, const json_t *json, opc_cuda_call_t *out) {
   static const char *const fields[] = {
-      "kind",     "function",    "library",     "caller",        "thread",    "device", "code",
-      "injected", "stream",      "stream_kind", "stream_device", "captured",  "kernel", "kernel_library",
-      "grid",     "block",       "shared",      "cooperative",   "pointers",  "to",     "from",
-      "bytes",    "synchronous", "event",       "value",         "unwrapped", NULL};
+      "kind",     "function", "library",     "caller",        "thread",   "device",    "code",
+      "injected", "stream",   "stream_kind", "stream_device", "captured", "kernel",    "kernel_library",
+      "grid",     "block",    "shared",      "cooperative",   "by_stub",  "pointers",  "to",
+      "from",     "bytes",    "synchronous", "event",         "value",    "unwrapped", NULL};
   static const char *const kinds[] = {
 #define OPC_CUDA_KIND(name, word, what) word,
 #include "cuda/log/cuda_call.def"
@@ -173,6 +173,7 @@ static opc_status_t call_read(opc_json_reader_t *reader, const json_t *json, opc
   get_extent(&members, "block", out->block);
   get_integer(&members, "shared", 0, &shared);
   get_boolean(&members, "cooperative", &out->cooperative);
+  get_boolean(&members, "by_stub", &out->by_stub);
   get_pointers(&members, out);
   get_address(&members, "to", &out->to);
   get_address(&members, "from", &out->from);

@@ -9,6 +9,7 @@
 
 #include "bridge/api/bridge.h"
 #include "bridge/torch/exceptions.h"
+#include "bridge/torch/torch_version.h"
 
 struct opc_cuda_graph {
   alignas(std::max_align_t) unsigned char object[4096];  // about 250 bytes
@@ -21,7 +22,7 @@ using Pool = std::pair<unsigned long long, unsigned long long>;
 constexpr int kModeGlobal = 0;  // cudaStreamCaptureModeGlobal, which torch.cuda.graph uses
 
 struct Functions {
-  void (*make)(void *self, bool keep_graph);
+  void *make;  // opc::make_cuda_graph calls it
   void (*end)(void *self);
   void (*capture_begin)(void *self, Pool pool, int mode);
   void (*capture_end)(void *self);
@@ -39,7 +40,7 @@ void find(F *&out, const char *name) {
 
 Functions functions_find() {
   Functions found = {};
-  find(found.make, "_ZN2at4cuda9CUDAGraphC1Eb");
+  found.make = dlsym(RTLD_DEFAULT, opc::kCudaGraphConstructor);
   find(found.end, "_ZN2at4cuda9CUDAGraphD1Ev");
   find(found.capture_begin, "_ZN2at4cuda9CUDAGraph13capture_beginESt4pairIyyE21cudaStreamCaptureMode");
   find(found.capture_end, "_ZN2at4cuda9CUDAGraph11capture_endEv");
@@ -61,7 +62,7 @@ opc_status_t opc_cuda_graph_begin(opc_cuda_graph_t **out, opc_error_t *error) {
                          "this libtorch_cuda has no at::cuda::CUDAGraph as the harness knows it");
   return opc::guarded(error, [&] {
     auto graph = std::make_unique<opc_cuda_graph>();
-    functions().make(graph->object, false);
+    opc::make_cuda_graph(functions().make, graph->object);
     try {
       functions().capture_begin(graph->object, Pool{0, 0}, kModeGlobal);
     } catch (...) {

@@ -6,8 +6,10 @@
 #include <ATen/core/enum_tag.h>
 #include <ATen/record_function.h>
 #include <c10/core/Stream.h>
+#include <dlfcn.h>
 #include <torch/version.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -60,9 +62,9 @@ const std::map<std::string, std::string> &GetBuildOptions();
 }
 #endif
 
+#include <c10/core/CachingDeviceAllocator.h>
 #if OPC_TORCH_AT_LEAST(2, 9)
 #include <ATen/Context.h>
-#include <c10/core/CachingDeviceAllocator.h>
 #endif
 
 #if OPC_TORCH_AT_LEAST(2, 13)
@@ -122,26 +124,78 @@ inline std::string overload_name_of(const at::RecordFunction &function) {
 #endif
 }
 
-// The cudaStream_t. Throws before 2.11.
+#if !OPC_TORCH_AT_LEAST(2, 11)
+// Of libc10_cuda, whose headers need CUDA's: found by name in what the process has loaded.
+inline void *of_c10_cuda(const char *mangled) {
+  void *found = dlsym(RTLD_DEFAULT, mangled);
+  if (found == nullptr) throw std::runtime_error(std::string("libc10_cuda is not loaded, or lacks ") + mangled);
+  return found;
+}
+#endif
+
+// The cudaStream_t of a CUDA stream.
 inline uint64_t stream_handle_of(const c10::Stream &stream) {
 #if OPC_TORCH_AT_LEAST(2, 11)
   return reinterpret_cast<uintptr_t>(stream.native_handle());
 #else
-  (void)stream;
-  throw std::runtime_error("a libtorch before 2.11 does not give the handle of a stream");
+  // c10::cuda::CUDAStream::stream() const; a CUDAStream is a Stream and nothing else.
+  using stream_function = void *(const c10::Stream *);
+  auto *const handle_of = reinterpret_cast<stream_function *>(of_c10_cuda("_ZNK3c104cuda10CUDAStream6streamEv"));
+  return reinterpret_cast<uintptr_t>(handle_of(&stream));
 #endif
 }
 
-// Bytes that the caching allocator has given out on the device. Throws before 2.9.
+// The constructor of at::cuda::CUDAGraph; keep_graph came with 2.8.
+#if OPC_TORCH_AT_LEAST(2, 8)
+constexpr const char *kCudaGraphConstructor = "_ZN2at4cuda9CUDAGraphC1Eb";
+inline void make_cuda_graph(void *constructor, void *self) {
+  reinterpret_cast<void (*)(void *, bool)>(constructor)(self, false);
+}
+#else
+constexpr const char *kCudaGraphConstructor = "_ZN2at4cuda9CUDAGraphC1Ev";
+inline void make_cuda_graph(void *constructor, void *self) { reinterpret_cast<void (*)(void *)>(constructor)(self); }
+#endif
+
+#if !OPC_TORCH_AT_LEAST(2, 9)
+// The beginning of c10::cuda::CUDACachingAllocator::CUDAAllocator: as many virtual functions, in the order of its
+// header, as precede the one that is called. A cudaStream_t is a pointer.
+class CUDAAllocatorBeginning : public c10::Allocator {
+ public:
+  virtual void *raw_alloc(size_t) = 0;
+  virtual void *raw_alloc_with_stream(size_t, void *) = 0;
+  virtual void raw_delete(void *) = 0;
+  virtual void init(int) = 0;
+  virtual bool initialized() = 0;
+  virtual double getMemoryFraction(c10::DeviceIndex) = 0;
+  virtual void setMemoryFraction(double, c10::DeviceIndex) = 0;
+  virtual void emptyCache() = 0;
+  virtual void enable(bool) = 0;
+  virtual bool isEnabled() const = 0;
+  virtual void cacheInfo(c10::DeviceIndex, size_t *) = 0;
+  virtual void *getBaseAllocation(void *, size_t *) = 0;
+  virtual void recordStream(const c10::DataPtr &, c10::Stream) = 0;
+  virtual c10::CachingDeviceAllocator::DeviceStats getDeviceStats(c10::DeviceIndex) = 0;
+};
+#endif
+
+// Bytes that the caching allocator has given out on a CUDA device.
 inline uint64_t allocated_bytes_on(const c10::Device &device) {
 #if OPC_TORCH_AT_LEAST(2, 9)
-  const auto stats = at::getDeviceAllocator(device.type())->getDeviceStats(device.index());
-  const auto aggregate = static_cast<size_t>(c10::CachingAllocator::StatType::AGGREGATE);
-  return static_cast<uint64_t>(stats.allocated_bytes.at(aggregate).current);
+  auto *const allocator = at::getDeviceAllocator(device.type());
 #else
-  (void)device;
-  throw std::runtime_error("a libtorch before 2.9 does not count a device's memory");
+  // c10::cuda::CUDACachingAllocator::allocator
+  using allocators = std::atomic<CUDAAllocatorBeginning *>;
+  auto *const allocator =
+      static_cast<allocators *>(of_c10_cuda("_ZN3c104cuda20CUDACachingAllocator9allocatorE"))->load();
 #endif
+  const auto stats = allocator->getDeviceStats(device.index());
+#if OPC_TORCH_AT_LEAST(2, 7)
+  using c10::CachingAllocator::StatType;
+#else
+  using c10::CachingDeviceAllocator::StatType;
+#endif
+  const auto aggregate = static_cast<size_t>(StatType::AGGREGATE);
+  return static_cast<uint64_t>(stats.allocated_bytes.at(aggregate).current);
 }
 
 }  // namespace opc

@@ -99,7 +99,9 @@ static void judge_failure(const opc_cuda_facts_t *facts, size_t index, opc_cuda_
 
 /* nvcc's stubs discard the result. Code that calls cudaLaunchKernel itself has it, and only a failure shows whether it
  * is checked. */
-static bool result_is_thrown_away(const opc_cuda_call_t *call) { return strncmp(call->function, "__cuda", 6) == 0; }
+static bool result_is_thrown_away(const opc_cuda_call_t *call) {
+  return call->by_stub || strncmp(call->function, "__cuda", 6) == 0;
+}
 
 /* A CUDA runtime linked statically into a library has its own last error: only that library can query it, and it
  * queries no other. */

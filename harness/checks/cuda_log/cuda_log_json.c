@@ -54,6 +54,7 @@ static void put_launch(json_t **object, const opc_cuda_call_t *call) {
   opc_json_put(object, "block", extent_json(call->block));
   if (call->shared) opc_json_put(object, "shared", json_integer((json_int_t)call->shared));
   if (call->cooperative) opc_json_put(object, "cooperative", json_true());
+  if (call->by_stub) opc_json_put(object, "by_stub", json_true());
   if (!call->parameters_known) return;
   json_t *pointers = json_array();
   for (size_t i = 0; i < call->pointer_count; i++)

@@ -76,6 +76,8 @@ typedef struct opc_cuda_call {
   uint32_t grid[3], block[3];
   uint64_t shared; /* dynamic shared memory */
   bool cooperative;
+  bool by_stub; /* cudaLaunchKernel was called by the stub of a <<<…>>>, as in CUDA 12; in CUDA 13 stubs have a function
+                   of their own, __cudaLaunchKernel */
   opc_cuda_address_t pointers[OPC_CUDA_POINTERS]; /* words of the kernel's parameters that are addresses of memory, in
                                                      order; the parameters' sizes come from the kernel's image */
   bool alone[OPC_CUDA_POINTERS]; /* per pointer: true: a separate parameter of 8 bytes; false: a word inside a

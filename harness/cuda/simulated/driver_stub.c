@@ -58,7 +58,7 @@ static int device_attribute(int *out, int attribute, int device) {
 
 static int device_uuid(cudaUUID_t *out, int device) {
   struct cudaDeviceProp properties;
-  const cudaError_t code = opc_sim_cudaGetDeviceProperties(&properties, device);
+  const cudaError_t code = opc_device_properties(&properties, device);
   if (code == cudaSuccess) *out = properties.uuid;
   return (int)code;
 }

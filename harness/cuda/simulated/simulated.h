@@ -103,6 +103,18 @@ bool opc_graph_leads_to(const opc_graph_t *graph, const opc_nodes_t *nodes);
 bool opc_nodes_add(opc_nodes_t *nodes, const opc_nodes_t *more);
 void opc_nodes_clear(opc_nodes_t *nodes);
 
+/* ---- functions that differ between CUDA's major versions: each has its own names and parameters for them
+ * (simulated_12.c, simulated_13.c), and these do the work ---- */
+
+cudaError_t opc_device_properties(struct cudaDeviceProp *out, int device);
+cudaError_t opc_memory_advise(const void *at, size_t bytes);
+cudaError_t opc_memory_prefetch(const void *at, size_t bytes, cudaStream_t stream);
+cudaError_t opc_capture_info(cudaStream_t stream, enum cudaStreamCaptureStatus *status, unsigned long long *id,
+                             cudaGraph_t *graph, const cudaGraphNode_t **nodes, const cudaGraphEdgeData **edges,
+                             size_t *count);
+cudaError_t opc_node_dependencies(cudaGraphNode_t handle, cudaGraphNode_t *out, cudaGraphEdgeData *edges,
+                                  size_t *count);
+
 /* ---- driver functions; the entry without a name is the last ---- */
 
 typedef void opc_driver_function_t(void);

@@ -346,12 +346,12 @@ static enum cudaStreamCaptureStatus status_of(const member_t *member) {
 }
 
 cudaError_t opc_sim_cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureStatus *out) {
-  return opc_sim_cudaStreamGetCaptureInfo(stream, out, NULL, NULL, NULL, NULL, NULL);
+  return opc_capture_info(stream, out, NULL, NULL, NULL, NULL, NULL);
 }
 
-cudaError_t opc_sim_cudaStreamGetCaptureInfo(cudaStream_t stream, enum cudaStreamCaptureStatus *status,
-                                             unsigned long long *id, cudaGraph_t *graph, const cudaGraphNode_t **nodes,
-                                             const cudaGraphEdgeData **edges, size_t *count) {
+cudaError_t opc_capture_info(cudaStream_t stream, enum cudaStreamCaptureStatus *status, unsigned long long *id,
+                             cudaGraph_t *graph, const cudaGraphNode_t **nodes, const cudaGraphEdgeData **edges,
+                             size_t *count) {
   static const cudaGraphEdgeData plain[EDGES_MAX]; /* all edges have this type */
   const member_t *member = NULL;
   if (!status || (edges && !nodes)) return cudaErrorInvalidValue;

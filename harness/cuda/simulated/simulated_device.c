@@ -39,7 +39,7 @@ cudaError_t opc_sim_cudaInitDevice(int device, unsigned device_flags, unsigned f
   return device_ok(device) ? cudaSuccess : cudaErrorInvalidDevice;
 }
 
-cudaError_t opc_sim_cudaGetDeviceProperties(struct cudaDeviceProp *out, int device) {
+cudaError_t opc_device_properties(struct cudaDeviceProp *out, int device) {
   const opc_cuda_limits_t *limits = &opc_runtime.limits;
   DEMAND(out, cudaErrorInvalidValue);
   DEMAND(device_ok(device), cudaErrorInvalidDevice);
@@ -93,7 +93,7 @@ cudaError_t opc_sim_cudaGetDeviceProperties(struct cudaDeviceProp *out, int devi
 cudaError_t opc_sim_cudaDeviceGetAttribute(int *out, enum cudaDeviceAttr attribute, int device) {
   struct cudaDeviceProp properties;
   DEMAND(out, cudaErrorInvalidValue);
-  const cudaError_t code = opc_sim_cudaGetDeviceProperties(&properties, device);
+  const cudaError_t code = opc_device_properties(&properties, device);
   if (code != cudaSuccess) return code;
   switch ((int)attribute) {
 #define ATTRIBUTE(name, value) \

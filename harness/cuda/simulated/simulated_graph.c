@@ -45,8 +45,8 @@ cudaError_t opc_sim_cudaGraphNodeGetType(cudaGraphNode_t handle, enum cudaGraphN
   return node && out ? cudaSuccess : cudaErrorInvalidValue;
 }
 
-cudaError_t opc_sim_cudaGraphNodeGetDependencies(cudaGraphNode_t handle, cudaGraphNode_t *out, cudaGraphEdgeData *edges,
-                                                 size_t *count) {
+cudaError_t opc_node_dependencies(cudaGraphNode_t handle, cudaGraphNode_t *out, cudaGraphEdgeData *edges,
+                                  size_t *count) {
   pthread_mutex_lock(lock);
   const opc_graph_node_t *node = opc_graph_node_find(handle);
   if (node && count) {

@@ -158,15 +158,9 @@ static cudaError_t managed_only(const void *at, size_t bytes) {
   return cudaSuccess;
 }
 
-cudaError_t opc_sim_cudaMemAdvise(const void *at, size_t bytes, enum cudaMemoryAdvise advice,
-                                  struct cudaMemLocation location) {
-  (void)advice, (void)location;
-  return managed_only(at, bytes);
-}
+cudaError_t opc_memory_advise(const void *at, size_t bytes) { return managed_only(at, bytes); }
 
-cudaError_t opc_sim_cudaMemPrefetchAsync(const void *at, size_t bytes, struct cudaMemLocation location, unsigned flags,
-                                         cudaStream_t stream) {
-  (void)location, (void)flags;
+cudaError_t opc_memory_prefetch(const void *at, size_t bytes, cudaStream_t stream) {
   const cudaError_t code = opc_capture_asked(stream); /* no graph has memory */
   return code == cudaSuccess ? managed_only(at, bytes) : code;
 }

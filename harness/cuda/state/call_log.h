@@ -30,6 +30,7 @@ void opc_note_fill(opc_cuda_call_t *call, const void *to, size_t bytes, cudaStre
 void opc_note_memory(opc_cuda_call_t *call, const void *at, size_t bytes, bool waits);
 /* nvcc's generated stub has no source line: sets the caller to the place of the <<<…>>>. */
 void opc_note_stub(opc_cuda_call_t *call);
+void opc_note_stub_of_12(opc_cuda_call_t *call); /* if this call is a stub's */
 void opc_note_launch(opc_cuda_call_t *call, const void *key, dim3 grid, dim3 block, void **arguments, size_t shared,
                      cudaStream_t stream, bool per_thread, bool cooperative);
 void opc_note_launch_config(opc_cuda_call_t *call, const cudaLaunchConfig_t *config, const void *key, void **arguments,

@@ -111,6 +111,13 @@ void opc_note_launch(opc_cuda_call_t *call, const void *key, dim3 grid, dim3 blo
     if (arguments[i]) note_parameter(call, arguments[i], &image->parameters[i]);
 }
 
+/* The stub has just popped the configuration that was pushed for it. */
+void opc_note_stub_of_12(opc_cuda_call_t *call) {
+  if (OPC_CUDART_MAJOR != 12 || !opc_thread.popped) return;
+  call->by_stub = true;
+  opc_note_stub(call);
+}
+
 void opc_note_stub(opc_cuda_call_t *call) {
   if (opc_thread.pushed_from) call->caller = opc_thread.pushed_from;
   opc_thread.pushed_from = 0;

@@ -19,6 +19,14 @@
 #include "cuda/image/kernel_image.h"
 #include "cuda/log/launch.h"
 
+/* The header of CUDA 12 gives the names of older functions to newer ones. Here a name is that of the exported function.
+ */
+#if OPC_CUDART_MAJOR == 12
+#undef cudaGetDeviceProperties
+#undef cudaStreamGetCaptureInfo
+cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, enum cudaStreamCaptureStatus *status, unsigned long long *id);
+#endif
+
 /* Most of these are only called by nvcc's stubs, and no header that is always available declares them. */
 cudaError_t cudaProfilerStart(void);
 cudaError_t cudaProfilerStop(void);
@@ -73,6 +81,7 @@ typedef struct opc_thread {
   uint32_t epoch, number; /* in the log */
   enum cudaStreamCaptureMode capture_mode;
   bool per_thread;      /* simulated: the current function treats stream 0 as the per-thread stream */
+  bool popped;          /* the stub has asked for the launch's configuration, and has not launched yet */
   uint64_t pushed_from; /* where the last launch by <<<…>>> began, until its stub launches */
   unsigned device_flags;
   unsigned inside; /* greater than 0: CUPTI's callback ignores calls, because they are wrapped or made by the callback

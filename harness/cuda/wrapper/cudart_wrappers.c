@@ -32,6 +32,7 @@ static void opc_kernel_handle_given(const void *handle, const void *function) {
     opc_thread.inside++;                                                                                             \
     if (!injected) code = simulated ? simulated_call : real_call;                                                    \
     opc_thread.inside--;                                                                                             \
+    if (OPC_CUDA_##kind_name == OPC_CUDA_LAUNCH) opc_thread.popped = false;                                          \
     if (code == cudaSuccess) track;                                                                                  \
     if (noted) {                                                                                                     \
       if (LOG_##when == LOG_AFTER && code == cudaSuccess) note;                                                      \

@@ -97,15 +97,16 @@ opc_launch_api_t opc_launch_api = {
 
 /* ---- when the library is loaded ---- */
 
-/* In a folder next to this library. Anything that then loads a libcuda.so.1 gets this one, because it is already
- * loaded; and it precedes the libraries of kernels. */
+/* In a folder next to this library, of its major version. Anything that then loads a libcuda.so.1 gets this one,
+ * because it is already loaded; and it precedes the libraries of kernels. */
 static void driver_load(void) {
   Dl_info self;
   char path[PATH_MAX];
   if (dladdr(&opc_runtime, &self) == 0 || !self.dli_fname) return;
   const char *slash = strrchr(self.dli_fname, '/');
   const int folder = slash ? (int)(slash - self.dli_fname) : 0;
-  if (!slash || snprintf(path, sizeof path, "%.*s/simulated/libcuda.so.1", folder, self.dli_fname) >= (int)sizeof path)
+  if (!slash || snprintf(path, sizeof path, "%.*s/simulated-%d/libcuda.so.1", folder, self.dli_fname,
+                         OPC_CUDART_MAJOR) >= (int)sizeof path)
     return;
   if (!dlopen(path, RTLD_NOW | RTLD_GLOBAL))
     fprintf(stderr, "opcheck-c: the simulated device's driver cannot be loaded: %s\n", dlerror());

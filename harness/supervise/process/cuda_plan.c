@@ -8,9 +8,10 @@
 #include "base/text.h"
 #include "inspect/library_search.h"
 #include "inspect/simulated_architectures.h"
+#include "supervise/process/torch_root.h"
 
 #define RUNTIME "libcudart.so."
-#define INSTALL "install CUDA's wheels with scripts/setup --full"
+#define INSTALL "install CUDA's wheels with scripts/setup --torch=%s --full"
 
 /* The major version of the runtime that a library needs; 0: none. */
 static int runtime_major(const char *path) {
@@ -26,11 +27,11 @@ static int runtime_major(const char *path) {
 
 /* Finds the first library that libtorch_cuda needs and that is nowhere. The driver may be missing: the loader never
  * asks for it. */
-static void find_missing(const char *path, const char *torch_folder, opc_cuda_plan_t *out) {
+static void find_missing(const char *path, const char *torch_folder, const char *version, opc_cuda_plan_t *out) {
   opc_elf_file_t *file = NULL;
   opc_error_t why = {0};
   if (opc_elf_open(path, &file, &why) != OPC_OK) {
-    snprintf(out->why, sizeof out->why, "libtorch_cuda cannot be read (%.200s): " INSTALL, why.message);
+    snprintf(out->why, sizeof out->why, "libtorch_cuda cannot be read (%.200s): " INSTALL, why.message, version);
     return;
   }
   for (size_t i = 0; i < file->needed_count && out->why[0] == '\0'; i++) {
@@ -38,7 +39,7 @@ static void find_missing(const char *path, const char *torch_folder, opc_cuda_pl
     opc_library_find(file, file->needed[i], torch_folder, &place);
     if (place.how == OPC_FOUND_NOWHERE)
       snprintf(out->why, sizeof out->why, "libtorch_cuda needs %.100s, which is not installed: " INSTALL,
-               file->needed[i]);
+               file->needed[i], version);
   }
   opc_elf_close(file);
 }
@@ -54,10 +55,12 @@ static opc_status_t find_wrappers(opc_cuda_plan_t *out, opc_error_t *error) {
        *real = beside != NULL ? realpath(beside, NULL) : NULL;
   opc_status_t status = beside != NULL ? OPC_OK : opc_out_of_memory(error);
   if (status == OPC_OK && real == NULL) {
-    snprintf(out->why, sizeof out->why,
-             "opcheck-c was built without its wrappers of CUDA %d's runtime (no %.300s): build it with an nvcc of CUDA "
-             "%d, CMake's OPC_CUDA=ON",
-             out->major, beside, out->major);
+    snprintf(out->why, sizeof out->why, "opcheck-c was built without its wrappers of CUDA %d's runtime (no %.300s): %s",
+             out->major, beside,
+             out->major == 12
+                 ? "scripts/setup fetches the headers that they are built from, if CMake's OPC_CUDA is not "
+                   "OFF"
+                 : "build it with an nvcc of that version, CMake's OPC_CUDA=ON");
   } else if (real != NULL && strpbrk(real, " :") != NULL) {
     snprintf(out->why, sizeof out->why,
              "%.300s cannot be preloaded, because its name has a space or a colon: move opcheck-c elsewhere", real);
@@ -70,12 +73,19 @@ static opc_status_t find_wrappers(opc_cuda_plan_t *out, opc_error_t *error) {
   return status;
 }
 
-opc_status_t opc_cuda_plan(const opc_worker_plan_t *worker, opc_cuda_plan_t *out, opc_error_t *error) {
-  char path[PATH_MAX + 32];
-  const char *folder = worker->torch_folder;
+/* For messages. */
+static void version_of(const char *torch_folder, char out[16]) {
+  char root[PATH_MAX + 4];
+  snprintf(root, sizeof root, "%s/..", torch_folder);
+  opc_torch_version_read(root, out);
+  if (out[0] == '\0') snprintf(out, 16, "VERSION");
+}
+
+static opc_status_t plan_for(const char *program, const char *folder, opc_cuda_plan_t *out, opc_error_t *error) {
+  char path[PATH_MAX + 32], version[16];
   *out = (opc_cuda_plan_t){0};
   if (folder[0] == '\0') {
-    snprintf(out->why, sizeof out->why, "the libtorch of %.200s is not found: name it with --torch", worker->program);
+    snprintf(out->why, sizeof out->why, "the libtorch of %.200s is not found: name it with --torch", program);
     return OPC_OK;
   }
   snprintf(path, sizeof path, "%s/libc10_cuda.so", folder);
@@ -86,9 +96,18 @@ opc_status_t opc_cuda_plan(const opc_worker_plan_t *worker, opc_cuda_plan_t *out
     return OPC_OK;
   }
   snprintf(path, sizeof path, "%s/libtorch_cuda.so", folder);
-  find_missing(path, folder, out);
+  version_of(folder, version);
+  find_missing(path, folder, version, out);
   out->usable = out->why[0] == '\0';
   return out->usable ? find_wrappers(out, error) : OPC_OK;
+}
+
+opc_status_t opc_cuda_plan(const opc_worker_plan_t *worker, opc_cuda_plan_t *out, opc_error_t *error) {
+  return plan_for(worker->program, worker->torch_folder, out, error);
+}
+
+opc_status_t opc_cuda_plan_candidate(const opc_worker_candidate_t *worker, opc_cuda_plan_t *out, opc_error_t *error) {
+  return plan_for(worker->real, worker->torch_folder, out, error);
 }
 
 opc_status_t opc_cuda_architecture_check(const char *name, opc_error_t *error) {

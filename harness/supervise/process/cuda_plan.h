@@ -25,6 +25,9 @@ typedef struct opc_cuda_plan {
 
 /* A missing file is not an error: `why` describes it. */
 opc_status_t opc_cuda_plan(const opc_worker_plan_t *worker, opc_cuda_plan_t *out, opc_error_t *error) OPC_CHECKED;
+/* The same for one of the workers that are here, with the libtorch that it is run with. */
+opc_status_t opc_cuda_plan_candidate(const opc_worker_candidate_t *worker, opc_cuda_plan_t *out,
+                                     opc_error_t *error) OPC_CHECKED;
 /* OPC_ERR_USAGE: no device of this architecture ("sm_90") can be simulated; the message lists those that can. */
 opc_status_t opc_cuda_architecture_check(const char *name, opc_error_t *error) OPC_CHECKED;
 void opc_cuda_plan_clear(opc_cuda_plan_t *plan);
