@@ -1,9 +1,12 @@
-# opcheck_add_test(<target or file>
+# opcheck_add_test(<target, file or Python module>
 #                  [NAME name]            the test's name, default opcheck.<target or file stem>
 #                  [SAMPLES file…]        default: what opcheck-c finds beside the library
 #                  [CHECKS check…]        default: all
 #                  [DEVICES device…]      cpu, cuda, cuda-sim or all; one test a device where there are several. Default: opcheck-c's
 #                  [OPERATORS glob]       only the operators whose name matches
+#                  [PYTHON]               the first argument is a Python module that registers operators: my_package.ops, or its file
+#                  [PYTHON_EXECUTABLE file] the Python that imports it; default: opcheck-c's
+#                  [REFERENCES pair…]     my_ops::fast_*=my_ops::slow_*: the second computes what is right for the first
 #                  [PRELOAD library…]     libraries (targets or files) that are loaded first
 #                  [XFAIL file] [JUNIT file] [STRICT]
 #                  [REQUIRE_CHECKED percent] the test fails where fewer of the operators and classes were called and judged
@@ -14,7 +17,7 @@
 # A test of device cuda has the label gpu and takes one GPU of CTest's resources (`ctest --resource-spec-file`; `opcheck-c devices --format ctest-resources`
 # writes the file): it sees the GPU that CTest gives it and no other. cuda-sim needs none.
 #
-# Adds a CTest test that runs every operator of the library through opcheck-c. It fails where the contract is broken, an operator
+# Adds a CTest test that runs every operator of the library or module through opcheck-c. It fails where the contract is broken, an operator
 # crashes, the library does not load, and also where nothing ran at all (opcheck-c's exit status 5): a test of nothing is no success.
 # With several devices the device stands in the test's name and in the JUnit file's, so that neither overwrites the other.
 # Relative files are taken from the current source folder, JUNIT from the current binary folder.
@@ -32,16 +35,22 @@ function(_opcheck_library_file out library)
 endfunction()
 
 function(opcheck_add_test library)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "STRICT" "NAME;OPERATORS;XFAIL;JUNIT;TIMEOUT;CASE_TIMEOUT;REQUIRE_CHECKED"
-                        "SAMPLES;CHECKS;DEVICES;PRELOAD;ARGUMENTS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "STRICT;PYTHON" "NAME;OPERATORS;XFAIL;JUNIT;TIMEOUT;CASE_TIMEOUT;REQUIRE_CHECKED;PYTHON_EXECUTABLE"
+                        "SAMPLES;CHECKS;DEVICES;PRELOAD;REFERENCES;ARGUMENTS")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "opcheck_add_test(${library}): what is \"${arg_UNPARSED_ARGUMENTS}\"?")
   endif()
   if(arg_KEYWORDS_MISSING_VALUES)
     message(FATAL_ERROR "opcheck_add_test(${library}): no value after ${arg_KEYWORDS_MISSING_VALUES}")
   endif()
+  if(arg_PYTHON_EXECUTABLE AND NOT arg_PYTHON)
+    message(FATAL_ERROR "opcheck_add_test(${library}): PYTHON_EXECUTABLE is for Python modules: give PYTHON too")
+  endif()
   if(NOT arg_NAME)
-    get_filename_component(stem "${library}" NAME_WE)
+    set(stem "${library}")
+    if(NOT arg_PYTHON OR library MATCHES "\\.py$")
+      get_filename_component(stem "${library}" NAME_WE)
+    endif()
     set(arg_NAME "opcheck.${stem}")
   endif()
 
@@ -61,6 +70,9 @@ function(opcheck_add_test library)
     _opcheck_library_file(file "${preload}")
     list(APPEND command --preload "${file}")
   endforeach()
+  foreach(pair IN LISTS arg_REFERENCES)
+    list(APPEND command --reference "${pair}")
+  endforeach()
   if(arg_XFAIL)
     get_filename_component(xfail "${arg_XFAIL}" ABSOLUTE)
     list(APPEND command --xfail "${xfail}")
@@ -75,7 +87,17 @@ function(opcheck_add_test library)
     list(APPEND command --require-checked "${arg_REQUIRE_CHECKED}")
   endif()
   list(APPEND command ${arg_ARGUMENTS})
-  _opcheck_library_file(file "${library}")
+  if(arg_PYTHON_EXECUTABLE)
+    list(APPEND command --python-executable "${arg_PYTHON_EXECUTABLE}")
+  endif()
+  if(arg_PYTHON AND NOT library MATCHES "\\.py$")
+    set(operators --python "${library}")
+  elseif(arg_PYTHON)
+    get_filename_component(file "${library}" ABSOLUTE)
+    set(operators --python "${file}")
+  else()
+    _opcheck_library_file(operators "${library}")
+  endif()
 
   list(LENGTH arg_DEVICES device_count)
   if(device_count EQUAL 0)
@@ -97,7 +119,7 @@ function(opcheck_add_test library)
       endif()
       list(APPEND options --junit "${junit}")
     endif()
-    add_test(NAME "${name}" COMMAND ${command} ${options} "${file}")
+    add_test(NAME "${name}" COMMAND ${command} ${options} ${operators})
     set_tests_properties("${name}" PROPERTIES LABELS opcheck)
     if(device STREQUAL "cuda")
       set_tests_properties("${name}" PROPERTIES LABELS "opcheck;gpu" RESOURCE_GROUPS "gpus:1")

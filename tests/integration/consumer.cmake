@@ -1,5 +1,5 @@
 # Installs opcheck-c into a folder of its own, then builds and tests fixtures/consumer against it, as an operator author would.
-# In: BUILD (our build folder), SOURCE (our sources), TORCH_ROOT, WORK (a folder to use).
+# In: BUILD (our build folder), SOURCE (our sources), TORCH_ROOT, WORK (a folder to use), PYTHON (one that imports that torch; empty: none).
 cmake_minimum_required(VERSION 3.25)
 
 file(REMOVE_RECURSE "${WORK}/prefix" "${WORK}/build")
@@ -17,7 +17,7 @@ endfunction()
 
 run("install" EXPECT ok COMMAND "${CMAKE_COMMAND}" --install "${BUILD}" --prefix "${WORK}/prefix")
 run("configure" EXPECT ok COMMAND "${CMAKE_COMMAND}" -S "${SOURCE}/fixtures/consumer" -B "${WORK}/build" -G Ninja
-    "-DCMAKE_PREFIX_PATH=${WORK}/prefix" "-DTORCH_ROOT=${TORCH_ROOT}")
+    "-DCMAKE_PREFIX_PATH=${WORK}/prefix" "-DTORCH_ROOT=${TORCH_ROOT}" "-DCONSUMER_PYTHON=${PYTHON}")
 run("build" EXPECT ok COMMAND "${CMAKE_COMMAND}" --build "${WORK}/build")
 
 set(ctest "${CMAKE_CTEST_COMMAND}" --test-dir "${WORK}/build" --no-tests=error --output-on-failure)
@@ -25,6 +25,13 @@ run("the operators pass" EXPECT ok COMMAND ${ctest} -R "^opcheck\\.consumer_ops$
 file(READ "${WORK}/build/consumer.xml" junit)
 if(NOT junit MATCHES "<testcase")
   message(FATAL_ERROR "the JUnit file has no test case:\n${junit}")
+endif()
+
+if(PYTHON)
+  run("the operators from Python pass" EXPECT ok COMMAND ${ctest} -R "^opcheck\\.consumer_python$" --verbose)
+  if(NOT text MATCHES "PASSED: 2 of 2" OR NOT text MATCHES "--reference")
+    message(FATAL_ERROR "the test of operators from Python checks others:\n${text}")
+  endif()
 endif()
 
 # The libraries that record puts into a program are installed where it looks for them.
