@@ -1,5 +1,6 @@
 # Part of cmake --install: the wrappers of the CUDA runtime that only trees of other libtorches have (OpcMoreTorch.cmake), each with its libcuda.
-# In: OPC_TREES, those trees.
+# In: OPC_TREES, those trees; OPC_MAJORS, the major versions that are installed already.
+cmake_policy(SET CMP0057 NEW) # if(… IN_LIST …), which installing does not know by itself
 set(opc_folder "$ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}/lib/opcheck-c")
 foreach(opc_tree IN LISTS OPC_TREES)
   file(GLOB opc_wrappers "${opc_tree}/lib/opcheck-c/libopcheck-cudart.so.*")
