@@ -90,7 +90,7 @@ for how in 'sys.exit(1)' 'ctypes.string_at(0)' 'os._exit(3)' 'raise KeyError("k"
   case "$how" in
     sys*) says='fake.rejects' ;;
     raise*) says='KeyError' ;;
-    *) says='the operator on FakeTensors' ;;
+    *) says='operator ran on FakeTensors' ;;
   esac
   expect "a fake kernel with $how" 1 "$says" run --python odd_fake.py --check fake,meta
 done
