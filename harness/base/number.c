@@ -322,6 +322,19 @@ static void format_floating(opc_dtype_t dtype, double value, bool with_point, ch
   snprintf(out, size, "%s%s", text, integral && with_point ? ".0" : "");
 }
 
+static bool part_is_same(double left, double right) {
+  return memcmp(&left, &right, sizeof left) == 0 || (isnan(left) && isnan(right));
+}
+
+bool opc_number_is_same(opc_dtype_t dtype, const void *left, const void *right) {
+  if (memcmp(left, right, opc_dtype_size(dtype)) == 0) return true;
+  if (!opc_dtype_is_inexact(dtype)) return false;
+  const opc_number_t a = opc_number_load(dtype, left), b = opc_number_load(dtype, right);
+  if (a.kind == OPC_NUMBER_COMPLEX && b.kind == OPC_NUMBER_COMPLEX)
+    return part_is_same(a.c.re, b.c.re) && part_is_same(a.c.im, b.c.im);
+  return a.kind == OPC_NUMBER_FLOAT && b.kind == OPC_NUMBER_FLOAT && isnan(a.f) && isnan(b.f);
+}
+
 char *opc_number_format(opc_dtype_t dtype, const void *in, char *out, size_t size) {
   if (size == 0) return out;
   opc_number_t number = opc_number_load(dtype, in);

@@ -41,6 +41,8 @@ bool opc_number_store(opc_number_t number, opc_dtype_t dtype, void *out);
 opc_number_t opc_number_load(opc_dtype_t dtype, const void *in);
 /* The element as double (the real part of a complex one). */
 double opc_number_load_double(opc_dtype_t dtype, const void *in);
+/* Equal in bits, or both NaN; of a complex number, in each part. */
+bool opc_number_is_same(opc_dtype_t dtype, const void *left, const void *right);
 /* Element as text for messages: "1.5", "-0.0", "nan", "(1+2j)", "7", "true". Writes at most size bytes; returns out. */
 char *opc_number_format(opc_dtype_t dtype, const void *in, char *out, size_t size);
 /* Spacing of the dtype's numbers at |value| (unit in the last place); at 0, the smallest denormal. Floating and complex

@@ -89,6 +89,10 @@ static void show_problems(const opc_screen_t *screen) {
        "Findings of one operator at the same line of its library (or the same offset, where there are no "
        "lines) are one problem. The same rule at the same place in several operators is one problem "
        "that names them all, and so is one rule about the registration of several operators of a library."},
+      {"on a GPU",
+       "There work that nobody waits for gives other values each time, and what is kept on the device has a record in "
+       "host memory. Such findings are symptoms of the operator's stream.* or device_memory.* problem, and do not "
+       "name it."},
       {"standing",
        "\"tried\" begins with SOURCE/CHANGE: who vouches for the input, and what the variant changed. declared: a "
        "sample "

@@ -75,9 +75,8 @@ static const struct argp_option options[] = {
      "the search",
      2},
     {"reference", KEY_REFERENCE, "OP=REFERENCE", 0,
-     "Another operator that computes what is right (repeatable): my_ops::fast_*=my_ops::slow_*. The two are called "
-     "with "
-     "the same arguments and compared. A sample can name its own (opcheck-c explain reference.other_values)",
+     "Another operator that computes what is right (repeatable): my_ops::fast_*=my_ops::slow_*. Both get the same "
+     "arguments, and the results are compared. A sample can name its own (opcheck-c explain reference.other_values)",
      2},
     {"seed", OPC_KEY_SEED, "N", 0, "Seed for all random numbers (default: 0)", 2},
     {"xfail", KEY_XFAIL, "FILE", 0, "File of expected failures, one a line: case id or glob, [rule=NAME], reason", 2},

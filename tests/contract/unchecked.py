@@ -36,6 +36,15 @@ def library_of(options, path):
     return os.path.join(options.folder, f"lib{options.prefix}_{name_of(path)}.so")
 
 
+def check_suspects(journal):
+    """What a run that stops early would report is judged as its end would: no crash is an error on input that nobody vouches for."""
+    with open(journal, encoding="utf-8", errors="replace") as file:
+        for record in map(json.loads, file):
+            alone = record["t"] == "suspect" and (record.get("standing") or "").endswith("/alone")
+            if alone and record.get("rule", "").startswith("signal.") and record.get("severity") == "error":
+                sys.exit(f"{record['case']}: the journal has an error before the finding is confirmed: {record['rule']}: {record['message']}")
+
+
 def run_opcheck(options, path, mode):
     """The report of one run of the whole library, and the seconds that it took."""
     library = library_of(options, path)
@@ -44,7 +53,8 @@ def run_opcheck(options, path, mode):
         sys.exit(f"{beside} would be found by itself: there is no run without samples")
     with tempfile.TemporaryDirectory() as folder:
         report = os.path.join(folder, "report.json")
-        command = [options.opcheck, "run", "--seed", SEED, "--json", report]
+        journal = os.path.join(folder, "journal.jsonl")
+        command = [options.opcheck, "run", "--seed", SEED, "--json", report, "--journal", journal]
         command += ["--timeout", options.timeout] if options.timeout else []
         command += ["--samples", re.sub(r"\.expect\.json$", ".samples.json", path)] if mode == "with_samples" else []
         start = time.monotonic()
@@ -52,7 +62,9 @@ def run_opcheck(options, path, mode):
         seconds = time.monotonic() - start
         try:
             with open(report, encoding="utf-8") as file:
-                return json.load(file), seconds
+                read = json.load(file)
+            check_suspects(journal)
+            return read, seconds
         except (OSError, ValueError) as error:
             sys.exit(f"{' '.join(command)}\n{done.stdout}{done.stderr}exit {done.returncode}; no report: {error}")
 

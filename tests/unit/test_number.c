@@ -270,6 +270,23 @@ static void test_load(void **state) {
   assert_true(opc_number_load_double(OPC_DTYPE_COMPLEX128, parts) == 3);
 }
 
+static void is_same(opc_dtype_t dtype, uint64_t left, uint64_t right, bool expected) {
+  assert_true(opc_number_is_same(dtype, &left, &right) == expected);
+}
+
+static void test_same(void **state) {
+  (void)state;
+  is_same(OPC_DTYPE_FLOAT32, 0x7fffffff, 0x7fc00001, true); /* a GPU's NaN, and one of a CPU */
+  is_same(OPC_DTYPE_FLOAT32, 0xffc00000, 0x7f800001, true);
+  is_same(OPC_DTYPE_FLOAT32, 0x7fffffff, 0x7f800000, false); /* an infinity */
+  is_same(OPC_DTYPE_FLOAT32, 0x80000000, 0, false);          /* the zeros */
+  is_same(OPC_DTYPE_BFLOAT16, 0x7fff, 0x7fc1, true);
+  is_same(OPC_DTYPE_FLOAT8_E4M3FN, 0x7f, 0xff, true);
+  is_same(OPC_DTYPE_INT32, 0x7fffffff, 0x7fc00001, false);
+  is_same(OPC_DTYPE_COMPLEX64, 0x7fffffff3f800000, 0x7fc000013f800000, true); /* in the imaginary part */
+  is_same(OPC_DTYPE_COMPLEX64, 0x7fffffff3f800000, 0x7fc0000140000000, false);
+}
+
 static void test_ulp_and_max(void **state) {
   (void)state;
   const struct {
@@ -311,6 +328,7 @@ int main(void) {
       cmocka_unit_test(test_double_is_rounded_once),
       cmocka_unit_test(test_store_and_format),
       cmocka_unit_test(test_load),
+      cmocka_unit_test(test_same),
       cmocka_unit_test(test_ulp_and_max),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,7 +14,11 @@ typedef struct opc_autograd_case {
       plain;   /* all inputs require grad, everything contiguous, in double precision if the operator accepts it */
   bool steady; /* two equal calls give equal outputs, so slopes can be measured */
   bool grad_twice_refused; /* double backward is refused */
+  bool bits_vary; /* the derivative says that its bits differ from call to call; they may, as a sum in another order */
 } opc_autograd_case_t;
+
+/* Units of epsilon by which the order of summing may change sums of gradients. */
+enum { OPC_AUTOGRAD_SUMMED = 1 << 20 };
 
 /* One of check autograd's parts. */
 typedef opc_status_t opc_autograd_part_check_t(opc_autograd_case_t *c, opc_error_t *error);

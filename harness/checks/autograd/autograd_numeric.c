@@ -17,6 +17,7 @@ const opc_autograd_backward_t opc_autograd_backward_plain = {.phase = "the opera
 bool opc_autograd_differ(const opc_autograd_case_t *c, const double *left, const double *right, double parts,
                          opc_gradient_place_t *out) {
   const opc_autograd_point_t *point = c->point;
+  const double allowed = c->bits_vary ? fmax(parts, OPC_AUTOGRAD_SUMMED) : parts;
   double worst = 0.0;
   bool found = false;
   for (size_t i = 0; i < point->inputs.count; i++) {
@@ -29,7 +30,7 @@ bool opc_autograd_differ(const opc_autograd_case_t *c, const double *left, const
       if (left[k] == right[k] || (isnan(left[k]) && isnan(right[k]))) continue;
       double off = fabs(left[k] - right[k]);
       if (!isfinite(off)) off = INFINITY;
-      if (off <= parts * point->epsilon * largest || (found && off <= worst)) continue;
+      if (off <= allowed * point->epsilon * largest || (found && off <= worst)) continue;
       *out = (opc_gradient_place_t){.input = i, .number = k - part->first, .left = left[k], .right = right[k]};
       worst = off;
       found = true;

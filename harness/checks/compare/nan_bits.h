@@ -1,5 +1,5 @@
 /* The bits of a NaN. Arithmetic on a CPU keeps them, or most of them; a GPU's gives 0x7fffffff for every NaN. So a
- * CUDA kernel and a CPU kernel that compute rarely agree in them.
+ * CUDA kernel and a CPU kernel that compute rarely agree in them (opc_number_is_same compares without them).
  *
  * Threads: any. */
 #ifndef OPC_CHECKS_COMPARE_NAN_BITS_H
@@ -7,8 +7,6 @@
 
 #include "checks/framework/check.h"
 
-/* Equal in bits, or both NaN; of a complex number, in each part. Elements of this dtype. */
-bool opc_equal_or_both_nan(opc_dtype_t dtype, const void *left, const void *right);
 /* True: PyTorch itself loses them in this case. It negates or conjugates the argument on the GPU before an operator
  * without kernels for lazily negated tensors sees it. */
 bool opc_case_loses_nan_bits(const opc_case_context_t *context);

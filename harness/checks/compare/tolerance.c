@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "checks/compare/nan_bits.h"
 #include "memory/cpu_memory.h"
 #include "memory/poison.h"
 
@@ -232,16 +231,16 @@ static bool part_holds(double got, double reference, double bound, opc_dtype_t d
   return fabs(got - reference) <= bound;
 }
 
-static bool both_nan(const opc_result_item_t *got, const opc_result_item_t *reference, int64_t e) {
+static bool is_same(const opc_result_item_t *got, const opc_result_item_t *reference, int64_t e) {
   const size_t at = (size_t)e * got->meta.itemsize;
   return opc_result_is_measurable(got) && opc_result_is_measurable(reference) &&
-         opc_equal_or_both_nan(got->meta.dtype, (const char *)got->bytes + at, (const char *)reference->bytes + at);
+         opc_number_is_same(got->meta.dtype, (const char *)got->bytes + at, (const char *)reference->bytes + at);
 }
 
 bool opc_bound_holds(size_t item, int64_t e, void *context) {
   const opc_bound_t *bound = context;
   const opc_result_item_t *got = &bound->got->items[item], *reference = &bound->reference->items[item];
-  if (bound->exact && bound->exact[item]) return bound->any_nan && both_nan(got, reference, e);
+  if (bound->exact && bound->exact[item]) return bound->any_nan && is_same(got, reference, e);
   if (!opc_result_is_measurable(got) || !opc_result_is_measurable(reference))
     return bound->tolerance && bound->tolerance->changed[item];
   opc_number_t left = element(got, e), right = element(reference, e);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "checks/compare/nan_bits.h"
 #include "checks/compare/tolerance.h"
 #include "checks/framework/outcome.h"
@@ -45,7 +46,7 @@ static void compare_promise(const opc_case_context_t *context, const opc_tensor_
   for (int64_t e = 0; e < meta->numel; e++) {
     const char *got = (const char *)output->bytes + (size_t)e * width,
                *wanted = (const char *)values->bytes + (size_t)e * width;
-    const bool equal = memcmp(got, wanted, width) == 0 || (any_nan && opc_equal_or_both_nan(meta->dtype, got, wanted));
+    const bool equal = memcmp(got, wanted, width) == 0 || (any_nan && opc_number_is_same(meta->dtype, got, wanted));
     if (!equal && wrong++ == 0) first = e;
   }
   *compared += meta->numel;

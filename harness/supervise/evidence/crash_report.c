@@ -171,6 +171,11 @@ static bool has_other_arguments(const char *phase) {
   return false;
 }
 
+/* The reference that a sample names, not the operator, has ended the process or hung. */
+static void blame_reference(const scene_t *scene, opc_crash_t *out) {
+  if (scene->box.running == 1 && strcmp(scene->box.phase, "the reference") == 0) set_rule(out, "reference.unusable");
+}
+
 static void take_standing(const scene_t *scene, opc_crash_t *out) {
   opc_standing_t standing;
   if (!opc_standing_parse(scene->box.standing, &standing)) return;
@@ -210,6 +215,7 @@ opc_status_t opc_crash_describe(const opc_child_t *child, opc_symboliser_t *symb
   if (scene == NULL) return opc_out_of_memory(error);
   read_scene(child, symboliser, limits, scene);
   describe_end(child, limits, scene, out);
+  blame_reference(scene, out);
   out->seconds = seconds_run(child, scene);
   out->own_call = is_own_call(scene);
   if (scene->box.phase[0] != '\0' && scene->box.running == 1) add_phase(scene->box.phase, &out->message);

@@ -1,0 +1,60 @@
+/* What the death of a child says, from its crash record. */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "supervise/evidence/crash_report.h"
+#include "unit.h"
+
+typedef struct death {
+  const char *phase;
+  int signal, device; /* device: number of the GPU whose memory was touched, plus one */
+  const char *rule, *standing, *says;
+} death_t;
+
+static void describe(const death_t *death) {
+  opc_child_t *child = NULL;
+  opc_error_t error = {0};
+  opc_crash_t crash = {0};
+  const opc_crash_limits_t limits = {.seconds = 1, .memory_mib = 100};
+  assert_ok(opc_child_open(1, NULL, &child, &error), error);
+  opc_crash_record_t *box = child->crash_record;
+  box->running = box->crashed = 1;
+  box->signal = death->signal;
+  box->code = SEGV_MAPERR;
+  box->address = 0x7fe7a9e01000;
+  box->device = death->device;
+  snprintf(box->phase, sizeof box->phase, "%s", death->phase);
+  snprintf(box->standing, sizeof box->standing, "declared/same_values");
+  child->status = death->signal; /* as wait() has it for a process that a signal ended */
+  child->reaped = true;
+  assert_ok(opc_crash_describe(child, NULL, &limits, &crash, &error), error);
+  assert_string_equal(crash.rule, death->rule);
+  assert_string_equal(crash.standing, death->standing);
+  if (strstr(opc_text_c(&crash.message), death->says) == NULL) fail_msg("%s", opc_text_c(&crash.message));
+  opc_crash_clear(&crash);
+  opc_child_close(child);
+}
+
+static void test_signals(void **state) {
+  (void)state;
+  static const death_t deaths[] = {
+      {"the operator", SIGSEGV, 0, "signal.SIGSEGV", "declared/same_values",
+       "at address 0x7fe7a9e01000, while the operator ran"},
+      /* host code followed a pointer to a GPU's memory */
+      {"the operator", SIGSEGV, 1, "launch.host_access", "declared/same_values",
+       "at address 0x7fe7a9e01000, which is memory of device 0"},
+      {"the operator", SIGBUS, 3, "launch.host_access", "declared/same_values", "memory of device 2"},
+      {"the operator", SIGABRT, 1, "signal.SIGABRT", "declared/same_values", "abort"}, /* no access at all */
+      /* whose arguments it had */
+      {"the operator on FakeTensors", SIGSEGV, 0, "signal.SIGSEGV", "declared/same_values", "ran on FakeTensors"},
+      {"the operator on contiguous copies", SIGSEGV, 0, "signal.SIGSEGV", "declared/same_values", "ran on contiguous"},
+      {"the operator with other values", SIGSEGV, 0, "signal.SIGSEGV", "declared/alone", "with other values"},
+      {"the reference", SIGSEGV, 0, "reference.unusable", "declared/same_values", "while the reference ran"}};
+  for (size_t i = 0; i < COUNT(deaths); i++) describe(&deaths[i]);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_signals)};
+  return cmocka_run_group_tests_name("crash_report", tests, NULL, NULL);
+}
