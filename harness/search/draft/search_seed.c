@@ -5,6 +5,7 @@
 
 #include "base/random.h"
 #include "base/text.h"
+#include "model/schema/argument_words.h"
 #include "search/draft/search_inside.h"
 
 typedef enum fill_hint {
@@ -64,51 +65,27 @@ static const int64_t vocabulary[] = {1, 2, 3, 4, 5, 6, 8};
 
 /* ---- names ---- */
 
-/* "_pooled_height_": with underscores at both ends, every part of a name is found with both its ends. */
-typedef struct padded {
-  char text[160];
-} padded_t;
-
-static padded_t pad(const char *name) {
-  padded_t padded = {"_"};
-  size_t length = 1;
-  for (const char *c = name; *c && length < sizeof padded.text - 2; c++)
-    padded.text[length++] = (char)tolower((unsigned char)*c);
-  padded.text[length] = '_';
-  return padded;
-}
-
-/* True when one of the space-separated words is a whole part of the name: "height" of "pooled_height". */
-static bool name_matches(const padded_t *name, const char *words) {
-  for (const char *word = words; *word;) {
-    size_t size = strcspn(word, " ");
-    for (const char *at = strchr(name->text, '_'); at; at = strchr(at + 1, '_'))
-      if (strncmp(at + 1, word, size) == 0 && at[1 + size] == '_') return true;
-    word += size;
-    word += strspn(word, " ");
-  }
-  return false;
-}
-
 const opc_tensor_hint_t *opc_seed_hint(const char *name) {
-  const padded_t padded = pad(name);
   for (size_t i = 0; i < COUNT(tensor_hints); i++) {
-    if (name_matches(&padded, tensor_hints[i].words)) return &tensor_hints[i];
+    if (opc_argument_is_named(name, tensor_hints[i].words)) return &tensor_hints[i];
   }
   return NULL;
 }
 
 static const char *number_hint_find(const number_hint_t *hints, size_t count, const char *name) {
-  const padded_t padded = pad(name);
   for (size_t i = 0; i < count; i++) {
-    if (name_matches(&padded, hints[i].words)) return hints[i].choices;
+    if (opc_argument_is_named(name, hints[i].words)) return hints[i].choices;
   }
   return NULL;
 }
 
+static const char *text_choices(const char *name) {
+  const char *choices = number_hint_find(text_hints, COUNT(text_hints), name);
+  return choices ? choices : opc_argument_words(name);
+}
+
 bool opc_seed_hint_is_of(const opc_tensor_hint_t *hint, const char *name) {
-  const padded_t padded = pad(name);
-  return hint && name_matches(&padded, hint->words) && opc_seed_hint(name) == hint;
+  return hint && opc_argument_is_named(name, hint->words) && opc_seed_hint(name) == hint;
 }
 
 bool opc_seed_synonyms(const char *left, const char *right) { return opc_seed_hint_is_of(opc_seed_hint(left), right); }
@@ -335,7 +312,7 @@ static bool make_string(opc_rng_t *rng, const char *choices, opc_value_t *out) {
 }
 
 static bool make_text(opc_seed_t *seed, const char *name, opc_value_t *out) {
-  const char *choices = opc_rng_chance(seed->rng, 85) ? number_hint_find(text_hints, COUNT(text_hints), name) : NULL;
+  const char *choices = opc_rng_chance(seed->rng, 85) ? text_choices(name) : NULL;
   return make_string(seed->rng, choices ? choices : "none|mean|sum||linear|input.bin", out);
 }
 
