@@ -23,6 +23,7 @@ enum {
   KEY_JOBS,
   KEY_OPERATOR_TIME,
   KEY_SHARD,
+  KEY_NEIGHBOURS,
   KEY_CASE,
   KEY_LIST_CASES,
   KEY_XFAIL,
@@ -41,7 +42,7 @@ typedef struct run_command {
   opc_execution_t execution;
   opc_strings_t recipes, references, globs, namespaces, checks, devices;
   opc_progress_t progress;
-  bool operator_time_given, list_cases, verbose;
+  bool operator_time_given, neighbours_given, list_cases, verbose;
 } run_command_t;
 
 static const struct argp_option options[] = {
@@ -77,6 +78,10 @@ static const struct argp_option options[] = {
     {"reference", KEY_REFERENCE, "OP=REFERENCE", 0,
      "Another operator that computes what is right (repeatable): my_ops::fast_*=my_ops::slow_*. Both get the same "
      "arguments, and the results are compared. A sample can name its own (opcheck-c explain reference.other_values)",
+     2},
+    {"neighbours", KEY_NEIGHBOURS, "N", 0,
+     "Number of cases with similar calls to try for each declared, recorded or recipe sample: another flag, mode, "
+     "number, size or optional argument (default: as many as the sample has cases of its own, none under a tool)",
      2},
     {"seed", OPC_KEY_SEED, "N", 0, "Seed for all random numbers (default: 0)", 2},
     {"xfail", KEY_XFAIL, "FILE", 0, "File of expected failures, one a line: case id or glob, [rule=NAME], reason", 2},
@@ -229,6 +234,11 @@ static error_t parse(int key, char *value, struct argp_state *state) {
     case KEY_SHARD:
       status = set_shard(run, value);
       break;
+    case KEY_NEIGHBOURS:
+      status = opc_value_integer("--neighbours", value, 0, 1000000, &number, run->error);
+      to->neighbours = number;
+      run->neighbours_given = true;
+      break;
     case KEY_JOBS:
       status = opc_value_integer("--jobs", value, 1, 1024, &number, run->error);
       to->jobs = (int)number;
@@ -317,9 +327,10 @@ static opc_status_t show(const opc_problems_t *problems, int exit_code, void *co
   return OPC_OK;
 }
 
-/* Everything takes longer under a tool. */
-static void scale_times(run_command_t *run) {
+/* Everything takes longer under a tool: too long for neighbours that nobody asked for. */
+static void adapt_to_tool(run_command_t *run) {
   opc_run_options_t *to = &run->execution.options;
+  if (!run->neighbours_given && (to->memcheck || to->sanitize != NULL)) to->neighbours = 0;
   if (!run->execution.timeout_given) to->timeout *= opc_run_pace(to);
   if (!run->operator_time_given) to->operator_time *= opc_run_pace(to);
 }
@@ -337,7 +348,7 @@ static void prepare_memcheck(run_command_t *run) {
 
 static void fill_in(run_command_t *run, const opc_arguments_t *arguments) {
   opc_run_options_t *to = &run->execution.options;
-  scale_times(run);
+  adapt_to_tool(run);
   prepare_memcheck(run);
   opc_execution_options(&run->execution, arguments);
   to->recipe_files = run->recipes.items;

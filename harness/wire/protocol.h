@@ -57,10 +57,11 @@
  * 2. Batch channel: a SOCK_STREAM socketpair per child.
  *    supervisor -> child
  *      {"t":"cases","operator":NAME,"library":PATH,"samples":[SAMPLE…],"checks":[NAME…],"devices":["cpu"…],"seed":N,
+ *       "neighbours":N,
  *        "library"              only if the operator is a library's file, for which the worker has no operator
- *        "only":CASE|null,      run only this case
- *        "only_ran":true,       default: false. It has run before: the plan is known to contain it
- *        "after":CASE|null,     run the cases after this one in the plan
+ *        "neighbours":N         cases of neighbours for each sample; -1: as many as it has of its own
+ * (plan/cases/planner.h) "only":CASE|null,      run only this case "only_ran":true,       default: false. It has run
+ * before: the plan is known to contain it "after":CASE|null,     run the cases after this one in the plan
  *        "from":CASE|null,"to":CASE|null    run this range of the plan (bisection), both ends included
  *        "skip":["CHECK RANK"…],  skip cases of the check whose input has this rank or a worse one; reported as
  *                               skip/after_crash

@@ -123,6 +123,40 @@ static void variants_are_in_the_order_of_their_table_whatever_the_rows(void **st
   opc_sample_clear(&sample);
 }
 
+/* Shared by the rows, and no more than a row's own number; searched samples have none. */
+static void neighbours_are_limited(void **state) {
+  (void)state;
+  opc_sample_t sample = sample_of("'name': 's', 'args': [" TENSOR("[8, 12]", "float32") "]");
+  static const opc_case_rule_t rules[] = {
+      {.families = OPC_VARIANT_PLAIN, .why = "w"},
+      {.families = OPC_VARIANT_NEIGHBOUR | OPC_VARIANT_CONTENTS, .neighbours = 3, .why = "w"},
+      {.families = OPC_VARIANT_SIZES, .neighbours = 1, .why = "w"},
+  };
+  static const opc_case_table_t table = {"check", true, false, rules, COUNT(rules)};
+  opc_plan_request_t request = {.op = &op,
+                                .tables = &table,
+                                .table_count = 1,
+                                .devices = &cpu,
+                                .device_count = 1,
+                                .samples = &sample,
+                                .sample_count = 1};
+  assert_plan(&request, "-/s/plain:0");
+  request.neighbours = 1;
+  assert_plan(&request, "-/s/plain:0 -/s/all.fewer8:1");
+  request.neighbours = OPC_NEIGHBOURS_AS_OWN; /* it has one case of its own */
+  assert_plan(&request, "-/s/plain:0 -/s/all.fewer8:1");
+  request.neighbours = 3;
+  assert_plan(&request, "-/s/plain:0 -/s/all.fewer8:1 -/s/all.fewer12:1 -/s/all.uneven:2");
+  request.neighbours = 100;
+  assert_plan(&request, "-/s/plain:0 -/s/all.fewer8:1 -/s/all.fewer12:1 -/s/n.set0:1 -/s/all.uneven:2");
+  sample.source = OPC_SAMPLE_SEARCHED;
+  assert_plan(&request, "-/s/plain:0");
+  sample.by_recipe = true;
+  request.neighbours = 1;
+  assert_plan(&request, "-/s/plain:0 -/s/all.fewer8:1");
+  opc_sample_clear(&sample);
+}
+
 static void a_dtype_row_gives_nothing_that_an_earlier_row_gave(void **state) {
   (void)state;
   opc_sample_t sample = sample_of("'name': 's', 'args': [" TENSOR("[2]", "int64") "]");
@@ -528,6 +562,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_check_has_a_table_with_reasons),
       cmocka_unit_test(variants_are_in_the_order_of_their_table_whatever_the_rows),
+      cmocka_unit_test(neighbours_are_limited),
       cmocka_unit_test(a_dtype_row_gives_nothing_that_an_earlier_row_gave),
       cmocka_unit_test(float8_is_swept_as_far_as_the_sample_has_it),
       cmocka_unit_test(the_first_sample_that_fits_has_the_case),

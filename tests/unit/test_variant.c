@@ -122,6 +122,79 @@ static void test_other_contents(void **state) {
   listing_clear(&listing);
 }
 
+/* ---- neighbours ---- */
+
+static const fixture_argument_t call_arguments[] = {{"x", "Tensor", NULL, false},
+                                                    {"weight", "Tensor?", "None", false},
+                                                    {"flag", "bool", "False", false},
+                                                    {"slope", "float", "0.5", false},
+                                                    {"stride", "int[2]", NULL, false},
+                                                    {"dim", "int?", "None", false},
+                                                    {"reduction", "str", "\"mean\"", false},
+                                                    {"sizes", "int[]", "[]", false}};
+
+/* Swaps the operator of the other tests for one with arguments of many types. */
+static opc_operator_t with_call_operator(void) {
+  opc_operator_t before = op;
+  op = fixture_operator("ns::call", "ns::call(…)", call_arguments, COUNT(call_arguments), returns, COUNT(returns));
+  return before;
+}
+
+#define X46 "{\"tensor\":{\"shape\":[4,6],\"stream\":\"x\"}}"
+
+static void test_neighbours_of_a_call(void **state) {
+  (void)state;
+  opc_operator_t before = with_call_operator();
+  listing_t listing = list_variants("[{'tensor': {'shape': [4, 6]}}, null, true, 0.5, [2, 2], 1, 'mean', [4, 6]]",
+                                    OPC_VARIANT_NEIGHBOUR);
+  static const struct {
+    const char *name, *arguments;
+  } wanted[] = {
+      {"flag.flipped", "[" X46 ",null,false,0.5,[2,2],1,\"mean\",[4,6]]"},
+      {"dim.left_out", "[" X46 ",null,true,0.5,[2,2],null,\"mean\",[4,6]]"},
+      {"all.fewer6", "[{\"tensor\":{\"shape\":[4,3],\"stream\":\"x\"}},null,true,0.5,[2,2],1,\"mean\",[4,6]]"},
+      {"slope.set-0.5", "[" X46 ",null,true,-0.5,[2,2],1,\"mean\",[4,6]]"},
+      {"stride.set1", "[" X46 ",null,true,0.5,[1,1],1,\"mean\",[4,6]]"},
+      {"dim.set-1", "[" X46 ",null,true,0.5,[2,2],-1,\"mean\",[4,6]]"},
+      {"dim.set5", "[" X46 ",null,true,0.5,[2,2],5,\"mean\",[4,6]]"},
+      {"reduction.word_sum", "[" X46 ",null,true,0.5,[2,2],1,\"sum\",[4,6]]"},
+      {"weight.like_x", "[" X46 ",{\"tensor\":{\"shape\":[4,6]}},true,0.5,[2,2],1,\"mean\",[4,6]]"},
+  };
+  for (size_t i = 0; i < COUNT(wanted); i++) {
+    size_t at = 0;
+    while (at < listing.count && strcmp(listing.names[at], wanted[i].name) != 0) at++;
+    if (at == listing.count) fail_msg("%s is not there", wanted[i].name);
+    assert_string_equal(listing.samples[at], wanted[i].arguments);
+  }
+  assert_true(has(&listing, "weight.row6"));
+  for (size_t i = 0; i < listing.count; i++) {
+    const char *name = listing.names[i];
+    assert_int_equal(opc_variant_family(name), OPC_VARIANT_NEIGHBOUR);
+    /* A list of any length may be sizes or an order, and a word that the sample has already is no other call. */
+    if (strncmp(name, "sizes.", 6) == 0 || strcmp(name, "reduction.word_mean") == 0) fail_msg("%s", name);
+  }
+  listing_clear(&listing);
+  opc_operator_clear(&op);
+  op = before;
+}
+
+/* What the sample does not give has the schema's default. */
+static void test_neighbours_of_defaults(void **state) {
+  (void)state;
+  opc_operator_t before = with_call_operator();
+  listing_t listing = list_variants(
+      "[{'tensor': {'shape': [4]}}, {'tensor': {'shape': [4]}}], 'kwargs': {'stride': [1, 1]}", OPC_VARIANT_NEIGHBOUR);
+  static const char *const wanted[] = {"weight.left_out", "flag.flipped", "slope.set-0.5", "dim.set0", "stride.set2"};
+  for (size_t i = 0; i < COUNT(wanted); i++)
+    if (!has(&listing, wanted[i])) fail_msg("%s is not there", wanted[i]);
+  static const char *const unwanted[] = {"weight.like_x", "weight.row4", "slope.set0.5", "dim.left_out", "stride.set1"};
+  for (size_t i = 0; i < COUNT(unwanted); i++)
+    if (has(&listing, unwanted[i])) fail_msg("%s is there", unwanted[i]);
+  listing_clear(&listing);
+  opc_operator_clear(&op);
+  op = before;
+}
+
 static void test_one_tensor_has_a_moderate_number(void **state) {
   (void)state;
   listing_t listing = list_variants("[{'tensor': {'shape': [2, 3, 4, 5]}}]", OPC_VARIANT_ALL);
@@ -473,6 +546,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_every_name_rebuilds_its_variant),
       cmocka_unit_test(test_other_contents),
+      cmocka_unit_test(test_neighbours_of_a_call),
+      cmocka_unit_test(test_neighbours_of_defaults),
       cmocka_unit_test(test_one_tensor_has_a_moderate_number),
       cmocka_unit_test(test_what_each_does),
       cmocka_unit_test(test_what_does_not_apply),

@@ -103,12 +103,40 @@ static void test_the_same_tensor_and_lists(void **state) {
   assert_change("'args': [" F3 ", null, [" F3 ", " F3 "]]", "tensors.one_item", OPC_DTYPE_OTHER, "alone");
 }
 
+/* The first number is learned, the second one is left at its default. */
+static const fixture_argument_t call_arguments[] = {
+    {"x", "Tensor", NULL, false},  {"bias", "Tensor?", "None", false}, {"flag", "bool", "False", false},
+    {"places", "int", "0", false}, {"groups", "int", "1", false},      {"slope", "float", "0.5", false}};
+
+static void test_neighbours(void **state) {
+  (void)state;
+  opc_operator_t before = op;
+  op = fixture_operator("ns::call", "ns::call(…)", call_arguments, COUNT(call_arguments), returns, COUNT(returns));
+#define LEARNED                                                                                   \
+  "'args': [" F23 ", " F3                                                                         \
+  ", false, 2], 'relations': [{'equal': [['x', 1], ['bias', 0]]}, {'values': 'places', 'below': " \
+  "[['x', 1]]}]"
+  static const char *const related[] = {"flag.flipped", "bias.left_out", "places.set1", "places.set0", "slope.set-0.5"};
+  for (size_t i = 0; i < COUNT(related); i++) assert_change(LEARNED, related[i], OPC_DTYPE_OTHER, "related");
+  static const char *const alone[] = {"places.set3",  /* not below the size */
+                                      "places.set-1", /* nobody has tried a negative one */
+                                      "groups.set2"}; /* nor another one than the default */
+  for (size_t i = 0; i < COUNT(alone); i++) assert_change(LEARNED, alone[i], OPC_DTYPE_OTHER, "alone");
+  assert_change("'args': [" F3 "]", "flag.flipped", OPC_DTYPE_OTHER, "related"); /* nothing to agree with */
+  assert_change("'args': [" F3 ", " F3 "]", "flag.flipped", OPC_DTYPE_OTHER, "alone");
+  assert_change("'args': [" F3 ", " F3 "]", "bias.left_out", OPC_DTYPE_OTHER, "alone");
+  assert_change("'args': [" F3 "]", "groups.set2", OPC_DTYPE_OTHER, "alone");
+  opc_operator_clear(&op);
+  op = before;
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_what_keeps_the_values),
       cmocka_unit_test(test_sizes_without_relations),
       cmocka_unit_test(test_values_and_dtypes),
       cmocka_unit_test(test_the_same_tensor_and_lists),
+      cmocka_unit_test(test_neighbours),
   };
   return cmocka_run_group_tests(tests, make_operator, clear_operator);
 }

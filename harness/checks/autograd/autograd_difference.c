@@ -5,7 +5,8 @@
 
 #include "base/random.h"
 
-enum { ELEMENTS = 64 /* checked one by one if a direction that moves all of them does not decide */ };
+/* Checked one by one if a direction that moves all of them does not decide. */
+enum { ELEMENTS = 64, ELEMENTS_OF_NEIGHBOUR = 8 };
 
 opc_status_t opc_autograd_path_loss(double step, void *context, double *out, opc_error_t *error) {
   opc_autograd_path_t *path = context;
@@ -57,8 +58,8 @@ static opc_status_t judge_direction(const opc_autograd_judge_t *judge, size_t in
 }
 
 /* The i-th element of a part to check: all are checked, or a random choice. */
-static size_t nth_number(const opc_autograd_part_t *part, size_t i) {
-  if (part->count <= ELEMENTS) return i;
+static size_t nth_number(const opc_autograd_part_t *part, size_t i, size_t most) {
+  if (part->count <= most) return i;
   return (size_t)(opc_random_u64(0, opc_random_stream(part->path), i) % part->count);
 }
 
@@ -82,11 +83,12 @@ static opc_status_t judge_elements(const opc_autograd_judge_t *judge, size_t inp
   const opc_autograd_part_t *part = &judge->point->inputs.items[input];
   const double unit = judge->point->scale[input];
   double *direction = *judge->direction + part->first;
-  size_t looked = part->count < ELEMENTS ? part->count : ELEMENTS, decided = 0, rounds = 0;
+  const size_t most = judge->point->context->rule->neighbours ? ELEMENTS_OF_NEIGHBOUR : ELEMENTS;
+  size_t looked = part->count < most ? part->count : most, decided = 0, rounds = 0;
   opc_gradient_verdict_t elements[ELEMENTS], *worst;
   opc_status_t status = OPC_OK;
   for (size_t i = 0; status == OPC_OK && i < looked; i++) {
-    elements[i] = (opc_gradient_verdict_t){.number = nth_number(part, i)};
+    elements[i] = (opc_gradient_verdict_t){.number = nth_number(part, i, most)};
     direction[elements[i].number] = unit;
     status = compare_direction(judge, input, gradient, &elements[i], error);
     direction[elements[i].number] = 0.0;

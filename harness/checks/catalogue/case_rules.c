@@ -15,11 +15,15 @@ enum {
   LONG = OPC_VARIANT_LONG,
   LARGE = OPC_VARIANT_LARGE,
   EVERYWHERE = OPC_ON_CPU | OPC_ON_CUDA | OPC_ON_SIMULATED,
-  CUDA_CALLS = OPC_ON_CUDA | OPC_ON_SIMULATED
+  CUDA_CALLS = OPC_ON_CUDA | OPC_ON_SIMULATED,
+  OTHER_CALL = OPC_VARIANT_NEIGHBOUR,
+  NEIGHBOURS = 64, /* of one sample under one check */
+  OTHER_CALL_OR_VALUES = OPC_VARIANT_NEIGHBOUR | OPC_VARIANT_CONTENTS | OPC_VARIANT_SIZES
 };
 
 #define AS_IT_IS "this is the unmodified sample"
 #define OTHER_DTYPES "a kernel has separate code for each dtype"
+#define NEXT_TO_IT "a similar call takes other branches: another flag, mode, number, size or optional argument"
 
 static const opc_case_rule_t registration_cases[] = {
     {.scope = OPC_SCOPE_OPERATOR, .why = "registrations can be checked without a call"}};
@@ -63,6 +67,7 @@ static const opc_case_rule_t memory_cases[] = {
      .when = OPC_WHEN_SEARCHED,
      .judge = OPC_JUDGE_ACCESSES,
      .why = "if inputs of all sizes cause an access out of bounds, the arguments are not the cause"},
+    {.families = OTHER_CALL_OR_VALUES, .judge = OPC_JUDGE_ACCESSES, .neighbours = NEIGHBOURS, .why = NEXT_TO_IT},
     {.devices = EVERYWHERE,
      .families = PLAIN,
      .dtypes = OPC_REPRESENTATIVE_DTYPES,
@@ -81,6 +86,16 @@ static const opc_case_rule_t device_cases[] = {
 
 static const opc_case_rule_t dtype_cases[] = {
     {.families = PLAIN, .dtypes = OPC_ALL_DTYPES, .why = "each dtype is compared with float64"},
+    {.families = OTHER_CALL,
+     .dtypes = OPC_ONE_DTYPE(OPC_DTYPE_FLOAT32),
+     .when = OPC_WHEN_MAIN_FLOATING,
+     .neighbours = NEIGHBOURS,
+     .why = NEXT_TO_IT},
+    {.families = OTHER_CALL,
+     .dtypes = OPC_ONE_DTYPE(OPC_DTYPE_FLOAT16),
+     .when = OPC_WHEN_MAIN_FLOATING,
+     .neighbours = NEIGHBOURS,
+     .why = NEXT_TO_IT},
     {.scope = OPC_SCOPE_FIRST_SAMPLE,
      .families = SHAPE,
      .names = "all.larger",
@@ -112,6 +127,7 @@ static const opc_case_rule_t alias_cases[] = {
     {.families = EMPTY | SAME | SHAPE,
      .when = OPC_WHEN_RETURNS_TENSOR,
      .why = "an operator may return its argument where there is nothing to do"},
+    {.families = OTHER_CALL, .when = OPC_WHEN_RETURNS_TENSOR, .neighbours = NEIGHBOURS, .why = NEXT_TO_IT},
     {.families = PLAIN,
      .dtypes = OPC_REPRESENTATIVE_DTYPES,
      .when = OPC_WHEN_RETURNS_TENSOR,
@@ -126,6 +142,7 @@ static const opc_case_rule_t mutation_cases[] = {
     {.families = EMPTY | SPECIAL | SAME | SHAPE,
      .when = OPC_WHEN_TAKES_TENSOR,
      .why = "an operator may use an argument's memory as scratch space, or write it only in some branches"},
+    {.families = OTHER_CALL_OR_VALUES, .when = OPC_WHEN_TAKES_TENSOR, .neighbours = NEIGHBOURS, .why = NEXT_TO_IT},
     {.families = PLAIN,
      .dtypes = OPC_REPRESENTATIVE_DTYPES,
      .when = OPC_WHEN_TAKES_TENSOR,
@@ -137,6 +154,7 @@ static const opc_case_rule_t meta_cases[] = {
     {.families = PLAIN, .why = AS_IT_IS},
     {.families = LAYOUT | BITS, .why = "an output's strides often depend on an input's strides"},
     {.families = EMPTY | SAME | SHAPE, .why = "a Meta kernel computes sizes, and these are special"},
+    {.families = OTHER_CALL | SIZES, .neighbours = NEIGHBOURS, .why = NEXT_TO_IT},
     {.families = CAST, .why = "both kernels must promote arguments of different dtypes in the same way"},
     {.families = PLAIN, .dtypes = OPC_ALL_DTYPES, .why = "both kernels must choose an output's dtype in the same way"}};
 
@@ -154,6 +172,7 @@ static const opc_case_rule_t initialisation_cases[] = {
     {.families = LAYOUT | SPECIAL,
      .when = OPC_WHEN_RETURNS_OR_WRITES | OPC_WHEN_ONE_TENSOR,
      .why = "a kernel may skip elements for one layout or value"},
+    {.families = OTHER_CALL_OR_VALUES, .when = OPC_WHEN_RETURNS_OR_WRITES, .neighbours = NEIGHBOURS, .why = NEXT_TO_IT},
     {.families = PLAIN, .dtypes = OPC_ALL_DTYPES, .when = OPC_WHEN_RETURNS_OR_WRITES, .why = OTHER_DTYPES}};
 
 static const opc_case_rule_t leak_cases[] = {
@@ -163,6 +182,7 @@ static const opc_case_rule_t leak_cases[] = {
 
 static const opc_case_rule_t determinism_cases[] = {
     {.families = PLAIN, .why = AS_IT_IS},
+    {.families = OTHER_CALL, .when = OPC_WHEN_RELATED, .neighbours = NEIGHBOURS, .why = NEXT_TO_IT},
     {.families = PLAIN, .dtypes = OPC_REPRESENTATIVE_DTYPES, .why = OTHER_DTYPES},
     {.scope = OPC_SCOPE_ALL_SAMPLES,
      .why = "no result may depend on the order of the samples, on threads or on settings"}};
@@ -195,6 +215,7 @@ static const opc_case_rule_t reference_cases[] = {
     {.families = PLAIN | EMPTY | LAYOUT | BITS | SPECIAL | SAME | SHAPE | SIZES | OPC_VARIANT_CONTENTS,
      .when = OPC_WHEN_REFERENCE,
      .why = "another operator is said to compute what is right"},
+    {.families = OTHER_CALL, .when = OPC_WHEN_REFERENCE, .neighbours = NEIGHBOURS, .why = NEXT_TO_IT},
     {.families = PLAIN, .dtypes = OPC_ALL_DTYPES, .when = OPC_WHEN_REFERENCE, .why = OTHER_DTYPES}};
 
 static const char *const promising_tags[] = {
@@ -281,6 +302,10 @@ static const opc_case_rule_t autograd_cases[] = {
      .names = "*.empty0",
      .when = OPC_WHEN_AUTOGRAD | OPC_WHEN_ONE_TENSOR,
      .why = "a backward that divides by a size, or reads a first element, fails on an empty input"},
+    /* Slopes take hundreds of calls. */
+    {.families = OTHER_CALL, .when = OPC_WHEN_AUTOGRAD, .neighbours = 8, .why = NEXT_TO_IT},
+    {.families = OPC_VARIANT_CONTENTS, .when = OPC_WHEN_AUTOGRAD, .neighbours = 4, .why = NEXT_TO_IT},
+    {.families = SIZES, .when = OPC_WHEN_AUTOGRAD, .neighbours = 2, .why = NEXT_TO_IT},
     {.scope = OPC_SCOPE_FIRST_SAMPLE,
      .families = PLAIN,
      .dtypes = OPC_ONE_DTYPE(OPC_DTYPE_COMPLEX64),

@@ -122,9 +122,10 @@ static opc_status_t run_prepare(opc_run_t *run) {
   run->callable = calloc(samples, sizeof *run->callable);
   run->reported = calloc(devices * samples, sizeof *run->reported);
   run->unsound = calloc(devices * samples, sizeof *run->unsound);
+  run->found = calloc(opc_check_info_count * devices * samples, sizeof *run->found);
   run->crashed = calloc(request->crashed_count + 1, sizeof *run->crashed);
   if (!run->devices || !run->plan_devices || !run->wanted || !run->callable || !run->reported || !run->unsound ||
-      !run->crashed)
+      !run->found || !run->crashed)
     return opc_error_set(run->error, OPC_ERR_MEMORY, "out of memory for the plan");
 
   for (size_t i = 0; i < request->device_count; i++) {
@@ -156,7 +157,8 @@ static opc_status_t run_prepare(opc_run_t *run) {
                                    .samples = request->samples,
                                    .sample_count = request->sample_count,
                                    .only = request->only ? &run->only : NULL,
-                                   .only_exists = request->only && request->only_ran};
+                                   .only_exists = request->only && request->only_ran,
+                                   .neighbours = request->neighbours};
   /* A kernel without a definition has no schema and cannot be called; it has no samples either. */
   bool of_dispatcher = request->op->kind != OPC_OPERATOR_CLASS;
   if (of_dispatcher && request->op->schema && request->sample_count)
@@ -221,6 +223,7 @@ opc_status_t opc_runner_run(const opc_runner_request_t *request, const opc_runne
   free(run.callable);
   free(run.reported);
   free(run.unsound);
+  free(run.found);
   free(run.crashed);
   return status;
 }

@@ -26,6 +26,7 @@ typedef struct opc_runner_request {
                                  skip/after_crash too. An id without sample covers all samples, and its own check as
                                  well; one of an unmodified sample also covers all modified ones */
   size_t crashed_count;
+  int64_t neighbours;       /* see opc_plan_request_t */
   double out_of_time;       /* seconds used by the operator's cases; variants become skip/budget; 0: time is left */
   bool out_of_time_for_all; /* unmodified samples become skip/budget too */
 } opc_runner_request_t;

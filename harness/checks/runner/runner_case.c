@@ -96,6 +96,12 @@ static void note_unsound(opc_run_t *run, const opc_case_context_t *context, cons
   if (!unsound->rule) *unsound = (opc_unsound_t){.rule = finding->rule, .check = run->check};
 }
 
+/* Where a check noted what it found on the unmodified sample. */
+static bool *found_of(const opc_run_t *run) {
+  const size_t samples = run->request->sample_count, devices = run->request->device_count;
+  return &run->found[(run->check * devices + run->device) * samples + run->sample];
+}
+
 /* The rule of another check that found this sample unsound, or, in a case about all samples, one of them; NULL:
  * none. */
 static const char *unsound_by(const opc_run_t *run, const opc_case_context_t *context) {
@@ -214,6 +220,8 @@ bool opc_run_case(opc_run_t *run, const char *id_text, opc_case_context_t *conte
   } else if (run->starved == starved_max(run)) {
     opc_finding_skip(&finding, OPC_SKIP_BUDGET, "not run: %d cases before it ran out of memory",
                      run->starved + run->starved_before);
+  } else if (planned->rule->neighbours && *found_of(run)) {
+    opc_finding_skip(&finding, OPC_SKIP_NOT_APPLICABLE, "not run: the sample itself has a finding of this check");
   } else if (unsound) {
     opc_finding_skip(&finding, OPC_SKIP_AFTER_CRASH,
                      "not run: any finding here would be a consequence of %s, found on this sample before", unsound);
@@ -240,6 +248,7 @@ bool opc_run_case(opc_run_t *run, const char *id_text, opc_case_context_t *conte
                0; /* on purpose: lack of memory for it says nothing about later cases */
   if (finding.out_of_memory && !large) run->starved += run->starved < starved_max(run);
   note_unsound(run, context, &finding);
+  if (context->unmodified && finding.rule) *found_of(run) = true;
   opc_cpu_memory_plain();
   opc_first_call_case(id_text);
   bool go_on = run->sink->end(id_text, standing, &finding, seconds_now() - began, run->sink->context);

@@ -77,7 +77,8 @@ enum {
   OPC_WHEN_SEARCHED = 1 << 17,  /* searched: nobody vouches for it */
   OPC_WHEN_SIZE_ONCE = 1 << 15, /* no tensor has the size chosen by `size` twice */
   /* on the case; OPC_SCOPE_FIRST_FIT ignores it when looking for a sample that fits */
-  OPC_WHEN_DTYPE_CHANGES = 1 << 16
+  OPC_WHEN_DTYPE_CHANGES = 1 << 16,
+  OPC_WHEN_RELATED = 1 << 20 /* of neighbours: all known relations between the arguments hold */
 };
 
 /* What a check requires of the process; applies to all its cases if any rule says so. */
@@ -109,6 +110,8 @@ typedef struct opc_case_rule {
   unsigned needs;          /* OPC_NEEDS_… */
   int64_t numel_max;       /* limit for the elements of the variant's largest tensor; 0: no limit */
   unsigned judge;          /* OPC_JUDGE_… */
+  int neighbours;          /* not 0: at most so many of each sample that somebody vouches for, and not more than the
+                              request allows (planner.h) */
   const char *why;         /* why these cases are tried: one line, for reports and for a listing of the plan */
 } opc_case_rule_t;
 

@@ -2,6 +2,7 @@
 
 #include <fnmatch.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/owned.h"
@@ -26,6 +27,7 @@ static const struct {
     {OPC_VARIANT_ALL & ~OPC_VARIANT_PLAIN, OPC_ON_CPU | OPC_ON_CUDA | OPC_ON_SIMULATED, 1U << OPC_OPERATOR},
     {OPC_VARIANT_SURVEY, OPC_ON_CPU, 1U << OPC_OPERATOR},
     {OPC_VARIANT_CONTENTS, OPC_ON_CPU | OPC_ON_CUDA, 1U << OPC_OPERATOR},
+    {OPC_VARIANT_NEIGHBOUR, OPC_ON_CPU | OPC_ON_CUDA | OPC_ON_SIMULATED, 1U << OPC_OPERATOR},
     {OPC_VARIANT_LONG, OPC_ON_CPU | OPC_ON_CUDA | OPC_ON_SIMULATED, 1U << OPC_OPERATOR},
 };
 
@@ -41,6 +43,7 @@ typedef struct plan {
   opc_plan_emit_t *emit;
   void *context;
   opc_plan_part_t part;
+  int64_t *own_cases; /* (optional) of each device and sample; -1: not counted yet */
   bool stopped;
   opc_status_t status; /* of a callback, which cannot return a status */
   opc_error_t *error;
@@ -149,6 +152,19 @@ static opc_status_t rule_variants(const plan_t *plan, const opc_case_rule_t *rul
 
 /* ---- which rows apply ---- */
 
+static opc_voucher_t voucher_of(const opc_sample_t *base) {
+  switch (base->source) {
+    case OPC_SAMPLE_SEARCHED:
+      return base->by_recipe ? OPC_VOUCHER_RECIPE : OPC_VOUCHER_SEARCHED;
+    case OPC_SAMPLE_RECORDED:
+      return OPC_VOUCHER_RECORDED;
+    case OPC_SAMPLE_NONE: /* made by a program, not read from a file */
+    case OPC_SAMPLE_FILE:
+      break;
+  }
+  return OPC_VOUCHER_DECLARED;
+}
+
 static bool note_fit(const char *variant, const opc_sample_t *sample, void *context) {
   (void)variant;
   (void)sample;
@@ -171,6 +187,7 @@ static bool is_active(plan_t *plan, const opc_case_rule_t *rule) {
   if (rule->scope == OPC_SCOPE_ALL_SAMPLES || rule->scope == OPC_SCOPE_OPERATOR || !rule_families(plan, rule))
     return false;
   if (rule->scope == OPC_SCOPE_FIRST_SAMPLE && index != 0) return false;
+  if (rule->neighbours && voucher_of(plan->planned.base) == OPC_VOUCHER_SEARCHED) return false;
   if (!opc_case_conditions_hold(rule, plan->request->op, plan->planned.base)) return false;
   for (size_t i = 0; rule->scope == OPC_SCOPE_FIRST_FIT && i < index; i++)
     if (fits(plan, rule, &plan->request->samples[i])) return false;
@@ -211,19 +228,6 @@ static bool is_given(plan_t *plan, const opc_case_rule_t *end, const char *varia
 
 /* ---- cases of a sample ---- */
 
-static opc_voucher_t voucher_of(const opc_sample_t *base) {
-  switch (base->source) {
-    case OPC_SAMPLE_SEARCHED:
-      return base->by_recipe ? OPC_VOUCHER_RECIPE : OPC_VOUCHER_SEARCHED;
-    case OPC_SAMPLE_RECORDED:
-      return OPC_VOUCHER_RECORDED;
-    case OPC_SAMPLE_NONE: /* made by a program, not read from a file */
-    case OPC_SAMPLE_FILE:
-      break;
-  }
-  return OPC_VOUCHER_DECLARED;
-}
-
 static void count_tensor(const char *path, opc_value_t *value, void *context) {
   (void)path;
   (void)value;
@@ -252,8 +256,15 @@ static opc_standing_t standing_of(const opc_operator_t *op, const opc_planned_ca
   return standing;
 }
 
+static bool count_case(const opc_planned_case_t *planned, void *context) {
+  (void)planned;
+  ++*(int64_t *)context;
+  return true;
+}
+
 static bool give(plan_t *plan, opc_planned_case_t planned) {
   if (plan->stopped) return false;
+  if (plan->emit == count_case) return count_case(&planned, plan->context);
   planned.standing = standing_of(plan->request->op, &planned);
   plan->stopped = !plan->emit(&planned, plan->context);
   return !plan->stopped;
@@ -278,6 +289,10 @@ typedef struct own_rows {
   size_t count;
   unsigned families;
 } own_rows_t;
+
+static bool is_row_of_own(plan_t *plan, const opc_case_rule_t *rule) {
+  return rule->dtypes.sweep == OPC_SWEEP_OWN && is_active(plan, rule);
+}
 
 static bool give_own(const char *variant, const opc_sample_t *sample, void *context) {
   const own_rows_t *own = context;
@@ -307,9 +322,8 @@ static void plan_own_dtype(plan_t *plan) {
   own_rows_t own = {.plan = plan};
   for (size_t i = 0; i < plan->table->rule_count; i++) {
     const opc_case_rule_t *rule = &plan->table->rules[i];
-    if (rule->dtypes.sweep != OPC_SWEEP_OWN || own.count == sizeof own.rules / sizeof *own.rules ||
-        !is_active(plan, rule))
-      continue;
+    if (own.count == sizeof own.rules / sizeof *own.rules || !is_row_of_own(plan, rule)) continue;
+    if (rule->neighbours && !request->only) continue; /* they have a number of their own */
     own.rules[own.count++] = rule;
     own.families |= rule_families(plan, rule);
   }
@@ -324,15 +338,92 @@ static void plan_own_dtype(plan_t *plan) {
   else plan->status = opc_variants_of(plan->planned.base, request->op, own.families, give_own, &own, plan->error);
 }
 
+/* ---- neighbours ---- */
+
+static opc_status_t plan_sample(const opc_plan_request_t *request, size_t table, size_t device, size_t index,
+                                opc_plan_part_t part, opc_plan_emit_t *emit, void *context, int64_t *own_cases,
+                                bool *out_stopped, opc_error_t *error);
+
+/* The sample's own cases on the device, under every check: the number must not depend on what a run selects. */
+static int64_t count_own_cases(plan_t *plan) {
+  const opc_plan_request_t *request = plan->request;
+  const size_t device = plan->planned.device, index = plan->planned.index;
+  int64_t *known = plan->own_cases ? &plan->own_cases[device * request->sample_count + index] : NULL;
+  int64_t count = 0;
+  bool stopped;
+  if (known && *known >= 0) return *known;
+  opc_plan_request_t alone = *request;
+  alone.wanted = NULL;
+  alone.only = NULL;
+  alone.only_exists = false;
+  alone.neighbours = 0;
+  for (size_t i = 0; i < request->table_count && plan->status == OPC_OK; i++)
+    for (opc_plan_part_t part = OPC_PLAN_SAMPLES_THEMSELVES; part <= OPC_PLAN_VARIANTS && plan->status == OPC_OK;
+         part++)
+      plan->status = plan_sample(&alone, i, device, index, part, count_case, &count, NULL, &stopped, plan->error);
+  if (known) *known = count;
+  return count;
+}
+
+/* The rows of all checks share the sample's neighbours; earlier rows get what does not divide evenly. */
+static int64_t neighbours_of(plan_t *plan, const opc_case_rule_t *rule) {
+  const opc_plan_request_t *request = plan->request;
+  int64_t rows = 0, before = 0, all = request->neighbours;
+  for (size_t i = 0; i < request->table_count; i++) {
+    for (size_t k = 0; k < request->tables[i].rule_count; k++) {
+      const opc_case_rule_t *other = &request->tables[i].rules[k];
+      if (other == rule) before = rows;
+      rows += other->neighbours > 0 && (rule_devices(other) & plan->device->bit);
+    }
+  }
+  if (all == OPC_NEIGHBOURS_AS_OWN) all = count_own_cases(plan);
+  const int64_t share = rows ? all / rows + (before < all % rows) : 0;
+  return share < rule->neighbours ? share : rule->neighbours;
+}
+
+typedef struct neighbours {
+  plan_t *plan;
+  const opc_case_rule_t *rule;
+  int64_t left;
+} neighbours_t;
+
+static bool give_neighbour(const char *variant, const opc_sample_t *sample, void *context) {
+  neighbours_t *neighbours = context;
+  const opc_case_rule_t *rule = neighbours->rule;
+  if (is_given(neighbours->plan, rule, variant, OPC_DTYPE_OTHER, false)) return true;
+  if (rule->numel_max && opc_sample_numel_max(sample) > rule->numel_max) return true;
+  if ((rule->when & OPC_WHEN_RELATED) &&
+      opc_variant_change(neighbours->plan->planned.base, neighbours->plan->request->op, sample, variant) ==
+          OPC_INPUT_ALONE)
+    return true;
+  return give_variant(neighbours->plan, rule, variant, OPC_DTYPE_OTHER, sample) && --neighbours->left > 0;
+}
+
+static void plan_neighbours(plan_t *plan) {
+  const opc_plan_request_t *request = plan->request;
+  if (plan->part != OPC_PLAN_VARIANTS || request->neighbours == 0 || request->only) return;
+  for (size_t i = 0; i < plan->table->rule_count && plan->status == OPC_OK && !plan->stopped; i++) {
+    const opc_case_rule_t *rule = &plan->table->rules[i];
+    if (!rule->neighbours || !is_row_of_own(plan, rule)) continue;
+    neighbours_t neighbours = {.plan = plan, .rule = rule, .left = neighbours_of(plan, rule)};
+    if (plan->status == OPC_OK && neighbours.left > 0)
+      plan->status = opc_variants_of(plan->planned.base, request->op, rule_families(plan, rule), give_neighbour,
+                                     &neighbours, plan->error);
+  }
+}
+
+/* ---- other dtypes ---- */
+
 typedef struct dtype_step {
   plan_t *plan;
   const opc_case_rule_t *rule;
   opc_dtype_t dtype;
-  bool float8; /* the sample holds some */
+  bool float8;  /* the sample holds some */
+  int64_t left; /* cases of neighbours */
 } dtype_step_t;
 
 static bool give_dtype(const char *variant, const opc_sample_t *sample, void *context) {
-  const dtype_step_t *step = context;
+  dtype_step_t *step = context;
   plan_t *plan = step->plan;
   const opc_case_rule_t *rule = step->rule;
   OPC_SCOPED(opc_sample_clear) opc_sample_t cast = {0};
@@ -345,14 +436,17 @@ static bool give_dtype(const char *variant, const opc_sample_t *sample, void *co
   if (!changed && !(rule->when & OPC_WHEN_DTYPE_CHANGES))
     wanted = (own == step->dtype || rule->dtypes.sweep == OPC_SWEEP_ONE) &&
              !is_given(plan, rule, variant, OPC_DTYPE_OTHER, step->float8);
-  if (wanted) (void)give_variant(plan, rule, variant, step->dtype, changed ? &cast : sample);
-  return !plan->stopped;
+  if (!wanted) return true;
+  (void)give_variant(plan, rule, variant, step->dtype, changed ? &cast : sample);
+  return !plan->stopped && (!rule->neighbours || --step->left > 0);
 }
 
 static void plan_other_dtypes(plan_t *plan, const opc_case_rule_t *rule) {
   dtype_step_t step = {.plan = plan, .rule = rule, .float8 = opc_sample_has_float8(plan->planned.base)};
   bool in_order = rule->dtypes.sweep == OPC_SWEEP_REPRESENTATIVE; /* the list's order; otherwise that of dtype.def */
   int count = in_order ? (int)(sizeof representative / sizeof *representative) : OPC_DTYPE_COUNT;
+  if (rule->neighbours) step.left = plan->request->only ? INT64_MAX : neighbours_of(plan, rule);
+  if (rule->neighbours && step.left < 1) return;
   for (int i = in_order ? 0 : OPC_DTYPE_OTHER + 1; i < count && !plan->stopped && plan->status == OPC_OK; i++) {
     step.dtype = in_order ? representative[i] : (opc_dtype_t)i;
     if (!sweep_has(rule, step.dtype, step.float8)) continue;
@@ -425,9 +519,9 @@ static void plan_refused(plan_t *plan) {
   give_plain(plan, rule ? rule : &refusal_case, action);
 }
 
-opc_status_t opc_plan_sample(const opc_plan_request_t *request, size_t table, size_t device, size_t index,
-                             opc_plan_part_t part, opc_plan_emit_t *emit, void *context, bool *out_stopped,
-                             opc_error_t *error) {
+static opc_status_t plan_sample(const opc_plan_request_t *request, size_t table, size_t device, size_t index,
+                                opc_plan_part_t part, opc_plan_emit_t *emit, void *context, int64_t *own_cases,
+                                bool *out_stopped, opc_error_t *error) {
   const opc_sample_t *base = &request->samples[index];
   plan_t plan = {.request = request,
                  .table = &request->tables[table],
@@ -442,6 +536,7 @@ opc_status_t opc_plan_sample(const opc_plan_request_t *request, size_t table, si
                  .emit = emit,
                  .context = context,
                  .part = part,
+                 .own_cases = own_cases,
                  .error = error};
   *out_stopped = false;
   if (request->only && strcmp(base->name, request->only->sample) != 0) return OPC_OK;
@@ -456,6 +551,7 @@ opc_status_t opc_plan_sample(const opc_plan_request_t *request, size_t table, si
     plan_class(&plan);
   } else {
     plan_own_dtype(&plan);
+    plan_neighbours(&plan);
     bool only_own = part == OPC_PLAN_SAMPLES_THEMSELVES || (request->only_exists && !request->only->dtype[0]);
     for (size_t i = 0; i < plan.table->rule_count && !only_own && request->op->kind == OPC_OPERATOR; i++) {
       const opc_case_rule_t *rule = &plan.table->rules[i];
@@ -465,6 +561,12 @@ opc_status_t opc_plan_sample(const opc_plan_request_t *request, size_t table, si
   }
   *out_stopped = plan.stopped;
   return plan.status;
+}
+
+opc_status_t opc_plan_sample(const opc_plan_request_t *request, size_t table, size_t device, size_t index,
+                             opc_plan_part_t part, opc_plan_emit_t *emit, void *context, bool *out_stopped,
+                             opc_error_t *error) {
+  return plan_sample(request, table, device, index, part, emit, context, NULL, out_stopped, error);
 }
 
 /* ---- all cases ---- */
@@ -496,8 +598,8 @@ static const char *nothing_to_run(const opc_plan_request_t *request, const opc_c
 }
 
 static opc_status_t plan_device(const opc_plan_request_t *request, size_t index, size_t device_index,
-                                opc_plan_part_t part, opc_plan_emit_t *emit, void *context, bool *out_stopped,
-                                opc_error_t *error) {
+                                opc_plan_part_t part, opc_plan_emit_t *emit, void *context, int64_t *own_cases,
+                                bool *out_stopped, opc_error_t *error) {
   const opc_case_table_t *table = &request->tables[index];
   const opc_plan_device_t *device = &request->devices[device_index];
   const opc_case_rule_t *all_samples = rule_of_scope(table, OPC_SCOPE_ALL_SAMPLES);
@@ -521,7 +623,8 @@ static opc_status_t plan_device(const opc_plan_request_t *request, size_t index,
     /* A case about all samples is as good as the best of them. */
     if (opc_sample_is_callable(sample) && opc_standing_rank(&standing) < opc_standing_rank(&bare.standing))
       bare.standing = standing;
-    opc_status_t status = opc_plan_sample(request, index, device_index, i, part, emit, context, out_stopped, error);
+    opc_status_t status =
+        plan_sample(request, index, device_index, i, part, emit, context, own_cases, out_stopped, error);
     if (status != OPC_OK || *out_stopped) return status;
   }
   if (!all_samples || !callable || part != OPC_PLAN_VARIANTS) return OPC_OK;
@@ -531,7 +634,8 @@ static opc_status_t plan_device(const opc_plan_request_t *request, size_t index,
 }
 
 static opc_status_t plan_table(const opc_plan_request_t *request, size_t index, opc_plan_part_t part,
-                               opc_plan_emit_t *emit, void *context, bool *out_stopped, opc_error_t *error) {
+                               opc_plan_emit_t *emit, void *context, int64_t *own_cases, bool *out_stopped,
+                               opc_error_t *error) {
   const opc_case_table_t *table = &request->tables[index];
   const opc_case_rule_t *alone = rule_of_scope(table, OPC_SCOPE_OPERATOR);
   opc_status_t status = OPC_OK;
@@ -540,18 +644,23 @@ static opc_status_t plan_table(const opc_plan_request_t *request, size_t index, 
   if (alone && part == OPC_PLAN_SAMPLES_THEMSELVES)
     *out_stopped = !emit(&(opc_planned_case_t){.table = index, .rule = alone}, context);
   for (size_t d = 0; d < request->device_count && !alone && status == OPC_OK && !*out_stopped; d++)
-    status = plan_device(request, index, d, part, emit, context, out_stopped, error);
+    status = plan_device(request, index, d, part, emit, context, own_cases, out_stopped, error);
   return status;
 }
 
 opc_status_t opc_plan_all(const opc_plan_request_t *request, opc_plan_emit_t *emit, void *context, opc_error_t *error) {
   opc_status_t status = OPC_OK;
   bool stopped = false;
+  const size_t counts = request->device_count * request->sample_count;
+  int64_t *own_cases = malloc((counts + 1) * sizeof *own_cases);
+  if (!own_cases) return opc_out_of_memory(error);
+  for (size_t i = 0; i < counts; i++) own_cases[i] = -1;
   for (int last = 0; last < 2; last++)
     for (opc_plan_part_t part = OPC_PLAN_SAMPLES_THEMSELVES; part <= OPC_PLAN_VARIANTS; part++)
       for (size_t i = 0; i < request->table_count && status == OPC_OK && !stopped; i++)
         if (request->tables[i].last == (last == 1))
-          status = plan_table(request, i, part, emit, context, &stopped, error);
+          status = plan_table(request, i, part, emit, context, own_cases, &stopped, error);
+  free(own_cases);
   return status;
 }
 

@@ -25,6 +25,8 @@ typedef struct opc_plan_device {
   bool served;      /* the operator has a kernel that could serve it */
 } opc_plan_device_t;
 
+enum { OPC_NEIGHBOURS_AS_OWN = -1 };
+
 typedef struct opc_plan_request {
   const opc_operator_t *op;
   const opc_case_table_t *tables;
@@ -36,6 +38,8 @@ typedef struct opc_plan_request {
   size_t sample_count;
   const opc_case_id_t *only; /* (optional) plan only this case: skips other checks and samples */
   bool only_exists;          /* the plan is known to contain `only`: builds just its variant, by name */
+  int64_t neighbours;        /* at most so many cases of neighbours for each sample that somebody vouches for, shared by
+                                the checks; OPC_NEIGHBOURS_AS_OWN: as many as the sample has cases of its own */
 } opc_plan_request_t;
 
 /* What to do with a case. */

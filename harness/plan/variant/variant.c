@@ -15,6 +15,8 @@ const opc_transformation_t opc_transformations[] = {
 #define SIZE OPC_PARAMETER_SIZE
 #define PATH OPC_PARAMETER_PATH
 #define DTYPE OPC_PARAMETER_DTYPE
+#define VALUE OPC_PARAMETER_VALUE
+#define WORD OPC_PARAMETER_WORD
 #define EACH OPC_REACH_EACH
 #define LONE OPC_REACH_LONE
 #define ALL OPC_REACH_ALL
@@ -23,6 +25,7 @@ const opc_transformation_t opc_transformations[] = {
 #define UNWRITTEN OPC_REACH_UNWRITTEN
 #define SHARABLE OPC_REACH_SHARABLE
 #define BY_NAME OPC_REACH_BY_NAME
+#define ARGUMENT OPC_REACH_ARGUMENT
 #define TENSOR(function) function, NULL
 #define SAMPLE(function) NULL, function
 #define BOTH(alone, together) alone, together
@@ -37,6 +40,14 @@ const opc_transformation_t opc_transformations[] = {
 const size_t opc_transformation_count = sizeof opc_transformations / sizeof opc_transformations[0];
 
 /* ---- names ---- */
+
+static bool is_number(const char *text) {
+  const size_t length = strspn(text, "-.0123456789");
+  char *end = NULL;
+  if (length == 0 || text[length] != '\0') return false;
+  (void)strtod(text, &end);
+  return *end == '\0';
+}
 
 /* The row of a transformation's name; its parameter goes into the step. */
 static const opc_transformation_t *row_find(const char *name, opc_variant_step_t *step) {
@@ -56,7 +67,11 @@ static const opc_transformation_t *row_find(const char *name, opc_variant_step_t
         step->number = strtoll(rest, NULL, 10);
         return row;
       case OPC_PARAMETER_PATH:
+      case OPC_PARAMETER_WORD:
         if (*rest != '\0') return row;
+        break;
+      case OPC_PARAMETER_VALUE:
+        if (is_number(rest)) return row;
         break;
       case OPC_PARAMETER_DTYPE:
         if (opc_dtype_find(rest) != OPC_DTYPE_OTHER) return row;
@@ -137,7 +152,7 @@ static bool step_run(const opc_transformation_t *row, opc_variant_step_t *step) 
   bool all = strcmp(step->path, "all") == 0, changed = false;
   if (all && !(row->reach & OPC_REACH_ALL)) return false;
   if (row->change_sample && (all || !row->change_tensor)) {
-    if (all || (row->reach & OPC_REACH_LIST)) return row->change_sample(step);
+    if (all || (row->reach & (OPC_REACH_LIST | OPC_REACH_ARGUMENT))) return row->change_sample(step);
     step->target = opc_variant_tensors_find(tensors, step->path);
     return step->target && !is_blocked(row, step->sample, step->target) && row->change_sample(step);
   }
@@ -171,8 +186,8 @@ static opc_status_t step_apply(opc_sample_t *sample, const opc_operator_t *op, c
   *dot = '\0';
   bool room = streams_fix(&tensors);
   bool applied = room && step_run(row, &step);
-  /* Without items the collected list has no tensor left. */
-  if (applied && !(row->reach & OPC_REACH_LIST)) room = opc_variant_twins_follow(&tensors);
+  /* Without items, or left out, the collected argument has no tensor left. */
+  if (applied && !(row->reach & (OPC_REACH_LIST | OPC_REACH_ARGUMENT))) room = opc_variant_twins_follow(&tensors);
   *dot = '.';
   if (!room) status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory for a variant");
   else if (!applied) status = opc_error_set(error, OPC_ERR_NOT_FOUND, "'%s' does not apply to these arguments", text);
@@ -190,7 +205,8 @@ static opc_status_t twins_of(opc_sample_t *sample, const opc_operator_t *op, opc
 /* Other sizes of all tensors follow the known relations of the sample if they can; otherwise they stay unchanged. */
 static opc_status_t follow_relations(const opc_sample_t *base, const opc_operator_t *op, const char *name,
                                      opc_sample_t *varied, opc_error_t *error) {
-  const unsigned sizes = OPC_VARIANT_EMPTY | OPC_VARIANT_SHAPE | OPC_VARIANT_SIZES | OPC_VARIANT_LONG;
+  const unsigned sizes =
+      OPC_VARIANT_EMPTY | OPC_VARIANT_SHAPE | OPC_VARIANT_SIZES | OPC_VARIANT_LONG | OPC_VARIANT_NEIGHBOUR;
   opc_sample_t fitted;
   if (!base->relations || base->relations->count == 0 || strncmp(name, "all.", 4) != 0 || strchr(name, '+') ||
       !(opc_variant_family(name) & sizes) || opc_relations_hold(base->relations, varied, op, NULL, NULL, NULL, 0))

@@ -87,33 +87,75 @@ static bool has_integer(const opc_value_t *value) {
 
 static bool equal_plain(const opc_value_t *left, const opc_value_t *right) {
   if (left->kind != right->kind) return false;
-  if (left->kind == OPC_VALUE_INT) return left->integer == right->integer;
-  /* No variant changes other values that are not tensors; lists of tensors are compared by their tensors. */
-  if (left->kind != OPC_VALUE_LIST || !has_integer(left)) return true;
+  switch (left->kind) {
+    case OPC_VALUE_INT:
+      return left->integer == right->integer;
+    case OPC_VALUE_BOOL:
+      return left->boolean == right->boolean;
+    case OPC_VALUE_FLOAT:
+      return left->floating == right->floating;
+    case OPC_VALUE_STRING:
+      return strcmp(left->string, right->string) == 0;
+    case OPC_VALUE_LIST:
+      break;
+    default: /* no variant changes it, or its tensors are compared */
+      return true;
+  }
+  if (!has_integer(left)) return true; /* lists of tensors are compared by their tensors */
   if (left->list.count != right->list.count) return false;
   for (size_t i = 0; i < left->list.count; i++)
     if (!equal_plain(&left->list.items[i], &right->list.items[i])) return false;
   return true;
 }
 
+/* An argument that the sample does not give keeps its default. */
+static bool equal_argument(const opc_sample_t *base, const opc_sample_t *varied, size_t index) {
+  if (base->absent[index] || varied->absent[index]) return base->absent[index] == varied->absent[index];
+  return equal_plain(&base->arguments[index], &varied->arguments[index]);
+}
+
+static bool is_none(const opc_sample_t *sample, size_t argument) {
+  return !sample->absent[argument] && sample->arguments[argument].kind == OPC_VALUE_NONE;
+}
+
+/* The sample gives an optional argument, and the variant gives None. */
+static bool is_left_out(const opc_sample_t *base, const opc_sample_t *varied, size_t argument) {
+  return is_none(varied, argument) && !base->absent[argument] && !is_none(base, argument);
+}
+
 typedef struct comparison {
-  opc_variant_tensors_t from, to;
-  bool integers; /* a given argument is an integer, or holds some */
+  opc_variant_tensors_t from, to; /* without tensors that the variant leaves out */
+  bool left_out;                  /* an optional argument */
+  bool integers;                  /* a given argument is an integer, or holds some */
   bool plain_differs;
+  bool integer_differs; /* an integer, or a list of them */
   bool lists_differ;
   bool integral; /* a tensor of integers */
   size_t own;    /* tensors, each counted once */
 } comparison_t;
+
+static void drop_left_out(comparison_t *c, const opc_sample_t *base, const opc_sample_t *varied) {
+  size_t kept = 0;
+  for (size_t i = 0; i < c->from.count; i++) {
+    if (is_left_out(base, varied, c->from.items[i].argument)) free(c->from.items[i].path);
+    else c->from.items[kept++] = c->from.items[i];
+  }
+  c->from.count = kept;
+}
 
 static bool compare(comparison_t *c, const opc_sample_t *base, const opc_operator_t *op, const opc_sample_t *varied) {
   /* Collecting takes no const because other callers change what it finds. */
   if (opc_variant_tensors_collect((opc_sample_t *)base, op, &c->from, NULL) != OPC_OK) return false;
   if (opc_variant_tensors_collect((opc_sample_t *)varied, op, &c->to, NULL) != OPC_OK) return false;
   for (size_t i = 0; i < base->argument_count; i++) {
-    if (base->absent[i]) continue;
-    c->integers |= has_integer(&base->arguments[i]);
-    c->plain_differs |= !equal_plain(&base->arguments[i], &varied->arguments[i]);
+    c->integers |= !base->absent[i] && has_integer(&base->arguments[i]);
+    const bool left_out = is_left_out(base, varied, i);
+    c->left_out |= left_out;
+    const bool differs = !left_out && !equal_argument(base, varied, i);
+    c->plain_differs |= differs;
+    c->integer_differs |= differs && has_integer(&varied->arguments[i]);
   }
+  if (c->left_out) drop_left_out(c, base, varied);
   c->lists_differ = c->from.count != c->to.count;
   for (size_t i = 0; i < c->from.count && !c->lists_differ; i++)
     c->lists_differ = strcmp(c->from.items[i].path, c->to.items[i].path) != 0;
@@ -188,7 +230,9 @@ static bool is_structured(const opc_tensor_spec_t *from, const opc_tensor_spec_t
   if (is_integral(from) || from->fill.kind == OPC_FILL_VALUES || from->fill.kind == OPC_FILL_ARANGE ||
       from->fill.kind == OPC_FILL_FILE)
     return true;
-  return from->fill.special == to->fill.special && !(differs & DIFFERS_RANDOMLY);
+  if (from->fill.special != to->fill.special)
+    return from->fill.kind == OPC_FILL_UNIFORM; /* 0 to 1, perhaps for a reason */
+  return !(differs & DIFFERS_RANDOMLY);
 }
 
 /* Sizes, or an integer, changed: the integers that follow them change, too. */
@@ -200,11 +244,64 @@ static bool is_resized(const comparison_t *c) {
   return resized;
 }
 
+/* Nobody has tried other values of the argument, or negative ones: a number that the sample leaves at its default is
+ * never tried. */
+static bool is_untried(const opc_relations_t *relations, const opc_sample_t *base, const opc_sample_t *varied,
+                       const opc_operator_t *op, size_t index) {
+  const opc_value_t *from = &base->arguments[index], *to = &varied->arguments[index];
+  for (size_t i = 0; i < relations->count; i++)
+    if (relations->items[i].kind == OPC_RELATION_UNKNOWN && relations->items[i].values &&
+        is_within(relations->items[i].values, op->arguments[index].name))
+      return true;
+  if (to->kind == OPC_VALUE_LIST && to->list.count > 0) to = &to->list.items[0];
+  if (from->kind == OPC_VALUE_LIST && from->list.count > 0) from = &from->list.items[0];
+  if (to->kind != OPC_VALUE_INT) return false;
+  return base->absent[index] || from->kind != OPC_VALUE_INT || (to->integer < 0 && from->integer >= 0);
+}
+
+static bool has_untried(const opc_relations_t *relations, const opc_sample_t *base, const opc_sample_t *varied,
+                        const opc_operator_t *op) {
+  for (size_t i = 0; i < base->argument_count; i++)
+    if (!is_left_out(base, varied, i) && !equal_argument(base, varied, i) && is_untried(relations, base, varied, op, i))
+      return true;
+  return false;
+}
+
+static bool is_of_left_out(const opc_sample_t *base, const opc_sample_t *varied, const opc_operator_t *op,
+                           const char *path) {
+  for (size_t i = 0; path && i < base->argument_count; i++)
+    if (is_left_out(base, varied, i) && is_within(path, op->arguments[i].name)) return true;
+  return false;
+}
+
+/* An argument that is left out has no size that others must agree with. */
+static bool relations_hold(const opc_relations_t *relations, const opc_sample_t *base, const opc_sample_t *varied,
+                           const opc_operator_t *op) {
+  opc_relations_t *left;
+  if (opc_relations_copy(relations, &left, NULL) != OPC_OK) return false;
+  bool holds = true;
+  for (size_t i = 0; i < left->count; i++) {
+    opc_relation_t *relation = &left->items[i];
+    const size_t before = relation->place_count;
+    size_t kept = 0;
+    for (size_t k = 0; k < before; k++) {
+      if (is_of_left_out(base, varied, op, relation->places[k].path)) free(relation->places[k].path);
+      else relation->places[kept++] = relation->places[k];
+    }
+    relation->place_count = kept;
+    if ((before > 0 && kept == 0) || is_of_left_out(base, varied, op, relation->values)) continue;
+    const opc_relations_t one = {.items = relation, .count = 1};
+    holds = holds && opc_relations_hold(&one, varied, op, NULL, NULL, NULL, 0);
+  }
+  opc_relations_free(left);
+  return holds;
+}
+
 /* With relations: those that hold vouch for every change. */
 static opc_input_change_t change_along(const comparison_t *c, const opc_relations_t *relations,
-                                       const opc_sample_t *varied, const opc_operator_t *op) {
+                                       const opc_sample_t *base, const opc_sample_t *varied, const opc_operator_t *op) {
   opc_input_change_t change = OPC_INPUT_SAME_VALUES;
-  if (c->lists_differ) return OPC_INPUT_ALONE;
+  if (c->lists_differ || has_untried(relations, base, varied, op)) return OPC_INPUT_ALONE;
   const bool resized = is_resized(c);
   for (size_t i = 0; i < c->from.count; i++) {
     const char *path = c->from.items[i].path;
@@ -218,14 +315,17 @@ static opc_input_change_t change_along(const comparison_t *c, const opc_relation
     if (!resized && (differs & DIFFERS_VALUES) && is_structured(from, to, differs)) return OPC_INPUT_ALONE;
     if (from->ndim != to->ndim && (has_place(relations, path) || has_meaning(relations, path))) return OPC_INPUT_ALONE;
   }
-  if (c->plain_differs) change = OPC_INPUT_RELATED;
+  if (c->plain_differs || c->left_out) change = OPC_INPUT_RELATED;
   if (change == OPC_INPUT_SAME_VALUES) return change;
-  return opc_relations_hold(relations, varied, op, NULL, NULL, NULL, 0) ? change : OPC_INPUT_ALONE;
+  return relations_hold(relations, base, varied, op) ? change : OPC_INPUT_ALONE;
 }
 
 static opc_input_change_t change_of(const comparison_t *c, const char *variant) {
   opc_input_change_t change = OPC_INPUT_SAME_VALUES;
   bool resized = false;
+  /* With one tensor and no integer there is nothing to agree with. */
+  const bool lone = c->own <= 1 && !c->integers && !c->integral && !c->integer_differs && !c->left_out;
+  if (c->left_out) return OPC_INPUT_ALONE;
   if (c->lists_differ)
     return c->from.items[0].argument == c->from.items[c->from.count - 1].argument && !c->integers && !c->integral &&
                    !c->plain_differs
@@ -242,7 +342,7 @@ static opc_input_change_t change_of(const comparison_t *c, const char *variant) 
       return OPC_INPUT_ALONE;
     resized |= (differs & DIFFERS_SIZES) != 0;
   }
-  if (c->plain_differs) return OPC_INPUT_ALONE;
+  if (c->plain_differs) return lone && !resized ? OPC_INPUT_RELATED : OPC_INPUT_ALONE;
   return resized ? change_of_sizes(c, variant) : change;
 }
 
@@ -251,7 +351,8 @@ opc_input_change_t opc_variant_change(const opc_sample_t *base, const opc_operat
   comparison_t comparison = {0};
   opc_input_change_t change = OPC_INPUT_ALONE;
   if (compare(&comparison, base, op, varied))
-    change = base->relations ? change_along(&comparison, base->relations, varied, op) : change_of(&comparison, variant);
+    change = base->relations ? change_along(&comparison, base->relations, base, varied, op)
+                             : change_of(&comparison, variant);
   opc_variant_tensors_clear(&comparison.from);
   opc_variant_tensors_clear(&comparison.to);
   return change;

@@ -8,7 +8,7 @@
 #include "base/owned.h"
 #include "plan/variant/variant_table.h"
 
-enum { TENSORS_ALONE_MAX = 8 };
+enum { TENSORS_ALONE_MAX = 8, TENSORS_ALIKE_MAX = 2 };
 
 /* The combinations tried: a kernel may handle two things alone and still fail on both at once. */
 static const char *const combinations[][2] = {{"sliced", "offset"}, {"transposed", "offset"}, {"transposed", "sliced"}};
@@ -49,7 +49,11 @@ static void digest_tensor(const char *path, opc_value_t *value, void *context) {
 }
 
 static uint64_t digest_plain(const opc_value_t *value, uint64_t digest) {
+  digest = mix(digest, &value->kind, sizeof value->kind);
   if (value->kind == OPC_VALUE_INT) return mix(digest, &value->integer, sizeof value->integer);
+  if (value->kind == OPC_VALUE_BOOL) return mix(digest, &value->boolean, sizeof value->boolean);
+  if (value->kind == OPC_VALUE_FLOAT) return mix(digest, &value->floating, sizeof value->floating);
+  if (value->kind == OPC_VALUE_STRING) return mix(digest, value->string, strlen(value->string));
   for (size_t i = 0; value->kind == OPC_VALUE_LIST && i < value->list.count; i++)
     digest = digest_plain(&value->list.items[i], digest);
   return digest;
@@ -61,6 +65,7 @@ static uint64_t digest_sample(const opc_sample_t *sample, const opc_operator_t *
   for (size_t i = 0; i < sample->argument_count; i++) {
     opc_value_visit_tensors(op->arguments[i].name, &sample->arguments[i], digest_tensor, &digest);
     int64_t count = sample->arguments[i].kind == OPC_VALUE_LIST ? (int64_t)sample->arguments[i].list.count : -1;
+    if (sample->absent && sample->absent[i]) count = -2;
     digest = digest_plain(&sample->arguments[i], mix(digest, &count, sizeof count));
   }
   return digest;
@@ -100,6 +105,49 @@ static void offerf(enumeration_t *e, const char *format, ...) {
   if (length > 0 && (size_t)length < sizeof name) offer(e, name);
 }
 
+typedef struct offered_text {
+  enumeration_t *e;
+  const char *path, *name;
+} offered_text_t;
+
+static void offer_text(const char *text, void *context) {
+  const offered_text_t *offered = context;
+  offerf(offered->e, "%s.%s%s", offered->path, offered->name, text);
+}
+
+/* The parameter values worth trying on an argument of any type. */
+static void offer_for_argument(enumeration_t *e, const opc_transformation_t *row, size_t argument) {
+  const opc_variant_tensors_t *tensors = e->tensors;
+  offered_text_t offered = {.e = e, .path = e->op->arguments[argument].name, .name = row->name};
+  char size[24];
+  switch (row->parameter) {
+    case OPC_PARAMETER_NONE:
+      offer_text("", &offered);
+      break;
+    case OPC_PARAMETER_VALUE:
+      opc_neighbour_values(e->sample, e->op, argument, offer_text, &offered);
+      break;
+    case OPC_PARAMETER_WORD:
+      opc_neighbour_words(e->op, argument, offer_text, &offered);
+      break;
+    case OPC_PARAMETER_PATH:
+      for (size_t i = 0; i < tensors->count && i < TENSORS_ALIKE_MAX; i++) offer_text(tensors->items[i].path, &offered);
+      break;
+    case OPC_PARAMETER_SIZE:
+      for (size_t i = 0; i < tensors->count && i < TENSORS_ALIKE_MAX; i++) {
+        const opc_tensor_spec_t *spec = tensors->items[i].value->tensor;
+        for (int dim = spec->ndim; dim-- > 0;) {
+          snprintf(size, sizeof size, "%lld", (long long)spec->sizes[dim]);
+          offer_text(size, &offered);
+        }
+      }
+      break;
+    case OPC_PARAMETER_DIMENSION:
+    case OPC_PARAMETER_DTYPE:
+      break;
+  }
+}
+
 /* The parameter values worth trying on one target (NULL: all tensors together). */
 static void offer_parameters(enumeration_t *e, const opc_transformation_t *row, const char *path,
                              const opc_tensor_spec_t *spec, bool lone) {
@@ -134,6 +182,9 @@ static void offer_parameters(enumeration_t *e, const opc_transformation_t *row, 
         offerf(e, "%s.%s", path, opc_dtype_name((opc_dtype_t)dtype));
       }
       break;
+    case OPC_PARAMETER_VALUE: /* only of arguments that are no tensors */
+    case OPC_PARAMETER_WORD:
+      break;
   }
 }
 
@@ -148,6 +199,8 @@ static void offer_row(enumeration_t *e, const opc_transformation_t *row, size_t 
     /* A list of a hundred tensors would give a thousand variants that show the same. */
     if (alone++ < TENSORS_ALONE_MAX) offer_parameters(e, row, tensor->path, tensor->value->tensor, lone);
   }
+  for (size_t i = 0; (row->reach & OPC_REACH_ARGUMENT) && i < e->sample->argument_count; i++)
+    offer_for_argument(e, row, i);
   for (size_t i = 0; (row->reach & OPC_REACH_LIST) && i < e->sample->argument_count; i++) {
     offer_parameters(e, row, e->op->arguments[i].name, NULL, lone);
   }

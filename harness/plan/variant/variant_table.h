@@ -13,7 +13,7 @@ typedef struct opc_variant_step {
   const char *path;             /* "all", or the path of an argument or tensor */
   opc_variant_tensor_t *target; /* NULL for "all" and for lists */
   int64_t number;               /* DIMENSION, SIZE */
-  const char *word;             /* PATH, DTYPE: the text of the parameter */
+  const char *word;             /* PATH, DTYPE, VALUE, WORD: the text of the parameter */
 } opc_variant_step_t;
 
 typedef enum opc_variant_parameter {
@@ -21,7 +21,9 @@ typedef enum opc_variant_parameter {
   OPC_PARAMETER_DIMENSION,
   OPC_PARAMETER_SIZE,
   OPC_PARAMETER_PATH,
-  OPC_PARAMETER_DTYPE
+  OPC_PARAMETER_DTYPE,
+  OPC_PARAMETER_VALUE,
+  OPC_PARAMETER_WORD
 } opc_variant_parameter_t;
 
 enum {
@@ -32,7 +34,8 @@ enum {
   OPC_REACH_FIRST_DIMENSION = 1 << 4,
   OPC_REACH_UNWRITTEN = 1 << 5,
   OPC_REACH_SHARABLE = 1 << 6,
-  OPC_REACH_BY_NAME = 1 << 7
+  OPC_REACH_BY_NAME = 1 << 7,
+  OPC_REACH_ARGUMENT = 1 << 8
 };
 
 typedef bool opc_tensor_change_t(opc_tensor_spec_t *spec, int64_t number);
@@ -51,6 +54,14 @@ extern const opc_transformation_t opc_transformations[];
 extern const size_t opc_transformation_count;
 
 enum { OPC_VARIANT_NAME_SIZE = 256 };
+
+/* variant_neighbour.c: the parameters worth trying for an argument, in order. */
+typedef void opc_neighbour_text_t(const char *text, void *context);
+/* Values of `set`, as texts. */
+void opc_neighbour_values(const opc_sample_t *sample, const opc_operator_t *op, size_t argument,
+                          opc_neighbour_text_t *use, void *context);
+/* Words of `word_`, by the argument's name. */
+void opc_neighbour_words(const opc_operator_t *op, size_t argument, opc_neighbour_text_t *use, void *context);
 
 /* Declares the functions of the table's entries. */
 #define TENSOR(function) opc_tensor_change_t function;

@@ -51,6 +51,8 @@ typedef struct opc_run_options {
   const char *cuda_architecture; /* of the simulated devices: "sm_90"; NULL: chosen by the libraries' GPU code, default
                                     "sm_90" */
   uint64_t seed;
+  int64_t neighbours;           /* --neighbours: cases next to each declared, recorded or recipe sample; negative: as
+                                   many as it has cases of its own. The cases of `case_id` exist whatever it is */
   int jobs;                     /* 0: number of processors */
   double timeout;               /* seconds per case */
   double operator_time;         /* seconds for all cases of one operator; half of it for one round of its search */
@@ -70,7 +72,7 @@ typedef struct opc_run_options {
   void *progress_context;
 } opc_run_options_t;
 
-/* Defaults: 10 s per case, 300 s per operator, 4096 MiB, seed 0. */
+/* Defaults: as many neighbours as cases, 10 s per case, 300 s per operator, 4096 MiB, seed 0. */
 void opc_run_options_default(opc_run_options_t *options);
 
 /* Slowdown factors: for the default time limit per case, and for the harness's other time limits. */

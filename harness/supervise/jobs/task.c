@@ -245,10 +245,11 @@ json_t *opc_task_cases_command(const opc_task_t *task, size_t skips, size_t cras
     if (task->samples.samples[i].uninitialised) json_object_set_new(sample, "uninitialised", json_true());
     json_array_append_new(samples, sample);
   }
-  return json_pack("{s:s, s:s, s:s*, s:o, s:O, s:O, s:I, s:o, s:o}", "t", "cases", "operator", task->op->name,
+  return json_pack("{s:s, s:s, s:s*, s:o, s:O, s:O, s:I, s:I, s:o, s:o}", "t", "cases", "operator", task->op->name,
                    "library", opc_library_file(&task->session->loaded, task->op), "samples", samples, "checks",
                    task->session->checks, "devices", task->session->devices, "seed",
-                   (json_int_t)task->session->options->seed, "skip", first_of(task->skips, skips), "crashed",
+                   (json_int_t)task->session->options->seed, "neighbours",
+                   (json_int_t)task->session->options->neighbours, "skip", first_of(task->skips, skips), "crashed",
                    first_of(task->crashed, crashed));
 }
 

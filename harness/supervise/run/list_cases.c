@@ -94,7 +94,8 @@ static opc_status_t list_operator(const opc_session_t *session, const opc_operat
                                  .device_count = devices_of(session, op, devices),
                                  .samples = samples.samples,
                                  .sample_count = samples.count,
-                                 .only = session->has_only ? &session->only : NULL}};
+                                 .only = session->has_only ? &session->only : NULL,
+                                 .neighbours = session->options->neighbours}};
   status = opc_plan_all(&lister.request, list_case, &lister, error);
   if (status == OPC_OK && searched && lister.without_sample) say_searched(session, op);
   free(samples.samples);

@@ -67,6 +67,8 @@ char *opc_repro_line(const opc_session_t *session, const opc_operator_t *op, con
   for (size_t i = 0; i < options->recipe_file_count; i++) shell_option(&line, "--recipes", options->recipe_files[i]);
   for (size_t i = 0; i < options->reference_count; i++) shell_option(&line, "--reference", options->references[i]);
   if (options->seed != plain.seed) opc_text_addf(&line, " --seed %llu", (unsigned long long)options->seed);
+  if (case_id == NULL && options->neighbours != plain.neighbours)
+    opc_text_addf(&line, " --neighbours %lld", (long long)options->neighbours);
   if (options->timeout < plain.timeout || options->timeout > plain.timeout)
     opc_text_addf(&line, " --timeout %g", options->timeout);
   if (options->operator_time < plain.operator_time || options->operator_time > plain.operator_time)

@@ -165,6 +165,7 @@ static opc_status_t cases_run(batch_t *batch, const json_t *command) {
   const char **checks = NULL, **devices = NULL, **skip = NULL, **crashed = NULL;
   opc_runner_request_t request = {.op = &op,
                                   .seed = (uint64_t)json_integer_value(json_object_get(command, "seed")),
+                                  .neighbours = json_integer_value(json_object_get(command, "neighbours")),
                                   .only = optional_string(command, "only"),
                                   .only_ran = json_is_true(json_object_get(command, "only_ran")),
                                   .after = optional_string(command, "after"),

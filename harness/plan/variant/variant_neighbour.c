@@ -1,0 +1,204 @@
+/* Neighbours: calls that differ from the sample's in a flag, a mode, a number, an optional argument or a size. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "model/schema/argument_words.h"
+#include "plan/variant/variant_table.h"
+
+/* ---- arguments ---- */
+
+static const opc_type_t *plain_type(const opc_argument_t *argument) {
+  return argument->type.kind == OPC_TYPE_OPTIONAL ? argument->type.element : &argument->type;
+}
+
+static bool is_whole(const opc_type_t *type) { return type->kind == OPC_TYPE_INT || type->kind == OPC_TYPE_SYMINT; }
+static bool is_real(const opc_type_t *type) { return type->kind == OPC_TYPE_FLOAT || type->kind == OPC_TYPE_SCALAR; }
+
+/* stride, padding: each item stands for a dimension. A list of any length may be sizes, or an order. */
+static bool is_whole_list(const opc_type_t *type) {
+  return type->kind == OPC_TYPE_LIST && type->fixed_length > 0 && is_whole(type->element);
+}
+
+/* The argument's value, or its default as a number. *out is NAN if it is neither. */
+static void number_of(const opc_sample_t *sample, const opc_operator_t *op, size_t index, double *out) {
+  const opc_value_t *value = &sample->arguments[index];
+  const char *text = op->arguments[index].default_text;
+  char *end = NULL;
+  *out = NAN;
+  if (sample->absent[index] && text) *out = strtod(text, &end);
+  if (end && (end == text || *end)) *out = NAN;
+  if (sample->absent[index]) return;
+  if (value->kind == OPC_VALUE_LIST && value->list.count > 0) value = &value->list.items[0];
+  if (value->kind == OPC_VALUE_INT) *out = (double)value->integer;
+  if (value->kind == OPC_VALUE_FLOAT) *out = value->floating;
+}
+
+static bool is_given(const opc_sample_t *sample, size_t index) {
+  return !sample->absent[index] && sample->arguments[index].kind != OPC_VALUE_NONE;
+}
+
+/* Takes over the value. */
+static bool replace(opc_variant_step_t *step, size_t index, opc_value_t value) {
+  opc_value_clear(&step->sample->arguments[index]);
+  step->sample->arguments[index] = value;
+  step->sample->absent[index] = false;
+  return true;
+}
+
+/* The argument of the step. False: the path is not an argument. */
+static bool find(const opc_variant_step_t *step, size_t *out_index) {
+  const int index = opc_operator_argument(step->op, step->path);
+  if (index < 0 || (size_t)index >= step->sample->argument_count) return false;
+  *out_index = (size_t)index;
+  return true;
+}
+
+/* ---- flags, modes and numbers ---- */
+
+bool opc_neighbour_flipped(opc_variant_step_t *step) {
+  size_t index;
+  if (!find(step, &index) || plain_type(&step->op->arguments[index])->kind != OPC_TYPE_BOOL) return false;
+  const char *text = step->op->arguments[index].default_text;
+  const opc_value_t *value = &step->sample->arguments[index];
+  bool now =
+      step->sample->absent[index] ? text && strcmp(text, "True") == 0 : value->kind == OPC_VALUE_BOOL && value->boolean;
+  return replace(step, index, (opc_value_t){.kind = OPC_VALUE_BOOL, .boolean = !now});
+}
+
+static bool set_items(opc_variant_step_t *step, size_t index, int64_t number) {
+  opc_value_t *value = &step->sample->arguments[index];
+  bool changed = false;
+  if (!is_given(step->sample, index) || value->kind != OPC_VALUE_LIST) return false;
+  for (size_t i = 0; i < value->list.count; i++) {
+    if (value->list.items[i].kind != OPC_VALUE_INT) return false;
+    changed |= value->list.items[i].integer != number;
+    value->list.items[i].integer = number;
+  }
+  return changed;
+}
+
+bool opc_neighbour_set(opc_variant_step_t *step) {
+  size_t index;
+  double now;
+  if (!find(step, &index)) return false;
+  const opc_type_t *type = plain_type(&step->op->arguments[index]);
+  const double number = strtod(step->word, NULL);
+  const bool whole = number == (double)(int64_t)number;
+  number_of(step->sample, step->op, index, &now);
+  if (is_whole_list(type)) return whole && set_items(step, index, (int64_t)number);
+  if (now == number || !(is_real(type) || (is_whole(type) && whole))) return false;
+  const bool as_integer = is_whole(type) || (type->kind == OPC_TYPE_SCALAR && whole &&
+                                             step->sample->arguments[index].kind == OPC_VALUE_INT);
+  if (as_integer) return replace(step, index, (opc_value_t){.kind = OPC_VALUE_INT, .integer = (int64_t)number});
+  return replace(step, index, (opc_value_t){.kind = OPC_VALUE_FLOAT, .floating = number});
+}
+
+bool opc_neighbour_word(opc_variant_step_t *step) {
+  size_t index;
+  if (!find(step, &index) || plain_type(&step->op->arguments[index])->kind != OPC_TYPE_STRING) return false;
+  const char *quoted = step->op->arguments[index].default_text;
+  const opc_value_t *value = &step->sample->arguments[index];
+  const size_t length = strlen(step->word);
+  if (step->sample->absent[index] && quoted && strlen(quoted) == length + 2 &&
+      strncmp(quoted + 1, step->word, length) == 0)
+    return false;
+  if (is_given(step->sample, index) && value->kind == OPC_VALUE_STRING && strcmp(value->string, step->word) == 0)
+    return false;
+  opc_value_t word = {.kind = OPC_VALUE_STRING, .string = opc_string_copy(step->word)};
+  return word.string && replace(step, index, word);
+}
+
+/* ---- optional arguments ---- */
+
+bool opc_neighbour_left_out(opc_variant_step_t *step) {
+  size_t index;
+  if (!find(step, &index) || step->op->arguments[index].type.kind != OPC_TYPE_OPTIONAL ||
+      !is_given(step->sample, index))
+    return false;
+  return replace(step, index, (opc_value_t){.kind = OPC_VALUE_NONE});
+}
+
+/* An optional tensor that the sample does not give. */
+static bool is_open(const opc_variant_step_t *step, size_t index) {
+  const opc_type_t *type = &step->op->arguments[index].type;
+  return type->kind == OPC_TYPE_OPTIONAL && type->element->kind == OPC_TYPE_TENSOR && !is_given(step->sample, index);
+}
+
+bool opc_neighbour_like(opc_variant_step_t *step) {
+  size_t index;
+  if (!find(step, &index) || !is_open(step, index)) return false;
+  const opc_variant_tensor_t *other = opc_variant_tensors_find(step->tensors, step->word);
+  if (!other) return false;
+  opc_tensor_spec_t *spec = opc_tensor_spec_copy(other->value->tensor);
+  if (!spec) return false;
+  free(spec->storage), free(spec->identity), free(spec->stream);
+  spec->storage = spec->identity = spec->stream = NULL;
+  opc_tensor_spec_make_contiguous(spec);
+  return replace(step, index, (opc_value_t){.kind = OPC_VALUE_TENSOR, .tensor = spec});
+}
+
+bool opc_neighbour_row(opc_variant_step_t *step) {
+  size_t index;
+  if (!find(step, &index) || !is_open(step, index) || step->number < 1) return false;
+  const opc_dtype_t main = opc_sample_main_dtype(step->sample);
+  const opc_dtype_t dtype = main == OPC_DTYPE_OTHER ? OPC_DTYPE_FLOAT32 : main;
+  opc_value_t value = {.kind = OPC_VALUE_TENSOR, .tensor = opc_tensor_spec_new(dtype, 1, &step->number)};
+  if (!value.tensor) return false;
+  if (opc_dtype_is_inexact(dtype))
+    value.tensor->fill.kind = OPC_FILL_UNIFORM; /* a scale or a variance is not negative */
+  return replace(step, index, value);
+}
+
+/* ---- sizes ---- */
+
+bool opc_neighbour_fewer(opc_variant_step_t *step) {
+  opc_resized_t resized;
+  const opc_resize_t resize = {
+      .where = opc_resize_where_size, .context = &step->number, .factor = 1, .add = -(step->number - step->number / 2)};
+  return step->number >= 2 && opc_tensors_resize(step->tensors, &resize, &resized) && resized.changed > 0;
+}
+
+/* ---- parameters worth trying ---- */
+
+static void use_number(double number, opc_neighbour_text_t *use, void *context) {
+  char text[32];
+  snprintf(text, sizeof text, "%.6g", number);
+  if (!strchr(text, 'e') && isfinite(number)) use(text, context); /* '+' separates the steps of a name */
+}
+
+void opc_neighbour_values(const opc_sample_t *sample, const opc_operator_t *op, size_t argument,
+                          opc_neighbour_text_t *use, void *context) {
+  static const int64_t usual[] = {0, 1, -1, 2, 3};
+  const opc_type_t *type = plain_type(&op->arguments[argument]);
+  const opc_tensor_spec_t *first = opc_sample_tensor(sample, 0);
+  double now;
+  if (is_whole(type) || is_whole_list(type)) {
+    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++) use_number((double)usual[i], use, context);
+    if (!is_whole(type) || !first || first->ndim == 0) return;
+    const int64_t size = first->sizes[first->ndim - 1];
+    use_number((double)(size - 1), use, context);
+    use_number((double)size, use, context);
+  } else if (is_real(type)) {
+    number_of(sample, op, argument, &now);
+    const double other[] = {now == 0 ? 1 : -now, 0, 2 * now, now / 2};
+    for (size_t i = 0; i < sizeof other / sizeof *other; i++) use_number(other[i], use, context);
+  }
+}
+
+void opc_neighbour_words(const opc_operator_t *op, size_t argument, opc_neighbour_text_t *use, void *context) {
+  char word[64];
+  if (plain_type(&op->arguments[argument])->kind != OPC_TYPE_STRING) return;
+  for (const char *words = opc_argument_words(op->arguments[argument].name); words && *words;) {
+    const size_t length = strcspn(words, "|");
+    if (length < sizeof word) {
+      memcpy(word, words, length);
+      word[length] = '\0';
+      use(word, context);
+    }
+    words += length;
+    words += *words == '|';
+  }
+}
