@@ -199,7 +199,7 @@ def recall_table(tool, build):
     found, missed, alarms = planted_broken(tool, build)
     lines.append(["fixtures/broken, with samples", f"{len(found)} of {len(found) + len(missed)}", len(alarms)])
     owed += [f"not found: {name}" for name in missed] + [f"an error on a correct operator: {name}" for name in alarms]
-    options = type("Options", (), {"opcheck": tool, "folder": str(build / "fixtures"), "timeout": None})
+    options = type("Options", (), {"opcheck": tool, "folder": str(build / "fixtures"), "timeout": None, "prefix": "unchecked"})
     for mode, words in unchecked.MODES.items():
         rows = []
         for path in sorted((ROOT / "fixtures/unchecked").glob("*.expect.json")):
