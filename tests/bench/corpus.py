@@ -1,7 +1,7 @@
 """The public libraries that precision is measured on: reads tests/real/corpus.json, and gets each library as it says.
 
 What is fetched and built stays in the folder "corpus" of OPC_DEPS, never in the repository; what is there already is taken as it is. "get" is
-installed (in the Python of scripts/setup --full), wheel (unpacked, its dependencies left out), source (built for the CPU against that Python's torch), or
+installed (in the Python of scripts/setup --full), wheel (unpacked, without its dependencies but those that "with" names), source (built for the CPU against that Python's torch), or
 libtorch (nothing to get)."""
 
 import json
@@ -72,15 +72,20 @@ def build_tools(entry, python):
 def unpacked_wheel(entry, python):
     folder = cache() / f"{entry['name']}-{entry['version']}"
     folder.mkdir(exist_ok=True)
-    archive = download(entry, python, folder, "*.whl", ["--only-binary", ":all:"])
+    archives = [download(entry, python, folder, "*.whl", ["--only-binary", ":all:"])]
+    for name, version in entry.get("with", {}).items():
+        beside = folder / name
+        beside.mkdir(exist_ok=True)
+        archives.append(download({"name": name, "version": version}, python, beside, "*.whl", ["--only-binary", ":all:"]))
     unpacked = folder / "unpacked"
     if not missing(unpacked, entry):
         return unpacked
-    try:
-        with zipfile.ZipFile(archive) as wheel:
-            wheel.extractall(unpacked)
-    except (OSError, zipfile.BadZipFile) as error:
-        raise NotAvailable(f"{quoted(entry)} could not be unpacked: {error}") from error
+    for archive in archives:
+        try:
+            with zipfile.ZipFile(archive) as wheel:
+                wheel.extractall(unpacked)
+        except (OSError, zipfile.BadZipFile) as error:
+            raise NotAvailable(f"{quoted(entry)} could not be unpacked: {error}") from error
     return unpacked
 
 
