@@ -64,7 +64,7 @@ static void every_rule_of_the_table_exists(void **state) {
 
 typedef struct row {
   const char *rule, *standing;
-  bool plain, control_held, every_input, other_rank, after_other, on_gpu, untrusted;
+  bool plain, control_held, every_input, other_rank, after_other, uneven_lists, on_gpu, untrusted;
   const char *operator_name;
   const char *as;
   opc_severity_t severity;
@@ -139,6 +139,14 @@ static void standing_decides_what_a_finding_is(void **state) {
        .severity = ERROR},
       {"mutation.undeclared", "searched/same_values", .operator_name = "ns::pack", .as = "mutation.undeclared",
        .severity = ERROR},
+      /* Nothing sees a read behind a list. */
+      {"determinism.address", "searched/same_values", .plain = true, .uneven_lists = true, .as = "determinism.address",
+       .severity = WARNING},
+      {"determinism.address", "searched/same_values", .plain = true, .as = "determinism.address", .severity = ERROR},
+      {"determinism.address", "declared/same_values", .plain = true, .uneven_lists = true, .as = "determinism.address",
+       .severity = ERROR},
+      {"meta.shape", "searched/same_values", .plain = true, .uneven_lists = true, .as = "meta.shape",
+       .severity = ERROR},
       /* On a GPU nothing sees an access out of bounds, which gives wrong values too. */
       {"launch.asynchronous_error", "searched/same_values", .plain = true, .on_gpu = true, .as = UNCHECKED,
        .severity = WARNING, .seen = "crash"},
@@ -160,6 +168,7 @@ static void standing_decides_what_a_finding_is(void **state) {
                                    .every_input = row->every_input,
                                    .other_rank = row->other_rank,
                                    .after_other = row->after_other,
+                                   .uneven_lists = row->uneven_lists,
                                    .on_gpu = row->on_gpu,
                                    .untrusted_input = row->untrusted};
     asked.standing.plain = row->plain;

@@ -113,7 +113,8 @@ opc_judgement_t opc_rule_judge(const opc_judgement_asked_t *asked) {
   claimed_t claimed = claim_of(rule);
   opc_judgement_t judgement = {.rule = rule, .severity = asked->severity};
   if (standing->voucher == OPC_VOUCHER_NONE || opc_standing_is_valid(standing)) return judgement;
-  if ((asked->on_gpu && is_in(rule, ADDED(in_bounds))) || (asked->after_other && is_in(rule, ADDED(one_call))) ||
+  if (((asked->on_gpu || asked->uneven_lists) && is_in(rule, ADDED(in_bounds))) ||
+      (asked->after_other && is_in(rule, ADDED(one_call))) ||
       (says_that_it_packs(asked->operator_name) && is_in(rule, ADDED(by_position))))
     judgement.severity = OPC_SEVERITY_WARNING;
   if (asked->every_input || !is_weakened(asked, claimed.claim)) return judgement;
