@@ -121,9 +121,12 @@ def missing(folder, entry):
 
 
 def torch_root(entry):
-    """The libtorch of another version that the library is built for; it needs a worker in the build."""
+    """The libtorch that the library is run with, whichever workers the build has: the first one's, or that of the version that it is built for."""
+    other = {"OPC_TORCH": entry["torch"]} if "torch" in entry else {}
     root = subprocess.run(["bash", "-c", 'source "$1/scripts/lib.sh" && opc_load_env && printf %s "$TORCH_ROOT"', "-", str(ROOT)], capture_output=True, text=True, check=False,
-                          env={**{name: value for name, value in os.environ.items() if name != "TORCH_ROOT"}, "OPC_TORCH": entry["torch"]})  # fmt: skip
+                          env={name: value for name, value in os.environ.items() if name not in ("TORCH_ROOT", "OPC_TORCH")} | other)  # fmt: skip
+    if root.returncode and not other:
+        raise NotAvailable(f"{quoted(entry)}: there is no libtorch; run scripts/setup --full")
     if root.returncode:
         raise NotAvailable(f"{quoted(entry)} is for libtorch {entry['torch']}: run scripts/setup --torch={entry['torch']}, then build again")
     return root.stdout
@@ -133,12 +136,12 @@ def arguments(entry, python):
     """What opcheck-c is given to run the library; raises NotAvailable."""
     names = (REAL / entry["operators"]).read_text(encoding="utf-8").split() if "operators" in entry else []
     selection = [word for name in names for word in ("--op", name)]
+    torch = ["--torch", torch_root(entry)]
     if entry["get"] == "libtorch":
-        return [*entry["arguments"], *selection]
+        return [*entry["arguments"], *selection, *torch]
     folder = {"installed": installed, "wheel": unpacked_wheel, "source": built_source}[entry["get"]](entry, python)
     lost = missing(folder, entry)
     if lost:
         raise NotAvailable(f"{quoted(entry)} has no {', '.join(lost)} in {folder}")
-    torch = ["--torch", torch_root(entry)] if "torch" in entry else []
     preloads = [word for name in entry.get("preload", []) for word in ("--preload", str(folder / name))]
     return [*selection, *torch, *preloads, *(str(folder / name) for name in entry["libraries"])]
