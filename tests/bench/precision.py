@@ -243,6 +243,13 @@ def summary(listed, rows, known):
     return "\n".join([*lines, *filter(None, [stale_line(rows, known)])])
 
 
+def kept_sections(text, parts):
+    """The sections of the page that these parts do not write: by hand (the hold-outs), or of an earlier run."""
+    sections = ["## " + section.rstrip() for section in text.split("\n## ")[1:]]
+    written = {line for line in parts.splitlines() if line.startswith("## ")}
+    return [section for section in sections if section.splitlines()[0] not in written]
+
+
 def evidence(listed, rows, parts):
     tool = rows[0]["tool"] if rows else {}
     versions = f"torch {tool.get('torch')}, Python {sys.version_info.major}.{sys.version_info.minor}"
@@ -285,5 +292,7 @@ def main(tool, build, python, options):
     for line in lost:
         print(f"bench: {line}", file=sys.stderr)
     if options.write:
-        (ROOT / EVIDENCE).write_text(evidence(listed, rows, "\n\n".join(parts)), encoding="utf-8")
+        page = ROOT / EVIDENCE
+        parts += kept_sections(page.read_text(encoding="utf-8"), "\n\n".join(parts))
+        page.write_text(evidence(listed, rows, "\n\n".join(parts)), encoding="utf-8")
     return 1 if lost else 0
