@@ -1,7 +1,7 @@
 """The public libraries that precision is measured on: reads tests/real/corpus.json, and gets each library as it says.
 
 What is fetched and built stays in the folder "corpus" of OPC_DEPS, never in the repository; what is there already is taken as it is. "get" is
-installed (in the Python of scripts/setup --full), wheel (unpacked, its dependencies left out), source (built for the CPU against that Python's torch), or
+installed (in the Python of scripts/setup --full), wheel (unpacked, without its dependencies but those that "with" names), source (built for the CPU against that Python's torch), or
 libtorch (nothing to get)."""
 
 import json
@@ -72,15 +72,20 @@ def build_tools(entry, python):
 def unpacked_wheel(entry, python):
     folder = cache() / f"{entry['name']}-{entry['version']}"
     folder.mkdir(exist_ok=True)
-    archive = download(entry, python, folder, "*.whl", ["--only-binary", ":all:"])
+    archives = [download(entry, python, folder, "*.whl", ["--only-binary", ":all:"])]
+    for name, version in entry.get("with", {}).items():
+        beside = folder / name
+        beside.mkdir(exist_ok=True)
+        archives.append(download({"name": name, "version": version}, python, beside, "*.whl", ["--only-binary", ":all:"]))
     unpacked = folder / "unpacked"
     if not missing(unpacked, entry):
         return unpacked
-    try:
-        with zipfile.ZipFile(archive) as wheel:
-            wheel.extractall(unpacked)
-    except (OSError, zipfile.BadZipFile) as error:
-        raise NotAvailable(f"{quoted(entry)} could not be unpacked: {error}") from error
+    for archive in archives:
+        try:
+            with zipfile.ZipFile(archive) as wheel:
+                wheel.extractall(unpacked)
+        except (OSError, zipfile.BadZipFile) as error:
+            raise NotAvailable(f"{quoted(entry)} could not be unpacked: {error}") from error
     return unpacked
 
 
@@ -116,9 +121,12 @@ def missing(folder, entry):
 
 
 def torch_root(entry):
-    """The libtorch of another version that the library is built for; it needs a worker in the build."""
+    """The libtorch that the library is run with, whichever workers the build has: the first one's, or that of the version that it is built for."""
+    other = {"OPC_TORCH": entry["torch"]} if "torch" in entry else {}
     root = subprocess.run(["bash", "-c", 'source "$1/scripts/lib.sh" && opc_load_env && printf %s "$TORCH_ROOT"', "-", str(ROOT)], capture_output=True, text=True, check=False,
-                          env={**{name: value for name, value in os.environ.items() if name != "TORCH_ROOT"}, "OPC_TORCH": entry["torch"]})  # fmt: skip
+                          env={name: value for name, value in os.environ.items() if name not in ("TORCH_ROOT", "OPC_TORCH")} | other)  # fmt: skip
+    if root.returncode and not other:
+        raise NotAvailable(f"{quoted(entry)}: there is no libtorch; run scripts/setup --full")
     if root.returncode:
         raise NotAvailable(f"{quoted(entry)} is for libtorch {entry['torch']}: run scripts/setup --torch={entry['torch']}, then build again")
     return root.stdout
@@ -128,12 +136,12 @@ def arguments(entry, python):
     """What opcheck-c is given to run the library; raises NotAvailable."""
     names = (REAL / entry["operators"]).read_text(encoding="utf-8").split() if "operators" in entry else []
     selection = [word for name in names for word in ("--op", name)]
+    torch = ["--torch", torch_root(entry)]
     if entry["get"] == "libtorch":
-        return [*entry["arguments"], *selection]
+        return [*entry["arguments"], *selection, *torch]
     folder = {"installed": installed, "wheel": unpacked_wheel, "source": built_source}[entry["get"]](entry, python)
     lost = missing(folder, entry)
     if lost:
         raise NotAvailable(f"{quoted(entry)} has no {', '.join(lost)} in {folder}")
-    torch = ["--torch", torch_root(entry)] if "torch" in entry else []
     preloads = [word for name in entry.get("preload", []) for word in ("--preload", str(folder / name))]
     return [*selection, *torch, *preloads, *(str(folder / name) for name in entry["libraries"])]

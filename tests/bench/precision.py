@@ -199,7 +199,7 @@ def recall_table(tool, build):
     found, missed, alarms = planted_broken(tool, build)
     lines.append(["fixtures/broken, with samples", f"{len(found)} of {len(found) + len(missed)}", len(alarms)])
     owed += [f"not found: {name}" for name in missed] + [f"an error on a correct operator: {name}" for name in alarms]
-    options = type("Options", (), {"opcheck": tool, "folder": str(build / "fixtures"), "timeout": None})
+    options = type("Options", (), {"opcheck": tool, "folder": str(build / "fixtures"), "timeout": None, "prefix": "unchecked"})
     for mode, words in unchecked.MODES.items():
         rows = []
         for path in sorted((ROOT / "fixtures/unchecked").glob("*.expect.json")):
@@ -241,6 +241,13 @@ def run_corpus(tool, listed, chosen, python, folder):
 def summary(listed, rows, known):
     lines = [precision_table(listed, rows, known), "", f"Wanted: {WANTED} % of the corpus's errors, {WANTED_HELD_OUT} % of the hold-out's. {warnings_line(listed, rows, known)}"]
     return "\n".join([*lines, *filter(None, [stale_line(rows, known)])])
+
+
+def kept_sections(text, parts):
+    """The sections of the page that these parts do not write: by hand (the hold-outs), or of an earlier run."""
+    sections = ["## " + section.rstrip() for section in text.split("\n## ")[1:]]
+    written = {line for line in parts.splitlines() if line.startswith("## ")}
+    return [section for section in sections if section.splitlines()[0] not in written]
 
 
 def evidence(listed, rows, parts):
@@ -285,5 +292,7 @@ def main(tool, build, python, options):
     for line in lost:
         print(f"bench: {line}", file=sys.stderr)
     if options.write:
-        (ROOT / EVIDENCE).write_text(evidence(listed, rows, "\n\n".join(parts)), encoding="utf-8")
+        page = ROOT / EVIDENCE
+        parts += kept_sections(page.read_text(encoding="utf-8"), "\n\n".join(parts))
+        page.write_text(evidence(listed, rows, "\n\n".join(parts)), encoding="utf-8")
     return 1 if lost else 0

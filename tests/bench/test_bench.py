@@ -155,6 +155,10 @@ class Precision(unittest.TestCase):
         self.assertEqual([line.split("|")[-2].strip() for line in lines], ["100 %", "100 %", "0 %", "0 %"])
         self.assertEqual([row["name"] for row, _ in precision.drawn_warnings(self.listed, rows)], ["open"])
 
+    def test_sections_that_a_run_does_not_write_are_kept(self):
+        page = "# Precision\n\ntext\n\n## The hold-outs\n\n| a |\n\n## Recall on planted defects\n\nold\n"
+        self.assertEqual(precision.kept_sections(page, "table\n\n## Recall on planted defects\n\nnew"), ["## The hold-outs\n\n| a |"])
+
     def test_nothing_found_has_no_precision(self):
         self.assertEqual(precision.share(precision.counted([], {})), "–")
 

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-typedef enum claim { CLAIM_ALWAYS = 0, CLAIM_UNCHECKED, CLAIM_WARNING, CLAIM_ALONE, CLAIM_RANK } claim_t;
+typedef enum claim { CLAIM_ALWAYS = 0, CLAIM_UNCHECKED, CLAIM_WARNING, CLAIM_ALONE, CLAIM_CHANGED, CLAIM_RANK } claim_t;
 
 typedef struct claimed {
   const char *rule;
@@ -14,49 +14,50 @@ static const claimed_t table[] = {
 #define OPC_CLAIM_UNCHECKED(rule, seen) {rule, CLAIM_UNCHECKED, seen},
 #define OPC_CLAIM_WARNING(rule) {rule, CLAIM_WARNING, NULL},
 #define OPC_CLAIM_ALONE(rule) {rule, CLAIM_ALONE, NULL},
+#define OPC_CLAIM_CHANGED(rule) {rule, CLAIM_CHANGED, NULL},
 #define OPC_CLAIM_RANK(rule) {rule, CLAIM_RANK, NULL},
-#define OPC_CLAIM_IN_BOUNDS(rule)
 #include "checks/catalogue/severity.def"
-#undef OPC_CLAIM_UNCHECKED
-#undef OPC_CLAIM_WARNING
-#undef OPC_CLAIM_ALONE
-#undef OPC_CLAIM_RANK
-#undef OPC_CLAIM_IN_BOUNDS
 };
 
 const char *const opc_claimed_rules[] = {
 #define OPC_CLAIM_UNCHECKED(rule, seen) rule,
 #define OPC_CLAIM_WARNING(rule) rule,
 #define OPC_CLAIM_ALONE(rule) rule,
+#define OPC_CLAIM_CHANGED(rule) rule,
 #define OPC_CLAIM_RANK(rule) rule,
-#define OPC_CLAIM_IN_BOUNDS(rule)
 #include "checks/catalogue/severity.def"
-#undef OPC_CLAIM_UNCHECKED
-#undef OPC_CLAIM_WARNING
-#undef OPC_CLAIM_ALONE
-#undef OPC_CLAIM_RANK
-#undef OPC_CLAIM_IN_BOUNDS
 };
 const size_t opc_claimed_rule_count = sizeof opc_claimed_rules / sizeof *opc_claimed_rules;
 
-const char *const opc_in_bounds_rules[] = {
-#define OPC_CLAIM_UNCHECKED(rule, seen)
-#define OPC_CLAIM_WARNING(rule)
-#define OPC_CLAIM_ALONE(rule)
-#define OPC_CLAIM_RANK(rule)
+static const char *const in_bounds[] = {
 #define OPC_CLAIM_IN_BOUNDS(rule) rule,
 #include "checks/catalogue/severity.def"
-#undef OPC_CLAIM_UNCHECKED
-#undef OPC_CLAIM_WARNING
-#undef OPC_CLAIM_ALONE
-#undef OPC_CLAIM_RANK
-#undef OPC_CLAIM_IN_BOUNDS
 };
-const size_t opc_in_bounds_rule_count = sizeof opc_in_bounds_rules / sizeof *opc_in_bounds_rules;
 
-static bool claims_in_bounds(const char *rule) {
-  for (size_t i = 0; i < opc_in_bounds_rule_count; i++)
-    if (strcmp(opc_in_bounds_rules[i], rule) == 0) return true;
+static const char *const one_call[] = {
+#define OPC_CLAIM_ONE_CALL(rule) rule,
+#include "checks/catalogue/severity.def"
+};
+
+static const char *const by_position[] = {
+#define OPC_CLAIM_BY_POSITION(rule) rule,
+#include "checks/catalogue/severity.def"
+};
+
+/* ADDED(list): the list and its length. */
+#define ADDED(list) (list), sizeof(list) / sizeof *(list)
+
+const char *const opc_added_claim_rules[] = {
+#define OPC_CLAIM_IN_BOUNDS(rule) rule,
+#define OPC_CLAIM_ONE_CALL(rule) rule,
+#define OPC_CLAIM_BY_POSITION(rule) rule,
+#include "checks/catalogue/severity.def"
+};
+const size_t opc_added_claim_rule_count = sizeof opc_added_claim_rules / sizeof *opc_added_claim_rules;
+
+static bool is_in(const char *rule, const char *const *list, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    if (strcmp(list[i], rule) == 0) return true;
   return false;
 }
 
@@ -70,21 +71,57 @@ static claimed_t claim_of(const char *rule) {
 
 bool opc_rule_needs_valid_input(const char *rule) { return rule && claim_of(rule).claim == CLAIM_UNCHECKED; }
 
+bool opc_rule_warns_on_searched(const char *rule) { return rule && claim_of(rule).claim == CLAIM_WARNING; }
+
+/* The operator's name has one of these words: "quant::weight_prepack", not "quant::unpack" or "quant::packed_linear".
+ */
+static bool says_that_it_packs(const char *operator_name) {
+  static const char *const words[] = {"pack", "prepack", "repack"};
+  const char *at = operator_name != NULL ? strstr(operator_name, "::") : NULL;
+  while (at != NULL && *at != '\0') {
+    at += strspn(at, "_:.");
+    const size_t length = strcspn(at, "_:.");
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+      if (strlen(words[i]) == length && strncmp(at, words[i], length) == 0) return true;
+    at += length;
+  }
+  return false;
+}
+
+/* False: no claim of the first part of the table makes the finding a warning. */
+static bool is_weakened(const opc_judgement_asked_t *asked, claim_t claim) {
+  const opc_standing_t *standing = &asked->standing;
+  const bool alone = standing->change == OPC_INPUT_ALONE;
+  switch (claim) {
+    case CLAIM_ALONE:
+      return alone || asked->other_rank;
+    case CLAIM_CHANGED:
+      return standing->change != OPC_INPUT_SAME_VALUES;
+    case CLAIM_RANK:
+      return alone && asked->other_rank;
+    case CLAIM_UNCHECKED:
+    case CLAIM_WARNING:
+      return standing->change != OPC_INPUT_SAME_VALUES || standing->plain || !asked->control_held || asked->after_other;
+    default:
+      return false;
+  }
+}
+
 opc_judgement_t opc_rule_judge(const opc_judgement_asked_t *asked) {
   const opc_standing_t *standing = &asked->standing;
-  claimed_t claimed = claim_of(asked->rule);
-  opc_judgement_t judgement = {.rule = asked->rule, .severity = asked->severity};
-  bool layout = standing->change == OPC_INPUT_SAME_VALUES && !standing->plain && asked->control_held;
-  const bool alone = standing->change == OPC_INPUT_ALONE;
-  bool relevant = !layout;
-  if (claimed.claim == CLAIM_ALONE) relevant = alone;
-  if (claimed.claim == CLAIM_RANK) relevant = alone && asked->other_rank;
+  const char *rule = asked->rule;
+  claimed_t claimed = claim_of(rule);
+  opc_judgement_t judgement = {.rule = rule, .severity = asked->severity};
   if (standing->voucher == OPC_VOUCHER_NONE || opc_standing_is_valid(standing)) return judgement;
-  if (asked->on_gpu && claims_in_bounds(asked->rule)) judgement.severity = OPC_SEVERITY_WARNING;
-  if (asked->every_input || !relevant) return judgement;
-  if (claimed.claim == CLAIM_WARNING || claimed.claim == CLAIM_ALONE || claimed.claim == CLAIM_RANK)
+  if (((asked->on_gpu || asked->uneven_lists) && is_in(rule, ADDED(in_bounds))) ||
+      (asked->after_other && is_in(rule, ADDED(one_call))) ||
+      (says_that_it_packs(asked->operator_name) && is_in(rule, ADDED(by_position))))
     judgement.severity = OPC_SEVERITY_WARNING;
-  if (claimed.claim != CLAIM_UNCHECKED) return judgement;
+  if (asked->every_input || !is_weakened(asked, claimed.claim)) return judgement;
+  if (claimed.claim != CLAIM_UNCHECKED) {
+    judgement.severity = OPC_SEVERITY_WARNING;
+    return judgement;
+  }
   return (opc_judgement_t){.rule = OPC_UNCHECKED_ARGUMENTS,
                            .severity = asked->untrusted_input ? OPC_SEVERITY_ERROR : OPC_SEVERITY_WARNING,
                            .seen = claimed.seen};

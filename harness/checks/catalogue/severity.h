@@ -20,11 +20,14 @@ typedef struct opc_judgement {
 
 typedef struct opc_judgement_asked {
   const char *rule;
-  opc_severity_t severity; /* as set by the check or by confirmation: a warning stays a warning */
+  const char *operator_name; /* "ns::op"; may be NULL */
+  opc_severity_t severity;   /* as set by the check or by confirmation: a warning stays a warning */
   opc_standing_t standing;
   bool control_held; /* the same logical values in plain layout, under the same conditions, do not show the finding */
   bool every_input;  /* every accepted input shows this access */
   bool other_rank;   /* the variant gave one argument a number of dimensions that it does not have in the sample */
+  bool after_other;  /* it shows only after another case in the same process */
+  bool uneven_lists; /* its lists of tensors have other lengths than lists beside them */
   bool on_gpu;       /* a real one, where kernels can read out of bounds unseen */
   bool untrusted_input; /* --untrusted-input: unchecked arguments are an error */
 } opc_judgement_asked_t;
@@ -34,8 +37,11 @@ opc_judgement_t opc_rule_judge(const opc_judgement_asked_t *asked);
 /* True: the finding (an out-of-bounds access, a crash, a hang) counts only on valid input. */
 bool opc_rule_needs_valid_input(const char *rule);
 
-/* The rules that severity.def names, for tests: in its first part, and in its part about GPUs. */
-extern const char *const opc_claimed_rules[], *const opc_in_bounds_rules[];
-extern const size_t opc_claimed_rule_count, opc_in_bounds_rule_count;
+/* True: on input that nobody vouches for, the finding is a warning, unless only another layout shows it. */
+bool opc_rule_warns_on_searched(const char *rule);
+
+/* The rules that severity.def names, for tests: with the one claim that each may have, and with a claim in addition. */
+extern const char *const opc_claimed_rules[], *const opc_added_claim_rules[];
+extern const size_t opc_claimed_rule_count, opc_added_claim_rule_count;
 
 #endif

@@ -150,25 +150,28 @@ static opc_status_t give_other_values(size_t tensor_arg, const char *path, const
 }
 
 /* Whether one output of the ordinary call depends on the values of one argument: compares its bits for the argument's
- * own and for other values. */
+ * own and for other values. An output that differs from call to call on the same values depends on something else: a
+ * counter, the address of a new object. */
 static opc_status_t depends_on(opc_case_context_t *context, const char *path, size_t item, bool *out,
                                opc_error_t *error) {
-  opc_result_t results[2] = {{0}, {0}};
-  opc_call_outcome_t outcomes[2] = {OPC_CALL_UNCONVERTIBLE, OPC_CALL_UNCONVERTIBLE};
+  enum { OWN, AGAIN, OTHER, CALLS };
+  opc_result_t results[CALLS] = {{0}};
+  opc_call_outcome_t outcome = OPC_CALL_RETURNED;
   opc_status_t status = OPC_OK;
   *out = false;
-  for (int i = 0; status == OPC_OK && i < 2; i++) {
-    other_values_t other = {.path = i ? path : "", .seed = context->seed};
+  for (int i = OWN; status == OPC_OK && outcome == OPC_CALL_RETURNED && i < CALLS; i++) {
+    other_values_t other = {.path = i == OTHER ? path : "", .seed = context->seed};
     const opc_again_t again = {.context = context,
                                .values = give_other_values,
                                .values_context = &other,
-                               .phase = i ? "the operator on other values" : "the operator"};
-    status = opc_again_run(&again, &results[i], &outcomes[i], NULL, error);
+                               .phase = i == OTHER ? "the operator on other values" : "the operator"};
+    status = opc_again_run(&again, &results[i], &outcome, NULL, error);
   }
-  if (status == OPC_OK && outcomes[0] == OPC_CALL_RETURNED && outcomes[1] == OPC_CALL_RETURNED)
-    *out = results[0].count != results[1].count || opc_result_item_differs(&results[0], &results[1], item);
-  opc_result_clear(&results[0]);
-  opc_result_clear(&results[1]);
+  if (status == OPC_OK && outcome == OPC_CALL_RETURNED)
+    *out =
+        results[OWN].count == results[AGAIN].count && !opc_result_item_differs(&results[OWN], &results[AGAIN], item) &&
+        (results[OWN].count != results[OTHER].count || opc_result_item_differs(&results[OWN], &results[OTHER], item));
+  for (int i = OWN; i < CALLS; i++) opc_result_clear(&results[i]);
   return status;
 }
 

@@ -209,6 +209,14 @@ static bool wants_data(const char *message) {
   return false;
 }
 
+/* It gives numbers and nothing else: no tensor, no object, no written argument. Numbers that follow from data cannot be
+ * had without data, so a Meta kernel can only refuse. */
+static bool gives_numbers_only(const opc_operator_t *op) {
+  for (size_t i = 0; i < op->return_count; i++)
+    if (opc_type_holds_tensor(&op->returns[i].type) || op->returns[i].type.kind == OPC_TYPE_OTHER) return false;
+  return op->return_count > 0 && !op->is_varret && !opc_operator_is_mutable(op);
+}
+
 /* What it means if the Meta call did not return, although the real one did. */
 static void judge_refusal(const opc_case_context_t *context, const opc_call_t *call, opc_finding_t *finding) {
   const char *message = opc_text_c(&call->message);
@@ -248,6 +256,10 @@ static void judge_refusal(const opc_case_context_t *context, const opc_call_t *c
       else if (by_tag)
         opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
                          "the result depends on data, as its tags say, so the Meta kernel refuses: %.*s", length,
+                         message);
+      else if (gives_numbers_only(op) && wants_data(message))
+        opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                         "it gives numbers only, which follow from data, so the Meta kernel refuses: %.*s", length,
                          message);
       else if (makes_size(message))
         opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,

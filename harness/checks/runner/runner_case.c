@@ -176,6 +176,24 @@ static void settle_standing(opc_run_t *run, const char *id_text, opc_case_contex
   run->sink->begin(id_text, planned->rule->why, text, run->sink->context);
 }
 
+/* The operator takes several lists of tensors, and some list has another length than the longest of them. Reading
+ * behind a list is seen by nothing: its memory is not a tensor's. */
+static bool has_uneven_lists(const opc_operator_t *op, const opc_sample_t *sample) {
+  size_t lists = 0, longest = 0;
+  for (size_t i = 0; i < sample->argument_count; i++) {
+    const opc_value_t *value = &sample->arguments[i];
+    if (value->kind != OPC_VALUE_LIST || value->list.count == 0 || !opc_type_holds_tensor(&op->arguments[i].type))
+      continue;
+    lists++;
+    if (value->list.count > longest) longest = value->list.count;
+  }
+  for (size_t i = 0; lists > 1 && i < sample->argument_count; i++) {
+    const opc_value_t *value = &sample->arguments[i];
+    if (value->kind == OPC_VALUE_LIST && value->list.count > 0 && value->list.count != longest) return true;
+  }
+  return false;
+}
+
 bool opc_run_case(opc_run_t *run, const char *id_text, opc_case_context_t *context, const opc_planned_case_t *planned) {
   const opc_check_t *check = opc_checks[run->check];
   const opc_runner_request_t *request = run->request;
@@ -242,6 +260,8 @@ bool opc_run_case(opc_run_t *run, const char *id_text, opc_case_context_t *conte
     opc_finding_evidence(&finding, "why", json_string(planned->rule->why));
   if (context->sample && found)
     opc_finding_evidence(&finding, "input", opc_sample_evidence(context->op, context->sample));
+  if (context->sample && found && has_uneven_lists(context->op, context->sample))
+    opc_finding_evidence(&finding, "uneven_lists", json_true());
   if (!finding.decided)
     opc_finding_skip(&finding, OPC_SKIP_NOT_APPLICABLE, "there is nothing here that this check could prove");
   bool large = (context->variant.families & OPC_VARIANT_LARGE) !=

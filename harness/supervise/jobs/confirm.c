@@ -152,6 +152,21 @@ static bool sample_is_clean(const opc_task_t *task, const opc_case_id_t *of, con
   return true;
 }
 
+/* Some sample shows the rule as it is, and the rule only warns of what a search found: the operator does the same to
+ * other input, so another layout need not be to blame either. */
+static bool other_input_shows(const opc_task_t *task, const opc_case_id_t *of, const char *rule) {
+  for (size_t i = 0; opc_rule_warns_on_searched(rule) && i < task->suspect_count; i++) {
+    const opc_suspect_t *suspect = &task->suspects[i];
+    const char *its = opc_json_text_of(suspect->result, "rule");
+    opc_case_id_t id;
+    if (!suspect->gone && its != NULL && strcmp(its, rule) == 0 &&
+        opc_case_id_parse(opc_json_text_of(suspect->result, "case"), &id, NULL) == OPC_OK &&
+        opc_result_standing(suspect->result, &id).plain && strcmp(id.device, of->device) == 0)
+      return true;
+  }
+  return false;
+}
+
 /* The sample itself has run before, in the same way. It is the control for other layouts of its values. If the sample
  * is broken, the findings of its variants need no wrong argument either. */
 static void note_plain_control(const opc_task_t *task, json_t *result) {
@@ -161,11 +176,12 @@ static void note_plain_control(const opc_task_t *task, json_t *result) {
   opc_standing_t standing = opc_result_standing(result, &id);
   if (standing.voucher == OPC_VOUCHER_NONE) return;
   if (opc_every_input_holds(&task->every_input)) opc_result_note_every_input(result);
-  const bool clean = sample_is_clean(task, &id, opc_json_text_of(result, "rule"));
+  const char *rule = opc_json_text_of(result, "rule");
+  const bool clean = sample_is_clean(task, &id, rule);
   if (standing.plain) return;
   case_with_variant(&id, "plain", control);
   if (!clean) opc_result_note_broken_base(result, control);
-  else if (standing.change == OPC_INPUT_SAME_VALUES &&
+  else if (standing.change == OPC_INPUT_SAME_VALUES && !other_input_shows(task, &id, rule) &&
            json_object_get(json_object_get(result, "evidence"), "control") == NULL)
     opc_result_note_control(result, control, true);
 }
@@ -249,8 +265,11 @@ static opc_status_t conclude_depends(opc_task_t *task, size_t on, opc_error_t *e
 static opc_status_t conclude_unconfirmed(opc_task_t *task, opc_error_t *error) {
   present(task)->gone = true;
   json_t *result = json_incref(present(task)->result);
+  json_t *also = json_object_get(json_object_get(result, "evidence"), "also"), *entry;
+  size_t i;
   opc_task_result_add(result, ". It happened once and could not be reproduced, alone or after the cases before it");
   json_object_set_new(result, "severity", json_string("warning"));
+  json_array_foreach(also, i, entry) json_object_set_new(entry, "severity", json_string("warning"));
   json_object_set_new(json_object_get(result, "evidence"), "confirmed", json_false());
   OPC_SCOPED(opc_scope_free) char *repro = opc_repro_line(task->session, task->op, NULL);
   opc_status_t status = conclude(task, result, repro, error);

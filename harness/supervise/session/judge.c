@@ -97,10 +97,13 @@ static void note_unchecked(json_t *result, const opc_case_id_t *id, const char *
 void opc_result_judge(json_t *result, const opc_case_id_t *id, bool untrusted_input) {
   json_t *evidence = json_object_get(result, "evidence"), *also = json_object_get(evidence, "also"), *entry;
   const json_t *control = json_object_get(evidence, "control");
-  opc_judgement_asked_t asked = {.standing = opc_result_standing(result, id),
+  opc_judgement_asked_t asked = {.operator_name = id->operator_name,
+                                 .standing = opc_result_standing(result, id),
                                  .control_held = json_is_true(json_object_get(control, "held")),
                                  .every_input = json_is_true(json_object_get(evidence, "every_input")),
                                  .other_rank = has_other_rank(id->variant),
+                                 .after_other = json_object_get(evidence, "depends_on") != NULL,
+                                 .uneven_lists = json_is_true(json_object_get(evidence, "uneven_lists")),
                                  .on_gpu = strcmp(id->device, OPC_MODE_CUDA) == 0,
                                  .untrusted_input = untrusted_input};
   size_t i;
