@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "checks/compare/object_addresses.h"
 #include "checks/framework/case_run.h"
 #include "checks/framework/outcome.h"
 
@@ -302,13 +303,15 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   if (status != OPC_OK) goto release;
   bool dynamic = opc_operator_has_tag(context->op, "dynamic_output_shape"),
        dependent = opc_operator_has_tag(context->op, "data_dependent_output");
-  comparison_t comparison = {.context = context,
-                             .real = &real,
-                             .meta = &meta,
-                             .shape_follows_data = dynamic || dependent,
-                             .value_follows_data = dynamic || dependent,
-                             .own_kernel = has_own_kernel(context->op),
-                             .finding = finding};
+  comparison_t comparison = {
+      .context = context,
+      .real = &real,
+      .meta = &meta,
+      .shape_follows_data = dynamic || dependent,
+      /* each call makes an object of its own */
+      .value_follows_data = dynamic || dependent || opc_results_are_handles(&real.result, &meta.result),
+      .own_kernel = has_own_kernel(context->op),
+      .finding = finding};
   compare_results(&comparison);
   if (!comparison.shape_follows_data && real.result.count == meta.result.count) compare_sharing(&comparison);
   if (real.result.count)
