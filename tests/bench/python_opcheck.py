@@ -4,7 +4,7 @@
     python_opcheck.py --plan                         reads a plan from standard input, and writes a JSON line for each of its operators
 
 A plan: {"timeout": seconds, "memory": MiB, "folder": of relative files and modules, "costs": false where nobody asks what the tests cost,
-"libraries": [{"library": FILE, "fakes": MODULE or null, "operators": {"ns::op": [SAMPLE, …]}}]}.
+"libraries": [{"library": FILE or null, "fakes": MODULE or null, "operators": {"ns::op": [SAMPLE, …]}}]}.
 Each operator runs in a fork of this process, which has imported torch and warmed opcheck up: a crash or a hang ends nothing but itself, and
 no operator pays for imports. A line: {"operator", "end": "ran" | "died" | "hung" | "unusable", "how": words,
 "test": the last one begun, "turn": "first" | "again" | "grad" | "once", "failures": {test: first line},
@@ -62,7 +62,8 @@ def valid_samples(samples):
 
 def load(library, fakes, name, samples):
     """The operator, and the samples that it takes."""
-    torch.ops.load_library(library)
+    if library:
+        torch.ops.load_library(library)
     if fakes:
         sys.path.insert(0, os.getcwd())
         importlib.import_module(fakes)

@@ -1,8 +1,10 @@
-"""Runs the samples of PyTorch's own operator tests, for opcheck-c record to look on: float32 on the CPU, every EVERY-th operator, SAMPLES of each.
+"""Runs the samples of PyTorch's own operator tests, for opcheck-c record to look on: float32 on the CPU.
 
-    opinfo_calls.py EVERY SAMPLES
+    opinfo_calls.py EVERY SAMPLES    op_db: every EVERY-th operator, SAMPLES of each
+    opinfo_calls.py custom_op_db     the operators of torch.testing._internal.custom_op_db: all samples
 """
 
+import importlib
 import itertools
 import sys
 import types
@@ -13,8 +15,6 @@ import torch
 
 # PyTorch's tests name it as a base class alone; no sample needs it.
 sys.modules.setdefault("expecttest", types.SimpleNamespace(TestCase=unittest.TestCase))
-
-from torch.testing._internal.common_methods_invocations import op_db  # noqa: E402
 
 
 def run_samples(operator, count):
@@ -32,8 +32,12 @@ def run_samples(operator, count):
 
 def main():
     warnings.filterwarnings("ignore")
-    every, count = int(sys.argv[1]), int(sys.argv[2])
-    chosen = [operator for operator in op_db if torch.float32 in operator.supported_dtypes("cpu")][::every]
+    if sys.argv[1:] == ["custom_op_db"]:
+        module, name, every, count = "custom_op_db", "custom_op_db", 1, None
+    else:
+        module, name, every, count = "common_methods_invocations", "op_db", int(sys.argv[1]), int(sys.argv[2])
+    database = getattr(importlib.import_module(f"torch.testing._internal.{module}"), name)
+    chosen = [operator for operator in database if torch.float32 in operator.supported_dtypes("cpu")][::every]
     returned = sum(run_samples(operator, count) for operator in chosen)
     print(f"{len(chosen)} operators, {returned} samples returned")
 
