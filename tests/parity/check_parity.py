@@ -6,7 +6,8 @@ that it comes from, "python": {test: what its failure says (a regular expression
 "beyond": [rules found that none of the tests is about], "differs": {test: why the two verdicts are not the same}. What a case does not name has to
 pass. Where only Python finds something there is no excuse: the test fails. All that is of the oldest torch in "torches"; "since" says what a later
 version changed, {version: {case: its parts}}: a test in a part replaces that one test, and null takes it away. --write puts the differences into
-reports/evidence/README.md; without it they have to be there already. Exit status 77: the expectations are of other versions than this torch.
+reports/evidence/README.md; without it they have to be there already. With --module, the operators are those of a Python module, whose name the files
+beside it have: pytorch_cases.parity.json, pytorch_cases.samples.json. Exit status 77: the expectations are of other versions than this torch.
 """
 import argparse
 import fnmatch
@@ -28,8 +29,8 @@ BEGIN = "<!-- parity: written by tests/parity/check_parity.py --write -->"
 END = "<!-- /parity -->"
 
 
-def read_json(name):
-    with open(FOLDER / name, encoding="utf-8") as stream:
+def read_json(name, folder=FOLDER):
+    with open(folder / name, encoding="utf-8") as stream:
         return json.load(stream)
 
 
@@ -54,18 +55,29 @@ def expected_of(written, version):
     return {**written, "cases": cases}
 
 
-def python_verdicts(python, library, samples, operators):
+def python_verdicts(python, library, samples, operators, module="parity_fakes", folder=FOLDER):
     """The head that names the versions, and a row for each operator."""
-    plan = {"library": library, "fakes": "parity_fakes", "operators": {name: [s for s in samples if s["operator"] == name] for name in operators}}
-    return run_python(python, [plan], FOLDER, costs=False)
+    plan = {"library": library, "fakes": module, "operators": {name: [s for s in samples if s["operator"] == name] for name in operators}}
+    return run_python(python, [plan], folder, costs=False)
 
 
-def our_verdicts(tool, library, operators):
-    """By operator, those of libtorch that are named and all of the library: what was found, and whether anything passed."""
+def report_on_library(tool, library, operators):
+    """On those of libtorch that are named and all of the library."""
     names = ["parity::*", *(name for name in operators if not name.startswith("parity::"))]
     selected = [word for name in names for word in ("--namespace", name.partition("::")[0], "--op", name)]
     samples = [word for name in SAMPLES for word in ("--samples", str(FOLDER / name))]
-    report, _ = run_report(tool, [*samples, *selected], library)
+    return run_report(tool, [*samples, *selected], library)[0]
+
+
+def report_on_module(tool, module, python):
+    """By the checks that have a part in one of the tests: tests/contract/matrix.py runs all of them on such a module."""
+    checks = "registration,alias,mutation,meta,symbolic,fake,functionalisation,autograd,determinism,tags"
+    samples = str(module.with_suffix(".samples.json"))
+    return run_report(tool, ["--check", checks, "--samples", samples, "--python-executable", python, "--python"], str(module))[0]
+
+
+def our_verdicts(report):
+    """By operator: what was found, and whether anything passed."""
     passed = {result["operator"] for result in report["results"] if result["verdict"] == "pass"}
     checked = {result["operator"] for result in report["results"]}
     return {name: {"found": findings_of(report, name), "passed": name in passed} for name in sorted(checked)}
@@ -159,35 +171,46 @@ tests is about: {found_beyond(expected)}.
 {END}"""
 
 
+def differences_written(written, write):
+    """Writes them into the summary of evidence, or says that they are not there."""
+    readme = ROOT / SUMMARY
+    text = readme.read_text(encoding="utf-8")
+    renewed = with_block(text, readme_block(written))
+    if write:
+        readme.write_text(renewed, encoding="utf-8")
+    elif renewed != text:
+        yield f"{SUMMARY} does not have these differences: run this again with --write"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--opcheck", required=True)
-    parser.add_argument("--library", required=True)
+    parser.add_argument("--library", help="libparity_ops.so")
+    parser.add_argument("--module", type=pathlib.Path, help="a Python module instead")
     parser.add_argument("--python", required=True, help="with torch in it")
     parser.add_argument("--write", action="store_true", help="write the differences into reports/evidence/README.md")
     parser.add_argument("--show", action="store_true", help="print what both sides said")
     options = parser.parse_args()
-    written = read_json("parity.expect.json")
-    samples = [sample for name in SAMPLES for sample in read_json(name)["samples"]]
+    if bool(options.library) == bool(options.module) or (options.module and options.write):
+        parser.error("give --library, with --write or without it, or --module")
+    name, folder = (options.module.stem, options.module.resolve().parent) if options.module else ("parity", FOLDER)
+    written = read_json(f"{name}.parity.json" if options.module else "parity.expect.json", folder)
+    samples = [sample for file in ([f"{name}.samples.json"] if options.module else SAMPLES) for sample in read_json(file, folder)["samples"]]
     operators = sorted(case["operator"] for case in written["cases"].values())
-    head, theirs = python_verdicts(options.python, options.library, samples, operators)
+    head, theirs = python_verdicts(options.python, options.library, samples, operators, name if options.module else "parity_fakes", folder)
     if release(head["torch"]) not in map(release, written["torches"]):
         print(f"torch {head['torch']}: the expectations are of {', '.join(written['torches'])}")
         return OTHER_TORCH
     expected = expected_of(written, head["torch"])
-    ours = our_verdicts(options.opcheck, options.library, operators)
+    ours = our_verdicts(report_on_module(options.opcheck, options.module, options.python) if options.module
+                        else report_on_library(options.opcheck, options.library, operators))  # fmt: skip
     if options.show:
         print(json.dumps({name: {"python": theirs[name], "ours": ours[name]} for name in operators}, indent=1))
     wrong = [*mistakes(expected, theirs, ours), *forgotten(expected, ours)]
     if set(head["default"]) != set(expected["tests"]):
         wrong.append(f"the default tests of opcheck are {', '.join(head['default'])}")
-    readme = ROOT / SUMMARY
-    text = readme.read_text(encoding="utf-8")
-    renewed = with_block(text, readme_block(written))
-    if options.write and not wrong:
-        readme.write_text(renewed, encoding="utf-8")
-    elif renewed != text:
-        wrong.append(f"{SUMMARY} does not have these differences: run this again with --write")
+    if options.library:
+        wrong += differences_written(written, write=options.write and not wrong)
     print("\n".join(wrong))
     return 1 if wrong else 0
 

@@ -33,6 +33,9 @@ bool says_no_kernel(const std::string &text) {
 
 opc_call_outcome_t torch_outcome(const std::string &text, bool not_implemented) {
   if (contains(text, "it is located in the python module")) return OPC_CALL_FAKE_IN_PYTHON;
+  // torch's Python bindings say so of symbolic sizes that are not Python's: a fake kernel in Python can do nothing
+  // about it.
+  if (contains(text, "dispatch_on_subclass called with NO overloaded args")) return OPC_CALL_UNCONVERTIBLE;
   if (not_implemented && says_no_kernel(text)) return OPC_CALL_NO_KERNEL;
   if (contains(text, "DefaultCPUAllocator: can't allocate memory") ||
       contains(text, "DefaultCPUAllocator: not enough memory")) {

@@ -4,6 +4,7 @@ It imports torch, loads the worker into this process and hands over to it. From 
 what only Python can do (worker/loading/interpreter.h): the keys of ANSWERS, below."""
 
 import ctypes
+import gc
 import importlib
 import importlib.util
 import json
@@ -80,6 +81,8 @@ def warm_up():
     operator(torch.zeros(2))
     fake.forward(fake.leave())
     part("host_state").start()
+    gc.collect()
+    gc.freeze()  # check leak collects garbage often: a child looks at its own objects alone, and copies no page for the others
 
 
 HELD = []  # what must stay alive

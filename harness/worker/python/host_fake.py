@@ -134,6 +134,14 @@ class Fakes:
 
         self.mode, self.count = FakeTensorMode(shape_env=ShapeEnv(allow_scalar_outputs=scalars)), 0
 
+    @contextlib.contextmanager
+    def active(self):
+        """As torch.compile has it: what the fake kernel calls has Python's own code for symbols, too where C++ calls the kernel."""
+        from torch._dispatch.python import enable_python_dispatcher
+
+        with self.mode, enable_python_dispatcher():
+            yield
+
     def of(self, tensor):
         from torch._dynamo.source import ConstantSource
         from torch.fx.experimental.symbolic_shapes import DimDynamic, StatelessSymbolicContext
@@ -200,7 +208,7 @@ def forward(call):
     except Exception as error:
         return f"the arguments cannot be made as FakeTensors: {first_line(error)}", []
     try:
-        with fakes.mode:
+        with fakes.active():
             fake = call.function(*args, **kwargs)
         found = [("fake.result", text) for text in differences(fake, call.result)]
     except BaseException as error:
@@ -217,7 +225,7 @@ def backward(call):
         return False, []
     fakes = Fakes(scalars=False)
     try:
-        run_backward(call.function, call.sizes, fakes.of, fakes.mode)
+        run_backward(call.function, call.sizes, fakes.of, fakes.active())
     except BaseException as error:
         return True, [("fake.backward", error)]
     return True, []
