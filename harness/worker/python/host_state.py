@@ -98,12 +98,17 @@ def start():
     first.update(read())
 
 
+def comparable(state):
+    """Of a generator: arrays cannot be compared as a whole, and writing them as text takes longer than the call."""
+    return state and tuple(part.tobytes() if hasattr(part, "tobytes") else part for part in state)
+
+
 def begin():
     restore(read())
     for name, (seed, get, _) in GENERATORS.items():
         kept[name] = get()
         seed(next(seeds))
-        kept[name, "begin"] = repr(get())
+        kept[name, "begin"] = comparable(get())
     kept["modules"] = len(sys.modules)
 
 
@@ -125,7 +130,7 @@ def end():
         told.append(setting_text(name, value))
     restore(now)
     for name, (_, get, put) in GENERATORS.items():
-        begun, ended = kept[name, "begin"], repr(get())
+        begun, ended = kept[name, "begin"], comparable(get())
         # Two calls began with different seeds and ended in the same state: the operator has set a seed of its own.
         if ended != begun and earlier.get(name) == ended:
             told.append(f"{name} has a seed that the operator set")
