@@ -136,7 +136,7 @@ class Fakes:
 
     @contextlib.contextmanager
     def active(self):
-        """As torch.compile has it: what the fake kernel calls has Python's own code for symbols, too where C++ calls the kernel."""
+        """As torch.compile has it: what the fake kernel calls has Python's own code for symbols, also where C++ calls the kernel."""
         from torch._dispatch.python import enable_python_dispatcher
 
         with self.mode, enable_python_dispatcher():
