@@ -29,6 +29,12 @@ def shown_by(name, twin, found, mode):
     return errors or [f"{rule} (warning)" for rule in sorted(own["warning"]) if rule not in fixed["warning"] and rule not in fixed["error"]]
 
 
+def not_found(name, twin, found, mode):
+    """With samples, a warning alone does not count; it is named."""
+    warned = [rule for rule in sorted(found[name]["warning"]) if rule not in found[twin]["warning"] and rule not in found[twin]["error"]]
+    return f"not found as an error; {', '.join(warned)} (warning)" if mode == "with_samples" and warned else "not found"
+
+
 def rows_of(expectations, report, mode):
     """A row for each operator, as unchecked.py has them."""
     found, rows = findings_of(report), []
@@ -36,7 +42,7 @@ def rows_of(expectations, report, mode):
     for name, expectation in expectations.items():
         broken = expectation["primary"] is not None
         shown = shown_by(name, expectation["twin"], found, mode) if broken else []
-        says = (", ".join(shown) or "not found") if broken else counted(found[name]["error"]) or "no error"
+        says = (", ".join(shown) or not_found(name, expectation["twin"], found, mode)) if broken else counted(found[name]["error"]) or "no error"
         rows.append({"name": name, "broken": broken, "holds": bool(shown) if broken else not found[name]["error"], "open": mode in expectation.get("open", []),
                      "says": says + (" (no input was found)" if name in uncalled else "")})
     return rows

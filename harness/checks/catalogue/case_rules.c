@@ -16,9 +16,9 @@ enum {
   LARGE = OPC_VARIANT_LARGE,
   EVERYWHERE = OPC_ON_CPU | OPC_ON_CUDA | OPC_ON_SIMULATED,
   CUDA_CALLS = OPC_ON_CUDA | OPC_ON_SIMULATED,
-  OTHER_CALL = OPC_VARIANT_NEIGHBOUR,
+  OTHER_CALL = OPC_VARIANT_NEIGHBOUR | OPC_VARIANT_FEWER,
   NEIGHBOURS = 64, /* of one sample under one check */
-  OTHER_CALL_OR_VALUES = OPC_VARIANT_NEIGHBOUR | OPC_VARIANT_CONTENTS | OPC_VARIANT_SIZES
+  OTHER_CALL_OR_VALUES = OPC_VARIANT_NEIGHBOUR | OPC_VARIANT_FEWER | OPC_VARIANT_CONTENTS | OPC_VARIANT_SIZES
 };
 
 #define AS_IT_IS "this is the unmodified sample"
@@ -302,10 +302,18 @@ static const opc_case_rule_t autograd_cases[] = {
      .names = "*.empty0",
      .when = OPC_WHEN_AUTOGRAD | OPC_WHEN_ONE_TENSOR,
      .why = "a backward that divides by a size, or reads a first element, fails on an empty input"},
-    /* Slopes take hundreds of calls. */
-    {.families = OTHER_CALL, .when = OPC_WHEN_AUTOGRAD, .neighbours = 8, .why = NEXT_TO_IT},
-    {.families = OPC_VARIANT_CONTENTS, .when = OPC_WHEN_AUTOGRAD, .neighbours = 4, .why = NEXT_TO_IT},
-    {.families = SIZES, .when = OPC_WHEN_AUTOGRAD, .neighbours = 2, .why = NEXT_TO_IT},
+    /* Slopes take hundreds of calls. Zeros and ties make kinks. Relations are learned from forward calls: they do not
+     * know of an index that only backward uses. */
+    {.families = OPC_VARIANT_NEIGHBOUR, .when = OPC_WHEN_AUTOGRAD, .neighbours = 8, .why = NEXT_TO_IT},
+    {.families = OPC_VARIANT_CONTENTS,
+     .names = "*.negated",
+     .when = OPC_WHEN_AUTOGRAD,
+     .neighbours = 4,
+     .why = NEXT_TO_IT},
+    {.families = SIZES | OPC_VARIANT_FEWER,
+     .when = OPC_WHEN_AUTOGRAD | OPC_WHEN_ALL_FLOATING,
+     .neighbours = 4,
+     .why = NEXT_TO_IT},
     {.scope = OPC_SCOPE_FIRST_SAMPLE,
      .families = PLAIN,
      .dtypes = OPC_ONE_DTYPE(OPC_DTYPE_COMPLEX64),

@@ -27,7 +27,7 @@ static const struct {
     {OPC_VARIANT_ALL & ~OPC_VARIANT_PLAIN, OPC_ON_CPU | OPC_ON_CUDA | OPC_ON_SIMULATED, 1U << OPC_OPERATOR},
     {OPC_VARIANT_SURVEY, OPC_ON_CPU, 1U << OPC_OPERATOR},
     {OPC_VARIANT_CONTENTS, OPC_ON_CPU | OPC_ON_CUDA, 1U << OPC_OPERATOR},
-    {OPC_VARIANT_NEIGHBOUR, OPC_ON_CPU | OPC_ON_CUDA | OPC_ON_SIMULATED, 1U << OPC_OPERATOR},
+    {OPC_VARIANT_NEIGHBOUR | OPC_VARIANT_FEWER, OPC_ON_CPU | OPC_ON_CUDA | OPC_ON_SIMULATED, 1U << OPC_OPERATOR},
     {OPC_VARIANT_LONG, OPC_ON_CPU | OPC_ON_CUDA | OPC_ON_SIMULATED, 1U << OPC_OPERATOR},
 };
 
@@ -390,7 +390,7 @@ typedef struct neighbours {
 static bool give_neighbour(const char *variant, const opc_sample_t *sample, void *context) {
   neighbours_t *neighbours = context;
   const opc_case_rule_t *rule = neighbours->rule;
-  if (is_given(neighbours->plan, rule, variant, OPC_DTYPE_OTHER, false)) return true;
+  if (!name_matches(rule, variant) || is_given(neighbours->plan, rule, variant, OPC_DTYPE_OTHER, false)) return true;
   if (rule->numel_max && opc_sample_numel_max(sample) > rule->numel_max) return true;
   if ((rule->when & OPC_WHEN_RELATED) &&
       opc_variant_change(neighbours->plan->planned.base, neighbours->plan->request->op, sample, variant) ==

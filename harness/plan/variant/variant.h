@@ -32,12 +32,13 @@ enum {
       1 << 9 /* not in ALL, for memory of gigabytes that nobody may touch: all.rows7 (every dimension of 7 becomes
                 65,536), all.huge7 (every 7 becomes so large that a tensor has more than 2^31 elements) */
   ,
-  OPC_VARIANT_METHOD = 1 << 11,    /* custom class: calls one of its methods, forward.called */
-  OPC_VARIANT_USED = 1 << 12,      /* custom class: pickled after calls of its methods, used */
-  OPC_VARIANT_CONTENTS = 1 << 14,  /* not in ALL; other floating numbers: zero (every third), negated, ties */
-  OPC_VARIANT_NEIGHBOUR = 1 << 15, /* not in ALL; another call that a user may make: flag.flipped, bias.left_out,
-                                     all.fewer10 (every 10 becomes 5), k.set-1, mode.word_mean, bias.like_x and
-                                     bias.row4 (an optional tensor that the sample does not give) */
+  OPC_VARIANT_METHOD = 1 << 11,   /* custom class: calls one of its methods, forward.called */
+  OPC_VARIANT_USED = 1 << 12,     /* custom class: pickled after calls of its methods, used */
+  OPC_VARIANT_CONTENTS = 1 << 14, /* not in ALL; other floating numbers: zero (every third), negated, ties */
+  OPC_VARIANT_NEIGHBOUR =
+      1 << 15, /* not in ALL; another call that a user may make: flag.flipped, bias.left_out, k.set-1, mode.word_mean,
+                 bias.like_x and bias.row4 (an optional tensor that the sample does not give) */
+  OPC_VARIANT_FEWER = 1 << 16, /* not in ALL; all.fewer10: every 10 becomes 5 */
   OPC_VARIANT_SURVEY =
       1 << 13 /* not in ALL; tests whether a finding shows on every accepted input: all.zero_integers (every integer
                  tensor holds zeros), all.twice, all.five_times, all.eight_times (every dimension except 1) */
