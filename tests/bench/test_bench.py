@@ -20,6 +20,7 @@ import aten
 import our_side
 import parity_costs
 import precision
+import python_modules
 
 REVIEWED = against_python.read_reviewed()
 ALIAS = "RuntimeError: Found a custom (non-ATen) operator whose output has alias annotations: ns::op(Tensor(a) x) -> Tensor(a)."
@@ -325,6 +326,26 @@ class AtenCoverage(unittest.TestCase):
         text = aten.evidence(coverage, cost, "1/20")
         for words in ("| with a valid input | 1 | 25.0 % |", "| `aten::b` | no kernel for the CPU |", "1.0 minutes of processor time", "--shard 1/20"):
             self.assertIn(words, text)
+
+
+class PythonModules(unittest.TestCase):
+    ROWS = [{"module": "right", "correct": True, "operators": 4, "ours": 0.8, "theirs": 0.2},
+            {"module": "wrong", "correct": False, "operators": 2, "ours": 4.0, "theirs": 0.4}]  # fmt: skip
+
+    def test_the_ratio_that_is_wanted_is_of_the_correct_modules(self):
+        line = python_modules.cost_line(self.ROWS)
+        self.assertIn("200 ms of CPU an operator", line)
+        self.assertIn("50 ms, over the 4 operators of the correct modules; ratio 4, wanted: at most 2. Over all modules: 8.", line)
+
+    def test_a_line_for_each_module_and_two_sums(self):
+        lines = python_modules.summary(self.ROWS).splitlines()[2:]
+        self.assertEqual(lines, ["| `right` | 4 | 50 | 200 | 4.00 |", "| `wrong` | 2 | 200 | 2000 | 10.00 |",
+                                 "| **correct modules** | 4 | 50 | 200 | 4.00 |", "| **all** | 6 | 100 | 800 | 8.00 |"])  # fmt: skip
+
+    def test_each_operator_has_a_sample(self):
+        names = [name for name, expectations, samples in python_modules.modules() if set(expectations) == set(samples)]
+        self.assertIn("correct_python", names)
+        self.assertEqual(names, sorted(path.name.removesuffix(".expect.json") for path in python_modules.FOLDER.glob("*.expect.json")))
 
 
 if __name__ == "__main__":

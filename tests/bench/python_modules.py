@@ -1,0 +1,116 @@
+"""Operators that are registered from Python: what opcheck-c's whole battery costs with --python, against torch.library.opcheck on one sample of each
+operator. Standard library only."""
+
+import json
+import os
+import sys
+import tempfile
+
+from against_python import python_seconds, run_python
+from against_tables import SUMMARY, setting, table, with_block
+from our_side import REPORTED, beyond_loading, read_expectations
+from processes import ROOT, timed
+
+FOLDER = ROOT / "fixtures/python"
+BEGIN = "<!-- python-operators: written by scripts/bench --against-python --write -->"
+END = "<!-- /python-operators -->"
+WANTED = 2  # times what Python's default tests cost, at most
+TURNS = 3  # of which the least counts, as of Python's
+
+
+def modules():
+    """(name, expectations, the first sample of each operator)."""
+    for path in sorted(FOLDER.glob("*.expect.json")):
+        name = path.name.removesuffix(".expect.json")
+        expectations = read_expectations(path)
+        with open(FOLDER / f"{name}.samples.json", encoding="utf-8") as stream:
+            listed = json.load(stream)["samples"]
+        yield name, expectations, {operator: next(one for one in listed if one["operator"] == operator) for operator in expectations}
+
+
+def our_seconds(tool, python, name, operators):
+    """CPU seconds of the whole process tree beyond loading: the battery on those operators with one sample each, all variants, and the confirmation of
+    what is found."""
+    with tempfile.TemporaryDirectory() as folder:
+        samples, report = os.path.join(folder, "samples.json"), os.path.join(folder, "report.json")
+        with open(samples, "w", encoding="utf-8") as stream:
+            json.dump({"format": "opcheck-c/samples/1", "samples": list(operators.values())}, stream)
+        selected = [word for operator in operators for word in ("--op", operator)]
+        command = [tool, "run", "--samples", samples, "--json", report, *selected, "--python-executable", python, "--python", str(FOLDER / f"{name}.py")]
+        _, seconds, _ = timed(command, ok=REPORTED)
+        with open(report, encoding="utf-8") as stream:
+            return beyond_loading(json.load(stream), seconds)
+
+
+def their_seconds(python, name, operators):
+    """The head that names the versions, and by operator CPU seconds of the four default tests, the first time that they see it. Operators that the tests
+    do not come to an end with have none, and are left out."""
+    plan = {"library": None, "fakes": name, "operators": {operator: [sample] for operator, sample in operators.items()}}
+    head, rows = run_python(python, [plan], FOLDER)
+    seconds = {operator: python_seconds(row, head["default"], "once") for operator, row in rows.items()}
+    return head, {operator: taken for operator, taken in seconds.items() if taken is not None}
+
+
+def measure(tool, python):
+    """The head, and a row for each module."""
+    head, rows = None, []
+    for name, expectations, samples in modules():
+        head, theirs = their_seconds(python, name, samples)
+        both = {operator: samples[operator] for operator in theirs}
+        ours = min(our_seconds(tool, python, name, both) for _ in range(TURNS))
+        correct = all(expectations[operator]["primary"] is None for operator in both)
+        rows.append({"module": name, "correct": correct, "operators": len(both), "ours": ours, "theirs": sum(theirs.values())})
+        print(f"bench: --python: {name}: {len(both)} of {len(samples)} operators", file=sys.stderr)
+    return head, rows
+
+
+# ---- what is made of it ----
+
+
+def total(rows, name):
+    return {"module": name, **{key: sum(row[key] for row in rows) for key in ("operators", "ours", "theirs")}}
+
+
+def of_correct(rows):
+    return total([row for row in rows if row["correct"]], "correct modules")
+
+
+def each(row, side):
+    """Milliseconds an operator."""
+    return 1e3 * row[side] / row["operators"]
+
+
+def ratio(row):
+    return row["ours"] / row["theirs"]
+
+
+def summary(rows):
+    """A line for each module, and two sums."""
+    sums = [of_correct(rows), total(rows, "all")]
+    named = [*((f"`{row['module']}`", row) for row in rows), *((f"**{row['module']}**", row) for row in sums)]
+    return table(["module", "operators", "Python, ms an operator", "opcheck-c, ms an operator", "ratio"],
+                 [[name, row["operators"], f"{each(row, 'theirs'):.0f}", f"{each(row, 'ours'):.0f}", f"{ratio(row):.2f}"] for name, row in named])  # fmt: skip
+
+
+def cost_line(rows):
+    correct = of_correct(rows)
+    return (f"Operators from Python: opcheck-c's whole battery {each(correct, 'ours'):.0f} ms of CPU an operator, Python's four default tests on the one "
+            f"sample {each(correct, 'theirs'):.0f} ms, over the {correct['operators']} operators of the correct modules; ratio {ratio(correct):.3g}, "
+            f"wanted: at most {WANTED}. Over all modules: {ratio(total(rows, 'all')):.3g}.")  # fmt: skip
+
+
+def readme_block(head, rows):
+    return f"""{BEGIN}
+`torch.library.opcheck`, and `opcheck-c run --python`, on the operators of `fixtures/python` with one sample each. Milliseconds are CPU time without
+loading: Python's four default tests the first time that they see an operator, and opcheck-c's whole battery with all variants, and with the
+confirmation of what it finds in the broken modules. {setting(head)}.
+
+{summary(rows)}
+
+{cost_line(rows)}
+{END}"""
+
+
+def write(head, rows, root=ROOT):
+    readme = root / SUMMARY
+    readme.write_text(with_block(readme.read_text(encoding="utf-8"), readme_block(head, rows)), encoding="utf-8")
