@@ -2,27 +2,13 @@
 # installed.sh SOURCE BUILD FOLDER VERSION TORCH_ROOT [OTHER_VERSION OTHER_ROOT]: the wheel and the Debian package of this build, each installed where nothing
 # else is, check the reference operators with the torch beside them.
 set -euo pipefail
+source "$(dirname -- "${BASH_SOURCE[0]}")/../expect.sh"
 source="$1" build="$2" folder="$3" version="$4" torch="$5" other_version="${6:-}" other_torch="${7:-}"
-failures=0
 rm -rf "$folder"
 mkdir -p "$folder"
 cd "$folder"
 unset VIRTUAL_ENV CONDA_PREFIX LD_LIBRARY_PATH PYTHONPATH TORCH_ROOT
 export PATH=/usr/bin:/bin HOME="$folder/no_home" OPC_BUILD="$build"
-
-# expect <what> <exit status> <text> <command>…
-expect() {
-  local what="$1" wanted="$2" text="$3" status=0
-  shift 3
-  "$@" >output 2>&1 || status=$?
-  if [[ "$status" == "$wanted" ]] && grep -qF -- "$text" output; then
-    printf 'ok    %s\n' "$what"
-  else
-    printf 'FAIL  %s: exit status %d, expected %d and "%s"\n' "$what" "$status" "$wanted" "$text"
-    sed 's/^/      /' output
-    failures=$((failures + 1))
-  fi
-}
 
 # A site-packages/torch as a wheel has it at run time: no headers.
 use_torch() {

@@ -2,6 +2,7 @@
 # editable.sh OPCHECK_C PYTHON FOLDER: --python in a virtual environment, on a package that is installed there in editable mode. The environment takes
 # torch from PYTHON's, by a .pth file. Exit status 77: PYTHON can make no environment or install nothing.
 set -euo pipefail
+source "$(dirname -- "${BASH_SOURCE[0]}")/../expect.sh"
 opcheck_c="$1" python="$2" folder="$3"
 leave() {
   printf 'SKIP: %s\n' "$*"
@@ -31,20 +32,6 @@ environment/bin/python -m pip install --quiet --disable-pip-version-check --no-i
   exit 1
 }
 
-failures=0
-# expect <what> <exit status> <text> <command>…
-expect() {
-  local what="$1" wanted="$2" text="$3" status=0
-  shift 3
-  "$@" >output 2>&1 || status=$?
-  if [[ "$status" == "$wanted" ]] && grep -qF -- "$text" output; then
-    printf 'ok    %s\n' "$what"
-  else
-    printf 'FAIL  %s: exit status %d, expected %d and "%s"\n' "$what" "$status" "$wanted" "$text"
-    sed 's/^/      /' output
-    failures=$((failures + 1))
-  fi
-}
 run=("$opcheck_c" run --check alias,meta --python my_package.ops)
 expect "the package is in the environment" 0 "PASSED: 1 of 1" "${run[@]}" --python-executable environment/bin/python
 expect "and its file is that of the project" 0 "$folder/project/src/my_package/ops.py:" "$opcheck_c" list --python my_package.ops --python-executable environment/bin/python --format json

@@ -1,30 +1,13 @@
 #!/usr/bin/env bash
 # modules.sh OPCHECK_C PYTHON FIXTURES FOLDER: --python with good and bad modules, operators and interpreters.
 set -euo pipefail
+source "$(dirname -- "${BASH_SOURCE[0]}")/../expect.sh"
 opcheck_c="$1" python="$2" fixtures="$3" folder="$4"
-failures=0
 rm -rf "$folder"
 mkdir -p "$folder/site/my_package"
 cd "$folder"
 export PYTHON="$python"
 
-# expect <what> <exit status> <text, or one that must not appear after "no:"> <command>…
-expect() {
-  local what="$1" wanted="$2" text="$3" status=0 found=yes
-  shift 3
-  "$@" >output 2>&1 || status=$?
-  case "$text" in
-    no:*) if grep -qF -- "${text#no:}" output; then found=no; fi ;;
-    *) grep -qF -- "$text" output || found=no ;;
-  esac
-  if [[ "$status" == "$wanted" && "$found" == yes ]]; then
-    printf 'ok    %s\n' "$what"
-  else
-    printf 'FAIL  %s: exit status %d, expected %d and "%s"\n' "$what" "$status" "$wanted" "$text"
-    sed 's/^/      /' output
-    failures=$((failures + 1))
-  fi
-}
 run() { "$opcheck_c" run "$@"; }
 
 # operators <namespace> <name> <body of a function of x>…: what registers them, with fakes

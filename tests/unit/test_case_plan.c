@@ -77,17 +77,21 @@ static void assert_plan(const opc_plan_request_t *request, const char *expected)
   opc_text_clear(&listing.text);
 }
 
-/* Of one table, on the CPU. */
+/* One table and one sample or more, on the CPU. */
+static opc_plan_request_t request_of(const opc_case_table_t *table, const opc_sample_t *samples, size_t count) {
+  return (opc_plan_request_t){.op = &op,
+                              .tables = table,
+                              .table_count = 1,
+                              .devices = &cpu,
+                              .device_count = 1,
+                              .samples = samples,
+                              .sample_count = count};
+}
+
 static void assert_rules(const opc_case_rule_t *rules, size_t rule_count, const opc_sample_t *samples,
                          size_t sample_count, const char *expected) {
   opc_case_table_t table = {"check", true, false, rules, rule_count};
-  opc_plan_request_t request = {.op = &op,
-                                .tables = &table,
-                                .table_count = 1,
-                                .devices = &cpu,
-                                .device_count = 1,
-                                .samples = samples,
-                                .sample_count = sample_count};
+  opc_plan_request_t request = request_of(&table, samples, sample_count);
   assert_plan(&request, expected);
 }
 
@@ -133,13 +137,7 @@ static void neighbours_are_limited(void **state) {
       {.families = OPC_VARIANT_SIZES, .neighbours = 1, .why = "w"},
   };
   static const opc_case_table_t table = {"check", true, false, rules, COUNT(rules)};
-  opc_plan_request_t request = {.op = &op,
-                                .tables = &table,
-                                .table_count = 1,
-                                .devices = &cpu,
-                                .device_count = 1,
-                                .samples = &sample,
-                                .sample_count = 1};
+  opc_plan_request_t request = request_of(&table, &sample, 1);
   assert_plan(&request, "-/s/plain:0");
   request.neighbours = 1;
   assert_plan(&request, "-/s/plain:0 -/s/all.fewer8:1");
@@ -154,6 +152,20 @@ static void neighbours_are_limited(void **state) {
   sample.by_recipe = true;
   request.neighbours = 1;
   assert_plan(&request, "-/s/plain:0 -/s/all.fewer8:1");
+  opc_sample_clear(&sample);
+}
+
+/* A check that compares with a reference may have them all the same. */
+static void neighbours_stay_in_the_range_of_the_sample(void **state) {
+  (void)state;
+  opc_sample_t sample = sample_of("'name': 's', 'args': [{'tensor': {'shape': [2, 3], 'fill': 'uniform'}}]");
+  static const opc_case_rule_t rules[] = {{.families = OPC_VARIANT_CONTENTS, .neighbours = 9, .why = "w"}},
+                               own[] = {{.families = OPC_VARIANT_CONTENTS, .why = "w"}};
+  static const opc_case_table_t table = {"check", true, false, rules, COUNT(rules)};
+  opc_plan_request_t request = request_of(&table, &sample, 1);
+  request.neighbours = 9;
+  assert_plan(&request, "-/s/x.zero:0 -/s/x.ties:0");
+  assert_rules(own, COUNT(own), &sample, 1, "-/s/x.zero:0 -/s/x.negated:0 -/s/x.ties:0");
   opc_sample_clear(&sample);
 }
 
@@ -563,6 +575,7 @@ int main(void) {
       cmocka_unit_test(every_check_has_a_table_with_reasons),
       cmocka_unit_test(variants_are_in_the_order_of_their_table_whatever_the_rows),
       cmocka_unit_test(neighbours_are_limited),
+      cmocka_unit_test(neighbours_stay_in_the_range_of_the_sample),
       cmocka_unit_test(a_dtype_row_gives_nothing_that_an_earlier_row_gave),
       cmocka_unit_test(float8_is_swept_as_far_as_the_sample_has_it),
       cmocka_unit_test(the_first_sample_that_fits_has_the_case),

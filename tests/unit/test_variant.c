@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "model/sample/sample.h"
+#include "model/schema/argument_words.h"
 #include "plan/variant/variant.h"
 
 #define ELEVEN(text) text "," text "," text "," text "," text "," text "," text "," text "," text "," text "," text
@@ -177,6 +178,17 @@ static void test_neighbours_of_a_call(void **state) {
   listing_clear(&listing);
   opc_operator_clear(&op);
   op = before;
+}
+
+static void test_names_of_arguments(void **state) {
+  (void)state;
+  assert_true(opc_argument_is_named("pooled_height", "width height"));
+  assert_true(opc_argument_is_named("Height", "height"));
+  assert_true(opc_argument_is_named("_height_", "height"));
+  assert_false(opc_argument_is_named("heights", "height"));
+  assert_false(opc_argument_is_named("", "height"));
+  assert_string_equal(opc_argument_words("side"), "left|right");
+  assert_null(opc_argument_words("sides"));
 }
 
 /* What the sample does not give has the schema's default. */
@@ -549,6 +561,7 @@ int main(void) {
       cmocka_unit_test(test_other_contents),
       cmocka_unit_test(test_neighbours_of_a_call),
       cmocka_unit_test(test_neighbours_of_defaults),
+      cmocka_unit_test(test_names_of_arguments),
       cmocka_unit_test(test_one_tensor_has_a_moderate_number),
       cmocka_unit_test(test_what_each_does),
       cmocka_unit_test(test_what_does_not_apply),

@@ -101,6 +101,13 @@ static bool has_size_once(const opc_sample_t *sample, int64_t size) {
   return true;
 }
 
+bool opc_sample_leaves_range(const opc_sample_t *sample) {
+  const opc_tensor_spec_t *spec;
+  for (size_t i = 0; (spec = opc_sample_tensor(sample, i)); i++)
+    if (spec->fill.kind == OPC_FILL_UNIFORM && spec->fill.special == OPC_SPECIAL_NEGATED) return true;
+  return false;
+}
+
 bool opc_sample_has_float8(const opc_sample_t *sample) { return facts_of(sample).float8; }
 int64_t opc_sample_numel_max(const opc_sample_t *sample) { return facts_of(sample).numel_max; }
 

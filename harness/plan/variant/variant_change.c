@@ -230,9 +230,7 @@ static bool is_structured(const opc_tensor_spec_t *from, const opc_tensor_spec_t
   if (is_integral(from) || from->fill.kind == OPC_FILL_VALUES || from->fill.kind == OPC_FILL_ARANGE ||
       from->fill.kind == OPC_FILL_FILE)
     return true;
-  if (from->fill.special != to->fill.special)
-    return from->fill.kind == OPC_FILL_UNIFORM; /* 0 to 1, perhaps for a reason */
-  return !(differs & DIFFERS_RANDOMLY);
+  return from->fill.special == to->fill.special && !(differs & DIFFERS_RANDOMLY);
 }
 
 /* Sizes, or an integer, changed: the integers that follow them change, too. */

@@ -55,7 +55,6 @@ bool opc_contents_zero(opc_tensor_spec_t *spec, int64_t number) {
 
 bool opc_contents_negated(opc_tensor_spec_t *spec, int64_t number) {
   (void)number;
-  if (spec->fill.kind == OPC_FILL_UNIFORM) return false; /* its numbers are not negative, perhaps for a reason */
   return overlay(spec, OPC_SPECIAL_NEGATED);
 }
 

@@ -86,7 +86,7 @@ bool opc_neighbour_set(opc_variant_step_t *step) {
   if (!find(step, &index)) return false;
   const opc_type_t *type = plain_type(&step->op->arguments[index]);
   const double number = strtod(step->word, NULL);
-  const bool whole = number == (double)(int64_t)number;
+  const bool whole = fabs(number) < (double)(INT64_C(1) << 53) && number == (double)(int64_t)number;
   number_of(step->sample, step->op, index, &now);
   if (is_whole_list(type)) return whole && set_items(step, index, (int64_t)number);
   if (now == number || !(is_real(type) || (is_whole(type) && whole))) return false;
@@ -134,7 +134,9 @@ bool opc_neighbour_like(opc_variant_step_t *step) {
   if (!other) return false;
   opc_tensor_spec_t *spec = opc_tensor_spec_copy(other->value->tensor);
   if (!spec) return false;
-  free(spec->storage), free(spec->identity), free(spec->stream);
+  free(spec->storage);
+  free(spec->identity);
+  free(spec->stream);
   spec->storage = spec->identity = spec->stream = NULL;
   opc_tensor_spec_make_contiguous(spec);
   return replace(step, index, (opc_value_t){.kind = OPC_VALUE_TENSOR, .tensor = spec});

@@ -1,0 +1,246 @@
+/* The rows of a check's table: which apply to a sample, their variants, and a case of one of them. */
+#include <fnmatch.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "plan/cases/conditions.h"
+#include "plan/cases/planner_inside.h"
+#include "plan/variant/variant_change.h"
+#include "plan/variant/variant_table.h"
+
+/* Where families apply, whichever row asks for them. A model is compiled for its inputs' sizes and dtypes, and a
+ * constructor has its own: none of these vary. */
+static const struct {
+  unsigned families, devices, kinds; /* kinds: bits of opc_operator_kind_t */
+} limits[] = {
+    {OPC_VARIANT_LARGE, OPC_ON_SIMULATED, 1U << OPC_OPERATOR},
+    {OPC_VARIANT_METHOD | OPC_VARIANT_USED, OPC_ON_CPU, 1U << OPC_OPERATOR_CLASS},
+    {OPC_VARIANT_ALL & ~OPC_VARIANT_PLAIN, OPC_ON_CPU | OPC_ON_CUDA | OPC_ON_SIMULATED, 1U << OPC_OPERATOR},
+    {OPC_VARIANT_SURVEY, OPC_ON_CPU, 1U << OPC_OPERATOR},
+    {OPC_VARIANT_CONTENTS, OPC_ON_CPU | OPC_ON_CUDA, 1U << OPC_OPERATOR},
+    {OPC_VARIANT_NEIGHBOUR | OPC_VARIANT_FEWER, OPC_ON_CPU | OPC_ON_CUDA | OPC_ON_SIMULATED, 1U << OPC_OPERATOR},
+    {OPC_VARIANT_LONG, OPC_ON_CPU | OPC_ON_CUDA | OPC_ON_SIMULATED, 1U << OPC_OPERATOR},
+};
+
+const opc_dtype_t opc_plan_representative[OPC_PLAN_REPRESENTATIVE_COUNT] = {
+    OPC_DTYPE_FLOAT64, OPC_DTYPE_FLOAT16, OPC_DTYPE_INT64, OPC_DTYPE_BOOL, OPC_DTYPE_COMPLEX64};
+
+/* ---- rows ---- */
+
+unsigned opc_plan_rule_devices(const opc_case_rule_t *rule) {
+  return rule->devices ? rule->devices : (unsigned)(OPC_ON_CPU | OPC_ON_CUDA);
+}
+
+unsigned opc_plan_rule_samples(const opc_case_rule_t *rule) { return rule->samples ? rule->samples : OPC_ACCEPTED; }
+
+unsigned opc_case_table_devices(const opc_case_table_t *table) {
+  unsigned devices = 0;
+  for (size_t i = 0; i < table->rule_count; i++) devices |= opc_plan_rule_devices(&table->rules[i]);
+  return devices;
+}
+
+unsigned opc_case_table_needs(const opc_case_table_t *table) {
+  unsigned needs = 0;
+  for (size_t i = 0; i < table->rule_count; i++) needs |= table->rules[i].needs;
+  return needs;
+}
+
+bool opc_sample_is_callable(const opc_sample_t *sample) { return !sample->expect.rejects && !sample->unchecked; }
+
+/* The row's families that exist for this operator on this device. */
+unsigned opc_plan_rule_families(const plan_t *plan, const opc_case_rule_t *rule) {
+  unsigned families = rule->families;
+  for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
+    if (!(limits[i].devices & plan->device->bit) || !(limits[i].kinds & 1U << plan->request->op->kind))
+      families &= ~limits[i].families;
+  return families;
+}
+
+bool opc_plan_name_matches(const opc_case_rule_t *rule, const char *variant) {
+  return !rule->names || fnmatch(rule->names, variant, 0) == 0;
+}
+
+/* ---- the variants of a row ---- */
+
+/* A name without a pattern, or the name with the size that the row chooses. */
+static const char *rule_variant_name(const opc_case_rule_t *rule, const opc_sample_t *base, char *out, size_t size) {
+  if (rule->families == OPC_VARIANT_PLAIN) return "plain";
+  if (rule->names && !strpbrk(rule->names, "*?[\\")) return rule->names;
+  if (rule->size == OPC_EVERY_SIZE) return NULL;
+  int64_t chosen = opc_case_size(rule, base);
+  for (size_t i = 0; i < opc_transformation_count; i++)
+    if ((opc_transformations[i].family & rule->families) && opc_transformations[i].parameter == OPC_PARAMETER_SIZE)
+      snprintf(out, size, "all.%s%lld", opc_transformations[i].name, (long long)chosen);
+  return out;
+}
+
+typedef struct filtered {
+  const opc_case_rule_t *rule;
+  opc_plan_variant_use_t *use;
+  void *context;
+} filtered_t;
+
+static bool use_filtered(const char *variant, const opc_sample_t *sample, void *context) {
+  const filtered_t *filtered = context;
+  const opc_case_rule_t *rule = filtered->rule;
+  if (!opc_plan_name_matches(rule, variant) || (rule->numel_max && opc_sample_numel_max(sample) > rule->numel_max))
+    return true;
+  return filtered->use(variant, sample, filtered->context);
+}
+
+/* The variants of one row alone. A named variant is built without its neighbours. */
+opc_status_t opc_plan_rule_variants(const plan_t *plan, const opc_case_rule_t *rule, const opc_sample_t *base,
+                                    opc_plan_variant_use_t *use, void *context) {
+  char text[OPC_VARIANT_NAME_SIZE];
+  filtered_t filtered = {.rule = rule, .use = use, .context = context};
+  unsigned families = opc_plan_rule_families(plan, rule);
+  const char *name = rule_variant_name(rule, base, text, sizeof text);
+  if (!families || (rule->size != OPC_EVERY_SIZE && opc_case_size(rule, base) < 2)) return OPC_OK;
+  if (!name) return opc_variants_of(base, plan->request->op, families, use_filtered, &filtered, plan->error);
+  if (rule->families == OPC_VARIANT_PLAIN) {
+    (void)use_filtered(name, base, &filtered);
+    return OPC_OK;
+  }
+  opc_sample_t built;
+  opc_status_t status = opc_variant_apply(base, plan->request->op, name, &built, plan->error);
+  if (status == OPC_OK) (void)use_filtered(name, &built, &filtered);
+  opc_sample_clear(&built);
+  return status == OPC_ERR_NOT_FOUND ? OPC_OK : status;
+}
+
+/* ---- which rows apply ---- */
+
+opc_voucher_t opc_plan_voucher(const opc_sample_t *base) {
+  switch (base->source) {
+    case OPC_SAMPLE_SEARCHED:
+      return base->by_recipe ? OPC_VOUCHER_RECIPE : OPC_VOUCHER_SEARCHED;
+    case OPC_SAMPLE_RECORDED:
+      return OPC_VOUCHER_RECORDED;
+    case OPC_SAMPLE_NONE: /* made by a program, not read from a file */
+    case OPC_SAMPLE_FILE:
+      break;
+  }
+  return OPC_VOUCHER_DECLARED;
+}
+
+static bool note_fit(const char *variant, const opc_sample_t *sample, void *context) {
+  (void)variant;
+  (void)sample;
+  *(bool *)context = true;
+  return false;
+}
+
+static bool fits(plan_t *plan, const opc_case_rule_t *rule, const opc_sample_t *sample) {
+  bool fit = false;
+  if (!opc_sample_is_callable(sample) || !opc_case_conditions_hold(rule, plan->request->op, sample)) return false;
+  opc_status_t status = opc_plan_rule_variants(plan, rule, sample, note_fit, &fit);
+  if (status != OPC_OK) plan->status = status;
+  return fit;
+}
+
+/* The row applies to the variants of this accepted sample. */
+bool opc_plan_is_active(plan_t *plan, const opc_case_rule_t *rule) {
+  size_t index = plan->planned.index;
+  if (!(opc_plan_rule_devices(rule) & plan->device->bit) || !(opc_plan_rule_samples(rule) & OPC_ACCEPTED)) return false;
+  if (rule->scope == OPC_SCOPE_ALL_SAMPLES || rule->scope == OPC_SCOPE_OPERATOR || !opc_plan_rule_families(plan, rule))
+    return false;
+  if (rule->scope == OPC_SCOPE_FIRST_SAMPLE && index != 0) return false;
+  if (rule->neighbours && opc_plan_voucher(plan->planned.base) == OPC_VOUCHER_SEARCHED) return false;
+  if (!opc_case_conditions_hold(rule, plan->request->op, plan->planned.base)) return false;
+  for (size_t i = 0; rule->scope == OPC_SCOPE_FIRST_FIT && i < index; i++)
+    if (fits(plan, rule, &plan->request->samples[i])) return false;
+  return plan->status == OPC_OK;
+}
+
+/* Most kernels refuse float8, and the rest take these two: the others are only for samples that hold some. */
+static bool is_swept(opc_dtype_t dtype, bool sample_has_float8) {
+  return !opc_dtype_is_float8(dtype) || sample_has_float8 || dtype == OPC_DTYPE_FLOAT8_E4M3FN ||
+         dtype == OPC_DTYPE_FLOAT8_E5M2;
+}
+
+bool opc_plan_sweep_has(const opc_case_rule_t *rule, opc_dtype_t dtype, bool sample_has_float8) {
+  switch (rule->dtypes.sweep) {
+    case OPC_SWEEP_OWN:
+      return dtype == OPC_DTYPE_OTHER;
+    case OPC_SWEEP_ONE:
+      return dtype == rule->dtypes.one;
+    case OPC_SWEEP_ALL:
+      return dtype != OPC_DTYPE_OTHER && is_swept(dtype, sample_has_float8);
+    case OPC_SWEEP_REPRESENTATIVE:
+      for (size_t i = 0; i < OPC_PLAN_REPRESENTATIVE_COUNT; i++)
+        if (dtype == opc_plan_representative[i]) return true;
+      return false;
+  }
+  return false;
+}
+
+/* A row before `end` gives these arguments. */
+bool opc_plan_is_given(plan_t *plan, const opc_case_rule_t *end, const char *variant, opc_dtype_t dtype, bool float8) {
+  unsigned families = opc_variant_facts(variant).families;
+  for (const opc_case_rule_t *rule = plan->table->rules; rule < end; rule++)
+    if (opc_plan_sweep_has(rule, dtype, float8) && (opc_plan_rule_families(plan, rule) & families) &&
+        opc_plan_name_matches(rule, variant) && opc_plan_is_active(plan, rule))
+      return true;
+  return false;
+}
+
+/* ---- cases of a sample ---- */
+
+bool opc_planned_is_unmodified(const opc_planned_case_t *planned) {
+  return planned->base && (planned->facts.families & OPC_VARIANT_PLAIN) && planned->dtype == OPC_DTYPE_OTHER;
+}
+
+static void count_tensor(const char *path, opc_value_t *value, void *context) {
+  (void)path;
+  (void)value;
+  ++*(size_t *)context;
+}
+
+static size_t count_tensors(const opc_sample_t *sample, const opc_operator_t *op) {
+  size_t count = 0;
+  for (size_t i = 0; i < sample->argument_count; i++)
+    opc_value_visit_tensors(op->arguments[i].name, &sample->arguments[i], count_tensor, &count);
+  return count;
+}
+
+static opc_standing_t standing_of(const opc_operator_t *op, const opc_planned_case_t *planned) {
+  const opc_sample_t *base = planned->base;
+  opc_standing_t standing = {.voucher = opc_plan_voucher(base), .plain = opc_planned_is_unmodified(planned)};
+  /* Nobody has to expect the effect of NaN or the largest numbers on an index, or of another dtype in one of several
+   * tensors. */
+  if (base->unchecked || (planned->facts.families & (OPC_VARIANT_SPECIAL | OPC_VARIANT_CAST)))
+    standing.change = OPC_INPUT_ALONE;
+  else if ((planned->facts.families & OPC_VARIANT_SHAPE) && planned->facts.changed == OPC_CHANGED_ONE &&
+           count_tensors(base, op) > 1)
+    standing.change = OPC_INPUT_ALONE; /* one of several tensors without its dimensions, or a list without its items */
+  else if (!standing.plain && op->kind == OPC_OPERATOR)
+    standing.change = opc_variant_change(base, op, planned->sample, planned->variant);
+  return standing;
+}
+
+bool opc_plan_give(plan_t *plan, opc_planned_case_t planned) {
+  if (plan->stopped) return false;
+  if (plan->counted) {
+    ++*plan->counted;
+    return true;
+  }
+  planned.standing = standing_of(plan->request->op, &planned);
+  plan->stopped = !plan->emit(&planned, plan->context);
+  return !plan->stopped;
+}
+
+bool opc_plan_give_variant(plan_t *plan, const opc_case_rule_t *rule, const char *variant, opc_dtype_t dtype,
+                           const opc_sample_t *sample) {
+  opc_planned_case_t planned = plan->planned;
+  planned.rule = rule;
+  planned.variant = variant;
+  planned.facts = opc_variant_facts(variant);
+  planned.dtype = dtype;
+  planned.sample = sample;
+  if (dtype != OPC_DTYPE_OTHER && sample != planned.base) planned.facts.keeps &= ~(unsigned)OPC_KEEPS_DTYPES;
+  return opc_plan_give(plan, planned);
+}
+
+bool opc_plan_is_row_of_own(plan_t *plan, const opc_case_rule_t *rule) {
+  return rule->dtypes.sweep == OPC_SWEEP_OWN && opc_plan_is_active(plan, rule);
+}
