@@ -129,3 +129,15 @@ size_t opc_device_zones_hits(const opc_device_zone_hit_t **out) {
 void opc_device_zones_reset(void) { tracker.hit_count = 0; }
 
 size_t opc_device_zones_live(void) { return tracker.count; }
+
+bool opc_device_zones_hold(uint64_t address) {
+  bool found = false;
+  if (pthread_mutex_trylock(&tracker.lock) != 0) return false;
+  for (size_t i = 0; i < tracker.count && !found; i++) {
+    const block_t *block = &tracker.blocks[i];
+    const uint64_t data = (uint64_t)(uintptr_t)block->data;
+    found = address >= data - OPC_DEVICE_ZONE && address < data + block->bytes + block->behind;
+  }
+  pthread_mutex_unlock(&tracker.lock);
+  return found;
+}

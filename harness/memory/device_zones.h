@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum { OPC_DEVICE_ZONE = 4096, OPC_DEVICE_ZONE_HITS = 32 };
 
@@ -46,5 +47,8 @@ void opc_device_zones_verify(void);
 size_t opc_device_zones_hits(const opc_device_zone_hit_t **out);
 void opc_device_zones_reset(void);
 size_t opc_device_zones_live(void); /* allocations */
+/* True: the address is in such an allocation or its red zones. For signal handlers: false if another call holds the
+ * lock. */
+bool opc_device_zones_hold(uint64_t address);
 
 #endif

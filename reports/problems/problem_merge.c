@@ -200,15 +200,36 @@ static opc_status_t join_by_place(opc_operator_findings_t *findings, opc_error_t
 }
 
 /* What a defect leads to on a GPU, where kernels really run: work that nobody waits for gives other values each time,
- * and whatever is kept on the device has a record in host memory. */
+ * an element that no kernel writes holds what was there before, and whatever is kept on the device has a record in host
+ * memory. */
 static const struct {
   const char *cause, *effect;
-} leads_to[] = {{"stream", "initialisation"}, {"stream", "determinism"}, {"stream", "stride"},
-                {"stream", "dtype"},          {"stream", "device"},      {"stream", "bitwise"},
-                {"stream", "capture"},        {"stream", "autograd"},    {"device_memory", "leak"}};
+} leads_to[] = {{"stream", "initialisation"},
+                {"stream", "determinism"},
+                {"stream", "stride"},
+                {"stream", "dtype"},
+                {"stream", "device"},
+                {"stream", "bitwise"},
+                {"stream", "capture"},
+                {"stream", "autograd"},
+                {"initialisation.output", "determinism"},
+                {"initialisation.output", "stride"},
+                {"initialisation.output", "dtype"},
+                {"initialisation.output", "device"},
+                {"initialisation.output", "bitwise"},
+                {"initialisation.output", "capture.replay_differs"},
+                {"device_memory", "leak"}};
+
+/* A kernel that faults on the sample itself also faults on other input, and no argument is to blame for that. */
+static bool is_fault(const opc_problem_t *problem) {
+  const char *rule = opc_problem_rule(problem);
+  return problem->change == OPC_CHANGE_NONE && !problem->warning &&
+         (opc_rule_is_of(rule, "sanitize") || opc_rule_is_of(rule, "launch.asynchronous_error"));
+}
 
 static bool is_effect(const opc_problem_t *cause, const opc_problem_t *effect) {
-  if (cause->unchecked || effect->unchecked || effect->off_gpu) return false;
+  if (cause->unchecked || effect->off_gpu) return false;
+  if (effect->unchecked) return is_fault(cause);
   for (size_t i = 0; i < sizeof leads_to / sizeof *leads_to; i++)
     if (opc_rule_is_of(opc_problem_rule(cause), leads_to[i].cause) &&
         opc_rule_is_of(opc_problem_rule(effect), leads_to[i].effect))

@@ -12,7 +12,8 @@ typedef struct death {
   const char *rule, *standing, *says;
 } death_t;
 
-static void describe(const death_t *death) {
+/* terminate: what std::terminate was called for. */
+static void describe(const death_t *death, const char *terminate) {
   opc_child_t *child = NULL;
   opc_error_t error = {0};
   opc_crash_t crash = {0};
@@ -25,6 +26,7 @@ static void describe(const death_t *death) {
   box->address = 0x7fe7a9e01000;
   box->device = death->device;
   snprintf(box->phase, sizeof box->phase, "%s", death->phase);
+  snprintf(box->terminate_text, sizeof box->terminate_text, "%s", terminate);
   snprintf(box->standing, sizeof box->standing, "declared/same_values");
   child->status = death->signal; /* as wait() has it for a process that a signal ended */
   child->reaped = true;
@@ -51,10 +53,29 @@ static void test_signals(void **state) {
       {"the operator on contiguous copies", SIGSEGV, 0, "signal.SIGSEGV", "declared/same_values", "ran on contiguous"},
       {"the operator with other values", SIGSEGV, 0, "signal.SIGSEGV", "declared/alone", "with other values"},
       {"the reference", SIGSEGV, 0, "reference.unusable", "declared/same_values", "while the reference ran"}};
-  for (size_t i = 0; i < COUNT(deaths); i++) describe(&deaths[i]);
+  for (size_t i = 0; i < COUNT(deaths); i++) describe(&deaths[i], "");
+}
+
+/* A kernel's fault is thrown where a tensor is freed. Other errors of CUDA leave the context as it was. */
+static void test_thrown_faults(void **state) {
+  (void)state;
+  static const death_t fault = {"the operator",
+                                SIGABRT,
+                                0,
+                                "launch.asynchronous_error",
+                                "declared/same_values",
+                                "a fault in a kernel (cudaErrorLaunchFailure, 719); freeing a tensor then throws"};
+  static const death_t other = {"the operator",
+                                SIGABRT,
+                                0,
+                                "signal.SIGABRT",
+                                "declared/same_values",
+                                "std::terminate was called for: CUDA error: invalid argument"};
+  describe(&fault, "CUDA error: unspecified launch failure\nSearch for `cudaErrorLaunchFailure' in the documentation");
+  describe(&other, "CUDA error: invalid argument\nmore");
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_signals)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_signals), cmocka_unit_test(test_thrown_faults)};
   return cmocka_run_group_tests_name("crash_report", tests, NULL, NULL);
 }

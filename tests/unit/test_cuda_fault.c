@@ -21,6 +21,17 @@ static void codes(void **state) {
   for (size_t i = 0; i < COUNT(others); i++) assert_null(opc_cuda_fault_words(others[i]));
 }
 
+/* Only what libtorch throws, whole, counts. */
+static void thrown_errors(void **state) {
+  (void)state;
+  assert_int_equal(opc_cuda_error_thrown("CUDA error: unspecified launch failure\nSearch for it"), 719);
+  assert_int_equal(opc_cuda_error_thrown("CUDA error: an illegal memory access was encountered"), 700);
+  assert_int_equal(opc_cuda_error_thrown("CUDA error: invalid argument\n"), 1);
+  assert_int_equal(opc_cuda_error_thrown("CUDA error: invalid argument of mine"), 0);
+  assert_int_equal(opc_cuda_error_thrown("unspecified launch failure"), 0);
+  assert_int_equal(opc_cuda_error_thrown(""), 0);
+}
+
 static void the_last_launches_are_named(void **state) {
   opc_cuda_call_t calls[] = {
       launch("_ZN3old3oneEv", "/lib/libops.so", 1, 1),
@@ -76,7 +87,8 @@ static void long_names_are_cut(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(codes), cmocka_unit_test(the_last_launches_are_named),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(codes), cmocka_unit_test(thrown_errors),
+                                     cmocka_unit_test(the_last_launches_are_named),
                                      cmocka_unit_test(one_launch_or_none), cmocka_unit_test(long_names_are_cut)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -53,6 +53,19 @@ static void new_memory_holds_the_poison(void **state) {
   opc_device_zones_release(other);
 }
 
+static void an_address_is_known(void **state) {
+  unsigned char *data = opc_device_zones_allocate(100);
+  (void)state;
+  const uint64_t at = (uint64_t)(uintptr_t)data;
+  assert_true(opc_device_zones_hold(at));
+  assert_true(opc_device_zones_hold(at - OPC_DEVICE_ZONE));
+  assert_true(opc_device_zones_hold(at + 512 + OPC_DEVICE_ZONE - 1));
+  assert_false(opc_device_zones_hold(at - OPC_DEVICE_ZONE - 1));
+  assert_false(opc_device_zones_hold(at + 512 + OPC_DEVICE_ZONE));
+  opc_device_zones_release(data);
+  assert_false(opc_device_zones_hold(at));
+}
+
 static void nothing_is_found_inside(void **state) {
   const opc_device_zone_hit_t *hits;
   unsigned char *data = opc_device_zones_allocate(513);
@@ -144,6 +157,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(new_memory_holds_the_poison, begin, end),
       cmocka_unit_test_setup_teardown(nothing_is_found_inside, begin, end),
+      cmocka_unit_test_setup_teardown(an_address_is_known, begin, end),
       cmocka_unit_test_setup_teardown(one_byte_beside_is_found, begin, end),
       cmocka_unit_test_setup_teardown(many_hits_are_bounded, begin, end),
       cmocka_unit_test_setup_teardown(a_copy_of_a_zone_is_found, begin, end),

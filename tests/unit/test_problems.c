@@ -181,6 +181,23 @@ static void what_a_defect_leads_to_on_a_gpu_is_no_problem_of_its_own(void **stat
   json_decref(list);
 }
 
+/* What nothing writes holds what was there before. A kernel that faults on the sample faults on other input too. */
+static void a_kernels_own_defect_names_the_problem_on_a_gpu(void **state) {
+  (void)state;
+  json_t *list = problems_of(HEAD FOUND("n::a", "device", "cuda/-/s/plain", "device.other_values", "")
+                                 FOUND("n::a", "stride", "cuda/-/s/x.neg", "stride.wrong_result", "")
+                                     FOUND("n::a", "initialisation", "cuda/-/s/plain", "initialisation.output", "")
+                                         FOUND("n::b", "memory", "cuda/-/s/plain", "launch.asynchronous_error", "")
+                                             LOOSE("n::b", "cuda/-/s/x.empty0", "x", "crash") END_LINE(1));
+  assert_int_equal(json_array_size(list), 2);
+  for (size_t i = 0; i < 2; i++) {
+    const bool first = strcmp(joined(list, i, "operators"), "n::a") == 0;
+    assert_string_equal(text_of(list, i, "rule"), first ? "initialisation.output" : "launch.asynchronous_error");
+    assert_string_equal(text_of(list, i, "severity"), "error");
+  }
+  json_decref(list);
+}
+
 static void unchecked_arguments_are_counted_by_input(void **state) {
   (void)state;
   json_t *list = problems_of(
@@ -381,6 +398,7 @@ int main(void) {
       cmocka_unit_test(the_rest_goes_by_kind_of_change),
       cmocka_unit_test(a_wrong_meta_kernel_is_not_the_kernels_empty_shape),
       cmocka_unit_test(what_a_defect_leads_to_on_a_gpu_is_no_problem_of_its_own),
+      cmocka_unit_test(a_kernels_own_defect_names_the_problem_on_a_gpu),
       cmocka_unit_test(unchecked_arguments_are_counted_by_input),
       cmocka_unit_test(an_operator_that_ends_the_process_may_have_checked),
       cmocka_unit_test(unchecked_arguments_are_apart),

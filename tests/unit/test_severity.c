@@ -155,6 +155,10 @@ static void standing_decides_what_a_finding_is(void **state) {
       {"stride.wrong_result", "searched/same_values", .control_held = true, .on_gpu = true, .as = "stride.wrong_result",
        .severity = WARNING},
       {"device.other_values", "declared/related", .on_gpu = true, .as = "device.other_values", .severity = ERROR},
+      {"launch.asynchronous_error", "searched/same_values", .control_held = true, .on_gpu = true, .as = UNCHECKED,
+       .severity = WARNING, .seen = "crash"},
+      {"launch.asynchronous_error", "declared/same_values", .control_held = true, .on_gpu = true,
+       .as = "launch.asynchronous_error", .severity = ERROR},
       {"stream.legacy", "searched/same_values", .plain = true, .on_gpu = true, .as = "stream.legacy",
        .severity = ERROR},
   };

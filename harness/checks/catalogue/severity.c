@@ -100,6 +100,8 @@ static bool is_weakened(const opc_judgement_asked_t *asked, claim_t claim) {
     case CLAIM_RANK:
       return alone && asked->other_rank;
     case CLAIM_UNCHECKED:
+      if (asked->on_gpu) return true; /* the plain layout may have left its tensors too, where nothing sees it */
+      /* fallthrough */
     case CLAIM_WARNING:
       return standing->change != OPC_INPUT_SAME_VALUES || standing->plain || !asked->control_held || asked->after_other;
     default:

@@ -30,7 +30,7 @@ bool opc_cuda_case_end(const opc_case_context_t *context, opc_finding_t *finding
   opc_cuda_fault_say(code, &log, &text);
   opc_finding_error(finding, "launch.asynchronous_error", "%s", opc_text_c(&text));
   /* After a fault the check itself cannot make arguments for a further call, which says nothing new. */
-  const bool violation = followed.decided && strcmp(followed.rule, "harness") != 0 &&
+  const bool violation = followed.decided && followed.rule && strcmp(followed.rule, "harness") != 0 &&
                          (followed.verdict == OPC_VERDICT_FAIL || followed.verdict == OPC_VERDICT_ERROR);
   if (violation) opc_finding_error(finding, followed.rule, "%s", opc_text_c(&followed.message));
   opc_finding_evidence(finding, "cuda_error", json_integer(code));

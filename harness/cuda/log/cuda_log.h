@@ -106,6 +106,9 @@ typedef struct opc_cuda_log {
 
 const char *opc_cuda_kind_word(opc_cuda_kind_t kind); /* "launch" */
 const char *opc_cuda_error_name(int code); /* "cudaErrorInvalidConfiguration"; "cudaError 1234" for an unknown code */
+/* The code of the error that libtorch threw with this text ("CUDA error: unspecified launch failure" and more lines);
+ * 0: none. */
+int opc_cuda_error_thrown(const char *text);
 
 #ifdef __cplusplus
 }

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 
 #include "base/old_glibc.h"
+#include "checks/cuda_log/cuda_fault.h"
 #include "model/json/json_write.h"
 #include "supervise/process/worker_process.h"
 #include "supervise/symbols/frames.h"
@@ -68,6 +69,8 @@ static void by_signal(const opc_child_t *child, const opc_crash_limits_t *limits
                       opc_crash_t *out) {
   const char *abbreviation = opc_signal_abbreviation(number), *terminate = scene->box.terminate_text;
   bool box = scene->box.crashed == 1 && scene->box.signal == number;
+  /* A kernel left the context unusable, and freeing a tensor throws where nothing can catch it. */
+  const int thrown = number == SIGABRT ? opc_cuda_error_thrown(terminate) : 0;
   if (strstr(terminate, "bad_alloc") != NULL) {
     set_rule(out, "memory");
     opc_text_addf(&out->message, "out of memory (std::bad_alloc) with a limit of %d MiB", limits->memory_mib);
@@ -79,6 +82,11 @@ static void by_signal(const opc_child_t *child, const opc_crash_limits_t *limits
     set_rule(out, "launch.host_access");
     opc_text_addf(&out->message, "%s at address 0x%" PRIx64 ", which is memory of device %d", signal_words(number),
                   scene->box.address, scene->box.device - 1);
+  } else if (opc_cuda_fault_words(thrown) != NULL) {
+    set_rule(out, "launch.asynchronous_error");
+    opc_text_addf(&out->message, "%s (%s, %d); freeing a tensor then throws, and ends the process",
+                  opc_cuda_fault_words(thrown), opc_cuda_error_name(thrown), thrown);
+    return;
   } else {
     snprintf(out->rule, sizeof out->rule, "signal.SIG%s", abbreviation != NULL ? abbreviation : "?");
     if (number == SIGABRT && terminate[0] != '\0') {

@@ -22,10 +22,12 @@ void opc_external_tool_also(json_t *evidence, const json_t *findings) {
   json_array_extend(also, (json_t *)findings);
 }
 
-/* A crash stays the result. What the check proved also stays if the external tool only warns. */
+/* A crash stays the result, but not a kernel's fault: the external tool knows what the kernel did. What the check
+ * proved also stays if the external tool only warns. */
 static bool is_worse(const json_t *result, const json_t *finding) {
   int verdict = opc_verdict_find(opc_json_text_of(result, "verdict"));
-  if (verdict == OPC_VERDICT_ERROR) return false;
+  const char *rule = opc_json_text_of(result, "rule");
+  if (verdict == OPC_VERDICT_ERROR) return rule != NULL && strcmp(rule, "launch.asynchronous_error") == 0;
   if (verdict != OPC_VERDICT_FAIL) return true;
   const char *severity = opc_json_text_of(result, "severity"), *warning = opc_severity_name(OPC_SEVERITY_WARNING);
   return (severity != NULL && strcmp(severity, warning) == 0) || strcmp(severity_of(finding), warning) != 0;
@@ -36,7 +38,8 @@ static void become(json_t *result, json_t *finding, json_t *others) {
   json_t *evidence = json_object_get(result, "evidence");
   const char *key;
   json_t *value;
-  if (opc_verdict_find(opc_json_text_of(result, "verdict")) == OPC_VERDICT_FAIL) {
+  const int verdict = opc_verdict_find(opc_json_text_of(result, "verdict"));
+  if (verdict == OPC_VERDICT_FAIL || verdict == OPC_VERDICT_ERROR) {
     json_array_append_new(others, json_pack("{s:O, s:O}", "rule", json_object_get(result, "rule"), "message",
                                             json_object_get(result, "message")));
   }

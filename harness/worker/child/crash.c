@@ -14,6 +14,7 @@
 
 #include "bridge/api/bridge.h"
 #include "cuda/log/launch.h"
+#include "memory/device_zones.h"
 #include "memory/guard.h"
 #include "memory/trap.h"
 
@@ -140,7 +141,9 @@ static bool is_noted(int signal_number, const siginfo_t *info, const ucontext_t 
 /* The number of the CUDA device whose memory this is, plus one; 0: not known to be a device's. */
 static int32_t device_of(uint64_t address) {
   opc_cuda_address_t where;
-  if (!crash_cuda || !crash_cuda->locate(address, &where) || where.place != OPC_CUDA_DEVICE) return 0;
+  if (!crash_cuda) return 0;
+  if (opc_device_zones_hold(address)) return crash_cuda->current_device() + 1;
+  if (!crash_cuda->locate(address, &where) || where.place != OPC_CUDA_DEVICE) return 0;
   return where.device + 1;
 }
 
