@@ -234,7 +234,7 @@ unsigned opc_autograd_graph(const opc_tensor_t *tensor);
 
 typedef struct opc_autograd_request {
   opc_tensor_t *const *outputs;
-  opc_tensor_t *const *weights; /* the gradient for each output; NULL: undefined */
+  opc_tensor_t *const *weights; /* the gradient for each output; NULL: undefined. No array: ones for all */
   size_t output_count;
   opc_tensor_t *const *inputs; /* NULL: not requested */
   size_t input_count;

@@ -47,10 +47,11 @@ struct Roots {
 Roots roots_of(const opc_autograd_request_t &request) {
   Roots roots;
   for (size_t i = 0; i < request.output_count; i++) {
-    if (request.outputs[i] == nullptr || request.weights[i] == nullptr || !request.outputs[i]->tensor.requires_grad())
-      continue;
-    roots.outputs.push_back(request.outputs[i]->tensor);
-    roots.weights.push_back(request.weights[i]->tensor);
+    if (request.outputs[i] == nullptr || !request.outputs[i]->tensor.requires_grad()) continue;
+    if (request.weights != nullptr && request.weights[i] == nullptr) continue;
+    const auto &output = request.outputs[i]->tensor;
+    roots.outputs.push_back(output);
+    roots.weights.push_back(request.weights != nullptr ? request.weights[i]->tensor : at::ones_like(output));
   }
   return roots;
 }

@@ -41,6 +41,9 @@ opc_autograd_part_check_t opc_autograd_check_input_layout;
 /* autograd_second.c */
 opc_autograd_part_check_t opc_autograd_check_second;
 
+/* autograd_meta.c: on tensors without data, as torch.compile traces it */
+opc_autograd_part_check_t opc_autograd_check_meta;
+
 /* Finds where the two gradient vectors differ most. The difference must exceed `parts` units of epsilon of the input's
  * largest gradient, in `right` or in the plain gradient: a derivative that cancels (of a normalisation, for equal
  * weights) leaves only rounding errors. NaN equals NaN. False: they do not differ. */

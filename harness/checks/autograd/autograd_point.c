@@ -118,8 +118,10 @@ opc_status_t opc_autograd_forward_run(opc_autograd_point_t *point, const opc_aut
                      .replay = how->replay ? how->replay : &point->replay,
                      .direction = how->direction,
                      .step = how->step};
-  opc_call_options_t options = {
-      .device = context->device, .seed = context->seed, .values = values_moved, .values_context = &values};
+  opc_call_options_t options = {.device = how->device ? *how->device : context->device,
+                                .seed = context->seed,
+                                .values = values_moved,
+                                .values_context = &values};
   *run = (opc_autograd_run_t){0};
   opc_status_t status =
       opc_call_make_with(&run->call, context->op, how->sample ? how->sample : &point->sample, &options, error);

@@ -51,6 +51,7 @@ typedef struct opc_autograd_run {
 typedef struct opc_autograd_forward {
   const opc_sample_t *sample; /* NULL: the point's; otherwise the same in another layout or dtype */
   opc_replay_t *replay;       /* NULL: the point's */
+  const opc_device_t *device; /* NULL: the case's */
   bool track;                 /* the inputs require grad */
   const bool *only;           /* with track: one per input; NULL: all */
   const double *direction;    /* `step` times this is added to the inputs; NULL: they stay */

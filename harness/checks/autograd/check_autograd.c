@@ -154,10 +154,11 @@ static bool judge_plain(opc_autograd_case_t *c) {
 }
 
 static opc_status_t check_gradients(opc_autograd_case_t *c, opc_error_t *error) {
-  static opc_autograd_part_check_t *const parts[] = {
-      opc_autograd_check_repeat,         opc_autograd_check_values,       opc_autograd_check_alone,
-      opc_autograd_check_weights_layout, opc_autograd_check_input_layout, opc_autograd_check_saved,
-      opc_autograd_check_precision,      opc_autograd_check_dtypes,       opc_autograd_check_second};
+  static opc_autograd_part_check_t *const parts[] = {opc_autograd_check_repeat,       opc_autograd_check_values,
+                                                     opc_autograd_check_alone,        opc_autograd_check_weights_layout,
+                                                     opc_autograd_check_input_layout, opc_autograd_check_saved,
+                                                     opc_autograd_check_precision,    opc_autograd_check_dtypes,
+                                                     opc_autograd_check_second,       opc_autograd_check_meta};
   opc_autograd_backward_t backward = opc_autograd_backward_plain;
   backward.watch = true;
   opc_status_t status = opc_autograd_both(c->point, &opc_autograd_forward_plain, &backward, &c->plain, error);

@@ -14,6 +14,14 @@ bool opc_message_refuses_determinism(const char *message) {
   return strstr(message, "use_deterministic_algorithms") != NULL;
 }
 
+bool opc_message_wants_data(const char *message) {
+  static const char *const words[] = {"data is not allocated yet", "cannot be called on meta tensors",
+                                      "_local_scalar_dense" /* .item(), which has no Meta kernel */};
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    if (strstr(message, words[i])) return true;
+  return false;
+}
+
 bool opc_case_is_declared(const opc_case_context_t *context) {
   const opc_case_id_t *id = &context->id;
   bool own_dtype =

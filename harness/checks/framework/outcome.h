@@ -32,6 +32,9 @@ void opc_finding_from_error(const opc_case_context_t *context, const opc_error_t
 
 /* The message of a call that throws because of torch.use_deterministic_algorithms(True). */
 bool opc_message_refuses_determinism(const char *message);
+/* The message of a call that asks a tensor without data for its data: this always fails. Copying one to a device with
+ * data is not among them: under torch.compile that gives another tensor without data. */
+bool opc_message_wants_data(const char *message);
 
 /* True: the case is a file's unmodified sample. The expectations in the file apply only here. */
 bool opc_case_is_declared(const opc_case_context_t *context);

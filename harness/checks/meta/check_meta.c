@@ -201,15 +201,6 @@ static bool makes_size(const char *message) {
   return strstr(message, "may return an output Tensor with data-dependent shape") != NULL;
 }
 
-/* libtorch's text when code asks a tensor without data for its data: this always fails. Copying one to a device with
- * data is not among them: under torch.compile that gives another tensor without data. */
-static bool wants_data(const char *message) {
-  static const char *const words[] = {"data is not allocated yet", "cannot be called on meta tensors"};
-  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-    if (strstr(message, words[i])) return true;
-  return false;
-}
-
 /* It gives numbers and nothing else: no tensor, no object, no written argument. Numbers that follow from data cannot be
  * had without data, so a Meta kernel can only refuse. */
 static bool gives_numbers_only(const opc_operator_t *op) {
@@ -226,7 +217,8 @@ static void judge_refusal(const opc_case_context_t *context, const opc_call_t *c
   bool has_own = opc_operator_kernel(op, "Meta") || opc_operator_kernel(op, "CompositeImplicitAutograd") ||
                  opc_operator_kernel(op, "CompositeExplicitAutograd");
   bool by_tag = opc_operator_has_tag(op, "data_dependent_output") || opc_operator_has_tag(op, "dynamic_output_shape");
-  switch (call->outcome) {
+  const bool wants_data = opc_message_wants_data(message);
+  switch (call->outcome == OPC_CALL_NO_KERNEL && wants_data ? OPC_CALL_REJECTED : call->outcome) {
     case OPC_CALL_FAKE_IN_PYTHON:
       opc_finding_skip(finding, OPC_SKIP_FAKE_IN_PYTHON, "the fake kernel is said to be in Python module %s",
                        op->python_module ? op->python_module : "(unnamed)");
@@ -258,7 +250,7 @@ static void judge_refusal(const opc_case_context_t *context, const opc_call_t *c
         opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
                          "the result depends on data, as its tags say, so the Meta kernel refuses: %.*s", length,
                          message);
-      else if (gives_numbers_only(op) && wants_data(message))
+      else if (gives_numbers_only(op) && wants_data)
         opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
                          "it gives numbers only, which follow from data, so the Meta kernel refuses: %.*s", length,
                          message);
@@ -266,7 +258,7 @@ static void judge_refusal(const opc_case_context_t *context, const opc_call_t *c
         opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
                          "its fake kernel makes a size that depends on data (new_dynamic_size), for which Meta tensors "
                          "are not enough");
-      else if (!has_own_kernel(op) && !wants_data(message))
+      else if (!has_own_kernel(op) && !wants_data)
         opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
                          "it has no Meta kernel of its own; its composite kernel refuses plain Meta tensors, which "
                          "proves nothing: %.*s",
