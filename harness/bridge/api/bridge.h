@@ -163,6 +163,7 @@ opc_call_outcome_t opc_op_call_functional(opc_op_handle_t *op, const opc_value_t
 /* ---- calling with symbolic sizes ---- */
 
 enum { OPC_SYMBOLIC_FRAMES = 16, OPC_SYMBOLIC_EVENTS = 16, OPC_SYMBOLIC_OUTPUTS = 16 };
+enum { OPC_SYMBOLIC_GRADIENT = -1 }; /* in place of a tensor argument's index: a gradient that backward gets */
 
 /* Where a kernel needed the number behind a symbol. */
 typedef enum opc_symbolic_kind {
@@ -173,9 +174,9 @@ typedef enum opc_symbolic_kind {
 
 typedef struct opc_symbolic_event {
   opc_symbolic_kind_t kind;
-  char text[96];                        /* "sizes()", "s0 * 2", "s0 == 4" */
-  int leaf;                             /* for READ: index of the tensor argument, depth first */
-  int64_t value;                        /* the answer given: NUMBER's value; 0 or 1 for EQUALITY */
+  char text[96]; /* "sizes()", "s0 * 2", "s0 == 4" */
+  int leaf;      /* for READ: index of the tensor argument, depth first, or OPC_SYMBOLIC_GRADIENT */
+  int64_t value; /* the answer given: NUMBER's value; 0 or 1 for EQUALITY */
   uint64_t frames[OPC_SYMBOLIC_FRAMES]; /* return addresses, except the first, which points into its call; without the
                                            harness's own frames */
   uint32_t frame_count;
@@ -202,6 +203,10 @@ typedef struct opc_symbolic {
  * Arguments: as for opc_op_call, with tensors on Meta. */
 opc_call_outcome_t opc_op_call_symbolic(opc_op_handle_t *op, const opc_value_t *arguments, const bool *absent,
                                         size_t count, opc_symbolic_t *out, opc_text_t *message);
+/* The same with arguments that require grad, and then backward from all outputs; only backward is recorded.
+ * UNCONVERTIBLE: the arguments cannot be made, forward threw, or no output requires grad. */
+opc_call_outcome_t opc_op_backward_symbolic(opc_op_handle_t *op, const opc_value_t *arguments, const bool *absent,
+                                            size_t count, opc_symbolic_t *out, opc_text_t *message);
 /* Called right before each operator, after its arguments were made; must not throw. NULL: nothing is called. */
 void opc_bridge_before_call(void (*prepare)(void));
 /* Turns off backtraces in libtorch's exceptions: unwinding takes longer than most calls, and many calls of a run are

@@ -1,6 +1,7 @@
 // Calls operators with symbols as sizes, as torch.compile calls Meta kernels under dynamic shapes.
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/core/TensorImpl.h>
+#include <torch/csrc/autograd/autograd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -106,6 +107,44 @@ c10::IValue with_symbols(const c10::IValue &value, bool symbolic, Symbols &symbo
   return changed;
 }
 
+// Pushes the arguments, and replaces their sizes by symbols.
+void push_with_symbols(opc_op_handle_t *op, const opc_value_t *arguments, const bool *absent, size_t count,
+                       Symbols &symbols) {
+  int leaf = 0;
+  op->stack.clear();
+  opc::push_arguments(op, arguments, absent, count);
+  for (size_t i = 0; i < op->stack.size(); i++) {
+    const bool symbolic = is_symbolic_type(op->op.schema().arguments()[i].real_type());
+    op->stack[i] = with_symbols(op->stack[i], symbolic, symbols, leaf);
+  }
+}
+
+void collect_tensors(const c10::IValue &value, std::vector<at::Tensor> &out) {
+  if (value.isTensor() && value.toTensor().defined()) {
+    out.push_back(value.toTensor());
+  } else if (value.isList()) {
+    for (const auto &item : value.toListRef()) collect_tensors(item, out);
+  } else if (value.isTuple()) {
+    for (const auto &item : value.toTupleRef().elements()) collect_tensors(item, out);
+  }
+}
+
+std::vector<at::Tensor> tensors_of(const std::vector<c10::IValue> &stack) {
+  std::vector<at::Tensor> found;
+  for (const auto &value : stack) collect_tensors(value, found);
+  return found;
+}
+
+// An incoming gradient: the output's symbols, contiguous.
+at::Tensor gradient_for(const at::Tensor &output) {
+  std::vector<int64_t> hints;
+  for (const auto &size : output.sym_sizes()) hints.push_back(opc::hint_of(size));
+  const auto like = at::empty(hints, at::TensorOptions().dtype(output.dtype()).device(at::kMeta));
+  std::vector<c10::SymInt> sizes = output.sym_sizes().vec(), strides(sizes.size(), c10::SymInt(1));
+  for (size_t i = sizes.size(); i-- > 1;) strides[i - 1] = strides[i] * (hints[i] == 0 ? c10::SymInt(1) : sizes[i]);
+  return at::Tensor(c10::make_intrusive<SymbolicTensor>(like, sizes, strides, OPC_SYMBOLIC_GRADIENT));
+}
+
 void describe_outputs(const c10::IValue &value, opc_symbolic_t *out) {
   if (value.isTensor() && value.toTensor().defined() && out->output_count < OPC_SYMBOLIC_OUTPUTS) {
     auto *output = &out->outputs[out->output_count++];
@@ -132,12 +171,7 @@ opc_call_outcome_t opc_op_call_symbolic(opc_op_handle_t *op, const opc_value_t *
   op->stack.clear();
   opc_call_outcome_t outcome = opc::guarded_call(text, [&] {
     Symbols symbols;
-    int leaf = 0;
-    opc::push_arguments(op, arguments, absent, count);
-    for (size_t i = 0; i < op->stack.size(); i++) {
-      const bool symbolic = is_symbolic_type(op->op.schema().arguments()[i].real_type());
-      op->stack[i] = with_symbols(op->stack[i], symbolic, symbols, leaf);
-    }
+    push_with_symbols(op, arguments, absent, count, symbols);
     out->symbols = symbols.count();
   });
   if (outcome != OPC_CALL_RETURNED) {
@@ -155,6 +189,44 @@ opc_call_outcome_t opc_op_call_symbolic(opc_op_handle_t *op, const opc_value_t *
     });
   }
   op->stack.clear();
+  if (outcome != OPC_CALL_RETURNED) opc::say(message, text);
+  return outcome;
+}
+
+opc_call_outcome_t opc_op_backward_symbolic(opc_op_handle_t *op, const opc_value_t *arguments, const bool *absent,
+                                            size_t count, opc_symbolic_t *out, opc_text_t *message) {
+  std::string text;
+  std::vector<at::Tensor> inputs, outputs, gradients;
+  *out = {};
+  opc::say(message, "");
+  opc_call_outcome_t outcome = opc::guarded_call(text, [&] {
+    Symbols symbols;
+    push_with_symbols(op, arguments, absent, count, symbols);
+    out->symbols = symbols.count();
+    for (const auto &tensor : tensors_of(op->stack)) {
+      if (!c10::isFloatingType(tensor.scalar_type()) && !c10::isComplexType(tensor.scalar_type())) continue;
+      tensor.set_requires_grad(true);
+      inputs.push_back(tensor);
+    }
+    opc::prepare_call();
+    op->op.callBoxed(op->stack);
+    for (const auto &tensor : tensors_of(op->stack)) {
+      if (!tensor.requires_grad() || !tensor.is_meta()) continue;
+      outputs.push_back(tensor);
+      gradients.push_back(gradient_for(tensor));
+    }
+    if (inputs.empty() || outputs.empty()) throw opc::Unconvertible("no output requires grad");
+  });
+  op->stack.clear();
+  if (outcome != OPC_CALL_RETURNED) {
+    outcome = OPC_CALL_UNCONVERTIBLE;
+  } else {
+    outcome = opc::guarded_call(text, [&] {
+      const opc::SymbolicRecord record(out);
+      torch::autograd::grad(outputs, inputs, gradients, /*retain_graph=*/false, /*create_graph=*/false,
+                            /*allow_unused=*/true);
+    });
+  }
   if (outcome != OPC_CALL_RETURNED) opc::say(message, text);
   return outcome;
 }

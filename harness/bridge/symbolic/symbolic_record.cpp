@@ -1,9 +1,11 @@
 #include "bridge/symbolic/symbolic_record.h"
 
 #include <dlfcn.h>
+#include <torch/csrc/autograd/engine.h>
 #include <unwind.h>
 
 #include <cstdio>
+#include <cstring>
 #include <exception>
 
 namespace opc {
@@ -14,6 +16,13 @@ thread_local SymbolicRecord *recording = nullptr;
 const void *module_of(uint64_t address) {
   Dl_info info;
   return dladdr(reinterpret_cast<void *>(static_cast<uintptr_t>(address)), &info) != 0 ? info.dli_fbase : nullptr;
+}
+
+// The module of the autograd engine.
+bool is_libtorch(uint64_t address) {
+  static const void *const libtorch =
+      module_of(reinterpret_cast<uintptr_t>(&torch::autograd::Engine::get_default_engine));
+  return module_of(address) == libtorch;
 }
 
 struct Walk {
@@ -66,9 +75,12 @@ SymbolicRecord::~SymbolicRecord() {
   at::removeCallback(handle_);
 }
 
-// The operator itself appears more than once if its autograd kernel calls it again.
+// The operator itself appears more than once if its autograd kernel calls it again. The engine's mark around each
+// derivative is no operator.
 std::unique_ptr<at::ObserverContext> SymbolicRecord::entered(const at::RecordFunction &function) {
+  static constexpr char engine[] = "autograd::engine::";
   if (recording == nullptr || recording->operator_ == function.name()) return nullptr;
+  if (std::strncmp(function.name(), engine, sizeof engine - 1) == 0) return nullptr;
   recording->inner_++;
   return std::make_unique<Inner>();
 }
@@ -98,6 +110,8 @@ void SymbolicRecord::note(opc_symbolic_kind_t kind, const std::string &text, int
   std::snprintf(event.text, sizeof event.text, "%s", text.c_str());
   Walk walk = {&event, own};
   _Unwind_Backtrace(walk_frame, &walk);
+  const bool backward = recording->operator_.empty();
+  if (backward && event.frame_count > 0 && is_libtorch(event.frames[0])) return;
   if (!is_told(out, event)) out->events[out->event_count++] = event;
 }
 

@@ -11,10 +11,11 @@
 namespace opc {
 
 // Records into a struct during its lifetime, on this thread. libtorch's observers distinguish the operator under test
-// from operators that it calls.
+// from operators that it calls. Without an operator, backward is recorded: what the autograd engine requests does not
+// count.
 class SymbolicRecord {
  public:
-  SymbolicRecord(opc_symbolic_t *out, std::string operator_name);
+  explicit SymbolicRecord(opc_symbolic_t *out, std::string operator_name = "");
   ~SymbolicRecord();
   SymbolicRecord(const SymbolicRecord &) = delete;
   SymbolicRecord &operator=(const SymbolicRecord &) = delete;

@@ -209,6 +209,16 @@ static bool gives_numbers_only(const opc_operator_t *op) {
   return op->return_count > 0 && !op->is_varret && !opc_operator_is_mutable(op);
 }
 
+/* The kernel that took the Meta tensors is libtorch's. In Python another one may take its place. */
+static bool is_torchs(const opc_operator_t *op) {
+  static const char *const keys[] = {"Meta", "CompositeExplicitAutograd", "CompositeImplicitAutograd"};
+  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+    const opc_kernel_t *kernel = opc_operator_kernel(op, keys[i]);
+    if (kernel && !kernel->fallthrough) return opc_kernel_is_torchs(kernel);
+  }
+  return true;
+}
+
 /* What it means if the Meta call did not return, although the real one did. */
 static void judge_refusal(const opc_case_context_t *context, const opc_call_t *call, opc_finding_t *finding) {
   const char *message = opc_text_c(&call->message);
@@ -217,8 +227,9 @@ static void judge_refusal(const opc_case_context_t *context, const opc_call_t *c
   bool has_own = opc_operator_kernel(op, "Meta") || opc_operator_kernel(op, "CompositeImplicitAutograd") ||
                  opc_operator_kernel(op, "CompositeExplicitAutograd");
   bool by_tag = opc_operator_has_tag(op, "data_dependent_output") || opc_operator_has_tag(op, "dynamic_output_shape");
-  const bool wants_data = opc_message_wants_data(message);
-  switch (call->outcome == OPC_CALL_NO_KERNEL && wants_data ? OPC_CALL_REJECTED : call->outcome) {
+  const bool wants_data = opc_message_wants_data(message),
+             asks_for_value = call->outcome == OPC_CALL_NO_KERNEL && wants_data && !is_torchs(op);
+  switch (asks_for_value ? OPC_CALL_REJECTED : call->outcome) {
     case OPC_CALL_FAKE_IN_PYTHON:
       opc_finding_skip(finding, OPC_SKIP_FAKE_IN_PYTHON, "the fake kernel is said to be in Python module %s",
                        op->python_module ? op->python_module : "(unnamed)");

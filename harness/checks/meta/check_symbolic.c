@@ -143,16 +143,19 @@ static void add_place(opc_finding_t *finding, const char *rule, const opc_symbol
   if (place) json_array_append_new(list, place);
 }
 
+static const char *path_of(const symbolic_case_t *run, int leaf) {
+  if (leaf == OPC_SYMBOLIC_GRADIENT) return "the incoming gradient";
+  return (size_t)leaf < run->meta.tensor_arg_count ? run->meta.tensor_args[leaf].path : "an argument";
+}
+
 static void report_reads(symbolic_case_t *run) {
   for (size_t i = 0; i < run->symbolic.event_count; i++) {
     const opc_symbolic_event_t *event = &run->symbolic.events[i];
     if (event->kind != OPC_SYMBOLIC_READ) continue;
-    const char *path =
-        (size_t)event->leaf < run->meta.tensor_arg_count ? run->meta.tensor_args[event->leaf].path : "an argument";
     opc_finding_fail(
         run->finding, "symbolic.plain_size",
-        "called on Meta, the operator asks for %s.%s as a plain number, but it is a symbol under dynamic shapes", path,
-        event->text);
+        "called on Meta, the operator asks for %s.%s as a plain number, but it is a symbol under dynamic shapes",
+        path_of(run, event->leaf), event->text);
     add_place(run->finding, "symbolic.plain_size", event);
   }
 }
@@ -257,7 +260,52 @@ static void judge_refusal(symbolic_case_t *run) {
                      "the Meta kernel takes these sizes as numbers but throws on symbols: %.*s", length, message);
 }
 
-static void judge(symbolic_case_t *run) {
+/* ---- backward ---- */
+
+/* libtorch's texts where code wants a number and a size is a symbol. */
+static bool wants_number(const char *message) {
+  static const char *const words[] = {"with symbolic sizes", "when unpacking SymInt", "when unpacking SymIntArrayRef",
+                                      "concrete integers"};
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    if (strstr(message, words[i])) return true;
+  return false;
+}
+
+/* libtorch's own derivatives have formulas in Python too. An operator that writes its arguments cannot be given leaves.
+ */
+static bool has_own_derivative(const opc_operator_t *op) {
+  const opc_kernel_t *kernel = opc_operator_kernel(op, "Autograd"), *cpu = opc_operator_kernel(op, "AutogradCPU");
+  if (!kernel) kernel = cpu;
+  return kernel && !kernel->fallthrough && !opc_kernel_is_torchs(kernel) && !opc_operator_is_mutable(op);
+}
+
+/* Forward passes with symbols. What the derivative asks for is found in the same way. */
+static void check_backward(symbolic_case_t *run, const opc_call_t *arguments) {
+  OPC_SCOPED(opc_text_clear) opc_text_t message = {0};
+  opc_symbolic_t *seen = calloc(1, sizeof *seen);
+  if (!seen || !has_own_derivative(run->context->op)) goto release;
+  run->context->phase("backward with symbolic sizes");
+  const opc_call_outcome_t outcome = opc_op_backward_symbolic(
+      run->context->handle, arguments->arguments, arguments->absent, arguments->argument_count, seen, &message);
+  if (outcome == OPC_CALL_UNCONVERTIBLE) goto release;
+  for (size_t i = 0; i < seen->event_count; i++) {
+    const opc_symbolic_event_t *event = &seen->events[i];
+    if (event->kind != OPC_SYMBOLIC_READ) continue;
+    opc_finding_fail(run->finding, "symbolic.backward",
+                     "backward asks for %s of %s as a plain number, but it is a symbol under dynamic shapes",
+                     event->text, path_of(run, event->leaf));
+    add_place(run->finding, "symbolic.backward", event);
+  }
+  const char *text = opc_text_c(&message);
+  if (outcome != OPC_CALL_RETURNED && !run->finding->rule && !seen->inner_threw[0] && wants_number(text))
+    opc_finding_fail(run->finding, "symbolic.backward", "backward throws on symbolic sizes: %.*s",
+                     (int)strcspn(text, "\n"), text);
+
+release:
+  free(seen);
+}
+
+static void judge(symbolic_case_t *run, const opc_call_t *arguments) {
   report_reads(run);
   if (run->outcome != OPC_CALL_RETURNED) {
     judge_refusal(run);
@@ -266,6 +314,7 @@ static void judge(symbolic_case_t *run) {
   report_guards(run);
   /* A size that was queried as a number is also a number in the output. */
   if (!run->finding->rule && !run->symbolic.inner_read && !asked(run, OPC_SYMBOLIC_NUMBER)) report_numbers(run);
+  if (!run->finding->rule) check_backward(run, arguments);
   if (run->symbolic.inner_read)
     opc_finding_skip(run->finding, OPC_SKIP_NOT_APPLICABLE,
                      "the Meta kernel itself asks for no number, but an operator that it calls does; in a process with "
@@ -340,7 +389,7 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
     run.status = try_other_sizes(&run);
     run.outcome = outcome;
   }
-  if (run.status == OPC_OK) judge(&run);
+  if (run.status == OPC_OK) judge(&run, &symbolic_arguments);
 
 release:
   if (run.status != OPC_OK) opc_finding_from_error(context, &run.error, finding);
