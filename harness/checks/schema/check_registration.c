@@ -224,6 +224,63 @@ static void check_tags(const opc_operator_t *op, opc_finding_t *finding) {
                        exclusive[i].left, exclusive[i].right);
 }
 
+/* ---- names ---- */
+
+/* Python's hard keywords (keyword.kwlist): an argument of such a name cannot be passed by name. */
+static bool is_python_keyword(const char *name) {
+  static const char *const keywords[] = {"False",  "None",   "True",    "and",      "as",       "assert", "async",
+                                         "await",  "break",  "class",   "continue", "def",      "del",    "elif",
+                                         "else",   "except", "finally", "for",      "from",     "global", "if",
+                                         "import", "in",     "is",      "lambda",   "nonlocal", "not",    "or",
+                                         "pass",   "raise",  "return",  "try",      "while",    "with",   "yield"};
+  for (size_t i = 0; i < sizeof keywords / sizeof *keywords; i++)
+    if (strcmp(keywords[i], name) == 0) return true;
+  return false;
+}
+
+/* m.def("op", &function) calls the arguments _0, _1 and so on. */
+static bool has_inferred_names(const opc_operator_t *op) {
+  for (size_t i = 0; i < op->argument_count; i++) {
+    char inferred[24];
+    snprintf(inferred, sizeof inferred, "_%zu", i);
+    if (strcmp(op->arguments[i].name, inferred) != 0) return false;
+  }
+  return op->argument_count > 0;
+}
+
+static void check_argument_names(const opc_operator_t *op, opc_finding_t *finding) {
+  if (has_inferred_names(op)) {
+    opc_finding_fail(finding, "registration.argument_names",
+                     "the arguments have the names that libtorch made up for a function without a schema: %s",
+                     op->schema);
+    return;
+  }
+  for (size_t i = 0; i < op->argument_count; i++)
+    if (is_python_keyword(op->arguments[i].name))
+      opc_finding_fail(finding, "registration.argument_names",
+                       "argument %s has the name of a keyword of Python, so nobody can pass it by name there",
+                       op->arguments[i].name);
+}
+
+/* "ns::add_", "ns::add_.Scalar"; not "ns::_add" or "ns::__init__". */
+static bool is_named_in_place(const char *name) {
+  const char *base = strstr(name, "::");
+  if (!base) return false;
+  base += 2;
+  const size_t length = strcspn(base, ".");
+  return length > 1 && base[length - 1] == '_' && base[length - 2] != '_';
+}
+
+static void check_names(const opc_operator_t *op, opc_finding_t *finding) {
+  if (!op->schema || !op->defined_here) return;
+  check_argument_names(op, finding);
+  if (is_named_in_place(op->name) && !opc_operator_is_mutable(op))
+    opc_finding_fail(finding, "registration.in_place_name",
+                     "the name ends with _, as that of an operator that works in place, but the schema declares no "
+                     "argument mutable: %s",
+                     op->schema);
+}
+
 static void run(opc_case_context_t *context, opc_finding_t *finding) {
   const opc_operator_t *op = context->op;
   bool fake_in_python = false;
@@ -233,6 +290,7 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   check_symint(op, finding);
   check_tags(op, finding);
   check_meta_kernel(op, finding, &fake_in_python);
+  check_names(op, finding);
   if (fake_in_python)
     opc_finding_skip(finding, OPC_SKIP_FAKE_IN_PYTHON,
                      "kernels and tags agree with the schema; the fake kernel is said to be in Python module %s",
