@@ -180,6 +180,30 @@ static void test_neighbours_of_a_call(void **state) {
   op = before;
 }
 
+/* The same call, written differently; a dimension that counts from the end already is left as it is. */
+static void test_equivalent_calls(void **state) {
+  (void)state;
+  opc_operator_t before = with_call_operator();
+  listing_t listing = list_variants(
+      "[{'tensor': {'shape': [4, 6]}}, {'tensor': {'shape': [4], 'dtype': 'int64', 'fill': 'arange'}}, true, 0.5, [2, "
+      "2], 1, "
+      "'mean', [4, 6]]",
+      OPC_VARIANT_EQUIVALENT);
+  assert_int_equal(listing.count, 2);
+  assert_string_equal(listing.names[0], "dim.from_end");
+  assert_non_null(strstr(listing.samples[0], ",-1,\"mean\""));
+  assert_string_equal(listing.names[1], "weight.other_width");
+  assert_non_null(strstr(listing.samples[1], "int32"));
+  assert_int_equal(opc_variant_facts("dim.from_end").keeps, OPC_KEEPS_ALL);
+  listing_clear(&listing);
+  listing = list_variants("[{'tensor': {'shape': [4, 6]}}, null, true, 0.5, [2, 2], -1, 'mean', [4, 6]]",
+                          OPC_VARIANT_EQUIVALENT);
+  assert_int_equal(listing.count, 0);
+  listing_clear(&listing);
+  opc_operator_clear(&op);
+  op = before;
+}
+
 static void test_names_of_arguments(void **state) {
   (void)state;
   assert_true(opc_argument_is_named("pooled_height", "width height"));
@@ -561,6 +585,7 @@ int main(void) {
       cmocka_unit_test(test_other_contents),
       cmocka_unit_test(test_neighbours_of_a_call),
       cmocka_unit_test(test_neighbours_of_defaults),
+      cmocka_unit_test(test_equivalent_calls),
       cmocka_unit_test(test_names_of_arguments),
       cmocka_unit_test(test_one_tensor_has_a_moderate_number),
       cmocka_unit_test(test_what_each_does),

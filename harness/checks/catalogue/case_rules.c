@@ -218,6 +218,16 @@ static const opc_case_rule_t reference_cases[] = {
     {.families = OTHER_CALL, .when = OPC_WHEN_REFERENCE, .neighbours = NEIGHBOURS, .why = NEXT_TO_IT},
     {.families = PLAIN, .dtypes = OPC_ALL_DTYPES, .when = OPC_WHEN_REFERENCE, .why = OTHER_DTYPES}};
 
+static const opc_case_rule_t equivalent_cases[] = {
+    {.families = OPC_VARIANT_EQUIVALENT,
+     .names = "*.from_end",
+     .when = OPC_WHEN_TAKES_TENSOR,
+     .why = "a dimension that is counted from the end is the same dimension"},
+    {.families = OPC_VARIANT_EQUIVALENT,
+     .names = "*.other_width",
+     .when = OPC_WHEN_TAKES_TENSOR,
+     .why = "an integer is the same number in 32 and in 64 bits"}};
+
 static const char *const promising_tags[] = {
 #define OPC_TAG_PROMISE(tag, function) tag,
 #include "checks/catalogue/promises.def"

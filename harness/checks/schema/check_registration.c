@@ -238,7 +238,7 @@ static bool is_python_keyword(const char *name) {
   return false;
 }
 
-/* m.def("op", &function) calls the arguments _0, _1 and so on. */
+/* A definition without a schema, from a function alone, calls the arguments _0, _1 and so on. */
 static bool has_inferred_names(const opc_operator_t *op) {
   for (size_t i = 0; i < op->argument_count; i++) {
     char inferred[24];

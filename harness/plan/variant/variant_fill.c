@@ -109,6 +109,14 @@ bool opc_cast_alone(opc_variant_step_t *step) {
   return true;
 }
 
+bool opc_cast_other_width(opc_tensor_spec_t *spec, int64_t unused) {
+  (void)unused;
+  if (spec->dtype != OPC_DTYPE_INT64 && spec->dtype != OPC_DTYPE_INT32) return false;
+  if (spec->fill.special != OPC_SPECIAL_NONE) return false;
+  tensor_cast(spec, spec->dtype == OPC_DTYPE_INT64 ? OPC_DTYPE_INT32 : OPC_DTYPE_INT64);
+  return true;
+}
+
 /* The first floating tensor's dtype, else the first tensor's: a sample's indices keep their dtype in a sweep. */
 static opc_dtype_t main_dtype(const opc_variant_tensors_t *tensors) {
   opc_dtype_t first = OPC_DTYPE_OTHER;

@@ -96,6 +96,19 @@ bool opc_neighbour_set(opc_variant_step_t *step) {
   return replace(step, index, (opc_value_t){.kind = OPC_VALUE_FLOAT, .floating = number});
 }
 
+/* A dimension of the first tensor, counted from the end. */
+bool opc_neighbour_from_end(opc_variant_step_t *step) {
+  size_t index;
+  double now;
+  const opc_tensor_spec_t *first = opc_sample_tensor(step->sample, 0);
+  if (!find(step, &index) || !is_whole(plain_type(&step->op->arguments[index])) ||
+      !opc_argument_is_named(step->op->arguments[index].name, "dim axis"))
+    return false;
+  number_of(step->sample, step->op, index, &now);
+  if (!first || !(now >= 0 && now < first->ndim)) return false;
+  return replace(step, index, (opc_value_t){.kind = OPC_VALUE_INT, .integer = (int64_t)now - first->ndim});
+}
+
 bool opc_neighbour_word(opc_variant_step_t *step) {
   size_t index;
   if (!find(step, &index) || plain_type(&step->op->arguments[index])->kind != OPC_TYPE_STRING) return false;

@@ -1,0 +1,102 @@
+/* equivalent: the same call, written differently, gives the same result. */
+#include <math.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "checks/compare/tolerance.h"
+#include "checks/framework/outcome.h"
+
+/* The other call means another thing altogether if it is wrong. Rounding, and a sum in another order, stay below. */
+static const double close_enough = 1e-3;
+
+typedef struct pair {
+  const opc_result_t *got, *wanted;
+  opc_replay_t *values; /* of the case's arguments */
+} pair_t;
+
+static bool is_near(double left, double right) {
+  if (isnan(left) || isnan(right)) return isnan(left) && isnan(right);
+  return left == right || fabs(left - right) <= close_enough * fmax(fabs(left), fabs(right));
+}
+
+static bool is_close(size_t item, int64_t element, void *context) {
+  const pair_t *pair = context;
+  const opc_result_item_t *got = &pair->got->items[item], *wanted = &pair->wanted->items[item];
+  const opc_dtype_t dtype = got->meta.dtype;
+  const size_t at = (size_t)element * opc_dtype_size(dtype);
+  if (!opc_result_is_measurable(got) || !opc_result_is_measurable(wanted)) return false;
+  const opc_number_t left = opc_number_load(dtype, (const char *)got->bytes + at),
+                     right = opc_number_load(dtype, (const char *)wanted->bytes + at);
+  if (opc_dtype_class(dtype) == OPC_CLASS_COMPLEX)
+    return is_near(left.c.re, right.c.re) && is_near(left.c.im, right.c.im);
+  return is_near(left.f, right.f);
+}
+
+static bool counts_from_end(const opc_case_context_t *context) {
+  return strstr(context->id.variant, ".from_end") != NULL;
+}
+
+/* Why a difference would prove nothing; NULL: it counts. */
+static const char *excuse(const opc_case_context_t *context, const opc_call_t *call, const opc_result_t *got,
+                          const opc_difference_t *difference) {
+  const opc_result_item_t *item = &got->items[difference->item];
+  if (!counts_from_end(context)) {
+    if (difference->kind == OPC_DIFFERENCE_DTYPE) return "the dtype of the result follows that of the integers";
+    if (difference->kind != OPC_DIFFERENCE_VALUE) return "the shape of the result follows the dtype of the integers";
+    if (item->kind != OPC_VALUE_TENSOR) return "a number may describe the dtype of the integers";
+    return NULL;
+  }
+  for (size_t i = 0; i < got->count; i++)
+    if (call->tensor_arg_count > 0 && got->items[i].meta.ndim > call->tensor_args[0].before.ndim)
+      return "the result has more dimensions than the argument: the dimension may be one of the result's";
+  return NULL;
+}
+
+static opc_status_t judge(opc_case_context_t *context, const opc_call_t *call, const pair_t *pair,
+                          opc_finding_t *finding, opc_error_t *error) {
+  const bool from_end = counts_from_end(context);
+  const opc_again_t again = {.context = context, .replay = pair->values, .phase = "the operator, again"};
+  const opc_difference_t difference = opc_result_compare(pair->got, pair->wanted, is_close, (void *)(uintptr_t)pair);
+  OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
+  bool random = false;
+  if (difference.kind == OPC_DIFFERENCE_NONE) {
+    opc_finding_pass(finding, from_end ? "a dimension counted from the end gives the same"
+                                       : "integers of another width give the same");
+    return OPC_OK;
+  }
+  const char *why = excuse(context, call, pair->got, &difference);
+  opc_status_t status = why ? OPC_OK : opc_result_is_nondeterministic(&again, pair->got, &random, error);
+  if (status != OPC_OK) return status;
+  if (random) why = OPC_NONDETERMINISTIC_TEXT;
+  if (why) {
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "%s", why);
+    return OPC_OK;
+  }
+  opc_difference_text(&difference, pair->got, pair->wanted,
+                      from_end ? "with the dimension counted from the front it" : "with the sample's own dtype it",
+                      &text);
+  opc_finding_fail(finding, from_end ? "equivalent.negative_dim" : "equivalent.index_dtype", "%s", opc_text_c(&text));
+  return OPC_OK;
+}
+
+static void run(opc_case_context_t *context, opc_finding_t *finding) {
+  OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
+  OPC_SCOPED(opc_replay_clear) opc_replay_t values = {0};
+  OPC_SCOPED(opc_result_clear) opc_result_t got = {0}, wanted = {0};
+  const opc_again_t base = {.context = context, .sample = context->base, .phase = "the operator on the sample itself"};
+  opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
+  opc_error_t error = {0};
+  opc_status_t status = OPC_OK;
+  if (!opc_case_call_keeping(context, &values, &call, finding)) return;
+  status = opc_result_take(&got, &call, OPC_RESULT_ARGUMENTS, &error);
+  if (status == OPC_OK) status = opc_again_run(&base, &wanted, &outcome, NULL, &error);
+  const pair_t pair = {.got = &got, .wanted = &wanted, .values = &values};
+  if (status == OPC_OK && outcome != OPC_CALL_RETURNED)
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the sample itself is refused here");
+  else if (status == OPC_OK && opc_result_numel(&got) == 0)
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "nothing is returned that could be compared");
+  else if (status == OPC_OK) status = judge(context, &call, &pair, finding, &error);
+  if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
+}
+
+const opc_check_t opc_check_equivalent = {.name = "equivalent", .run = run};
