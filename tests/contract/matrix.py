@@ -230,8 +230,8 @@ def main():
     check = check_rules if options.rules else check_unharmed if options.unharmed else check_library if options.complete else check_operator
     wrong, done = check(options)
     if wrong:
+        print("\n".join(wrong) + "\n")
         print(done.stdout + done.stderr)
-        print("\n".join(wrong))
     return 1 if wrong else 0
 
 

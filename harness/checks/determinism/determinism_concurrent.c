@@ -8,10 +8,12 @@
 #include "checks/determinism/determinism_threads.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -30,8 +32,9 @@ enum {
   ALLOCATIONS = 3,           /* and blocks that the operator allocates */
   MOMENTS = 8,               /* spread over the call */
   MOMENT_SIGNAL = 5,         /* from SIGRTMIN on; the last ones are Valgrind's */
-  HOLD_NS = 2 * 1000 * 1000, /* at most: the held thread may hold a lock that the other one waits for */
-  VAIN_HOLDS = 3             /* timeouts of that kind before giving up */
+  HOLD_NS = 2 * 1000 * 1000, /* then: is the other thread waiting for a lock that the held one has? */
+  HOLDS = 100,               /* at most, while the other thread runs or waits for a processor */
+  VAIN_HOLDS = 3             /* points at which the other one waited for a lock, before giving up */
 };
 
 /* Where the held thread stops. */
@@ -72,10 +75,11 @@ static atomic_uint event; /* state of the held thread's call */
 static atomic_bool go_on;
 static atomic_uint go_on_word; /* counter */
 static atomic_bool in_vain;
-static atomic_bool inside; /* inside the operator */
-static point_t point;      /* of this call, for allocations */
-static size_t allocations; /* in this call */
-static bool reached;       /* there was something to stop at */
+static atomic_bool inside;  /* inside the operator */
+static char other_stat[64]; /* /proc file that has the other thread's state */
+static point_t point;       /* of this call, for allocations */
+static size_t allocations;  /* in this call */
+static bool reached;        /* there was something to stop at */
 
 /* Async-signal-safe. False: timed out. `most` NULL: no time limit. */
 static bool futex_wait(atomic_uint *word, unsigned value, const struct timespec *most) {
@@ -87,13 +91,24 @@ static void futex_set(atomic_uint *word, unsigned value) {
   (void)syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
+/* Async-signal-safe. The other thread sleeps: it waits for a lock. On a busy machine it may need long without that. */
+static bool other_sleeps(void) {
+  char text[256];
+  int file = open(other_stat, O_RDONLY | O_CLOEXEC);
+  ssize_t length = file < 0 ? -1 : read(file, text, sizeof text);
+  if (file >= 0) (void)close(file);
+  const char *name_end = length > 0 ? memrchr(text, ')', (size_t)length) : NULL; /* TID (NAME) STATE … */
+  return !name_end || name_end + 2 >= text + length || name_end[2] == 'S';
+}
+
 /* Also called in a signal handler. */
 static void stop(void) {
   const struct timespec most = {.tv_nsec = HOLD_NS};
   unsigned word = atomic_load(&go_on_word);
+  int holds = 0;
   futex_set(&event, EVENT_HELD);
   while (!atomic_load(&go_on)) {
-    if (futex_wait(&go_on_word, word, &most)) continue;
+    if (futex_wait(&go_on_word, word, &most) || (++holds < HOLDS && !other_sleeps())) continue;
     atomic_store(&in_vain, true);
     return;
   }
@@ -258,6 +273,7 @@ static bool meet(meeting_t *meeting) {
   if (sigaction(SIGRTMIN + MOMENT_SIGNAL, &moment, &before) != 0) return false;
   pthread_t thread;
   atomic_store(&event, EVENT_NONE);
+  snprintf(other_stat, sizeof other_stat, "/proc/self/task/%d/stat", (int)gettid());
   bool started = pthread_create(&thread, NULL, held_run, meeting) == 0;
   if (started) {
     other_run(meeting);
