@@ -31,6 +31,11 @@ bool says_no_kernel(const std::string &text) {
          contains(text, "attempted to run this operator with Meta tensors");
 }
 
+// An operator of torch.library.triton_op without a GPU, and with one on tensors of the CPU.
+bool says_triton_cannot(const std::string &text) {
+  return contains(text, "0 active drivers ([])") || contains(text, "cannot be accessed from Triton (cpu tensor?)");
+}
+
 opc_call_outcome_t torch_outcome(const std::string &text, bool not_implemented) {
   if (contains(text, "it is located in the python module")) return OPC_CALL_FAKE_IN_PYTHON;
   // torch's Python bindings say so of symbolic sizes that are not Python's: a fake kernel in Python can do nothing
@@ -98,6 +103,10 @@ opc_call_outcome_t exception_outcome(std::string &out_text) {
     return OPC_CALL_OUT_OF_MEMORY;
   } catch (const std::exception &e) {
     out_text = words_of(e);
+    if (says_triton_cannot(out_text)) {
+      out_text = "Triton's kernel needs a GPU: " + out_text;
+      return OPC_CALL_NO_KERNEL;
+    }
     return torch_outcome(out_text, false);
   } catch (abi::__forced_unwind &) {
     throw;
