@@ -22,7 +22,7 @@ def read_reviewed():
 
 
 def run_python(python, libraries, folder=our_side.FIXTURES, costs=True):
-    """The head that names the versions, and a row for each operator; without costs its verdicts alone."""
+    """The head that names the versions, and a row for each operator; without costs its verdicts alone, and with "once" that cost alone."""
     plan = {"timeout": HANG_SECONDS, "memory": MEMORY_MIB, "folder": str(folder), "costs": costs, "libraries": libraries}
     command = [python, str(ROOT / "tests/bench/python_opcheck.py"), "--plan"]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)

@@ -46,7 +46,7 @@ def their_seconds(python, name, operators):
     """The head that names the versions, and by operator CPU seconds of the four default tests, the first time that they see it. Operators that the tests
     do not come to an end with have none, and are left out."""
     plan = {"library": None, "fakes": name, "operators": {operator: [sample] for operator, sample in operators.items()}}
-    head, rows = run_python(python, [plan], FOLDER)
+    head, rows = run_python(python, [plan], FOLDER, costs="once")
     seconds = {operator: python_seconds(row, head["default"], "once") for operator, row in rows.items()}
     return head, {operator: taken for operator, taken in seconds.items() if taken is not None}
 

@@ -4,7 +4,8 @@
     python_opcheck.py --plan                         reads a plan from standard input, and writes a JSON line for each of its operators
 
 A plan: {"timeout": seconds, "memory": MiB, "folder": of relative files and modules, "costs": false where nobody asks what the tests cost,
-"libraries": [{"library": FILE or null, "fakes": MODULE or null, "operators": {"ns::op": [SAMPLE, …]}}]}.
+"once" where nobody asks for more than what is called so below, "libraries":
+[{"library": FILE or null, "fakes": MODULE or null, "operators": {"ns::op": [SAMPLE, …]}}]}.
 Each operator runs in a fork of this process, which has imported torch and warmed opcheck up: a crash or a hang ends nothing but itself, and
 no operator pays for imports. A line: {"operator", "end": "ran" | "died" | "hung" | "unusable", "how": words,
 "test": the last one begun, "turn": "first" | "again" | "grad" | "once", "failures": {test: first line},
@@ -98,8 +99,10 @@ def verdicts_and_costs(operator, usable, tell):
 
 
 def first_cost(operator, usable, tell):
-    """The default tests once. Another operator's tests come first, so that no page is left that the fork would have to copy for them."""
-    torch.library.opcheck(torch.ops.opcheck_c_bench.copy.default, (torch.ones(2, 3),), raise_exception=False)
+    """The default tests once. Another operator's tests come first, so that no page is left that the fork would have to copy for them, and nothing that
+    the first backward imports where the sample has gradients."""
+    grad = '"requires_grad": true' in json.dumps(usable[0])
+    torch.library.opcheck(torch.ops.opcheck_c_bench.copy.default, (torch.ones(2, 3, requires_grad=grad),), raise_exception=False)
     run_turn(operator, "once", usable[0], DEFAULT_TEST_UTILS, tell)
 
 
@@ -185,7 +188,13 @@ def run_child(body, library, fakes, name, samples, plan):
     return [json.loads(line) for line in told.decode("utf-8", "replace").splitlines() if line.endswith("}")], in_time, status
 
 
+def cost_once(library, fakes, name, samples, plan):
+    return fold([message for _ in range(AGAIN) for message in run_child(first_cost, library, fakes, name, samples, plan)[0]])
+
+
 def check_operator(library, fakes, name, samples, plan):
+    if plan["costs"] == "once":
+        return {"operator": name, **cost_once(library, fakes, name, samples, plan)}
     messages, in_time, status = run_child(verdicts_and_costs if plan["costs"] else verdicts, library, fakes, name, samples, plan)
     row = fold(messages)
     if not in_time:
@@ -193,8 +202,7 @@ def check_operator(library, fakes, name, samples, plan):
     elif "end" not in row:
         row.update(end="died", how=signal.Signals(-status).name if status < 0 else f"exit {status}")
     elif row["end"] == "ran" and plan["costs"]:
-        costs = [message for _ in range(AGAIN) for message in run_child(first_cost, library, fakes, name, samples, plan)[0]]
-        row["once"] = fold(costs)["once"]
+        row["once"] = cost_once(library, fakes, name, samples, plan)["once"]
     if row.get("turn") in ("again", "grad"):
         row["end"] = "ran"  # that is for the time alone: whoever calls opcheck once has all verdicts by then
     return {"operator": name, **row}
@@ -204,9 +212,11 @@ def check_operator(library, fakes, name, samples, plan):
 
 
 def warm_up():
-    """Imports everything and fills what opcheck caches, so that the first operator pays for no more than the others."""
+    """Imports everything and fills what opcheck caches, so that the first operator pays for no more than the others. No backward: autograd refuses to
+    run in a fork of a process where it has run."""
     operator = torch.library.custom_op("opcheck_c_bench::copy", torch.clone, mutates_args=(), schema="(Tensor x) -> Tensor")
     operator.register_fake(torch.empty_like)
+    operator.register_autograd(lambda ctx, grad: grad)
     for _ in range(2):
         torch.library.opcheck(operator, (torch.ones(2, 3),), test_utils="ALL")
 
