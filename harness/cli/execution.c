@@ -266,6 +266,17 @@ static opc_status_t add_target(opc_execution_t *execution, const char *option, c
   return OPC_OK;
 }
 
+/* report.json: report.samples.json. Not beside a device or a pipe. */
+static opc_status_t name_found_samples(opc_execution_t *execution, const char *report, opc_error_t *error) {
+  static const char ending[] = ".json";
+  struct stat there;
+  size_t stem = strlen(report), length = sizeof ending - 1;
+  if (execution->found_samples || (stat(report, &there) == 0 && !S_ISREG(there.st_mode))) return OPC_OK;
+  if (stem > length && strcmp(report + stem - length, ending) == 0) stem -= length;
+  execution->found_samples = opc_string_format("%.*s.samples.json", (int)stem, report);
+  return execution->found_samples ? OPC_OK : opc_out_of_memory(error);
+}
+
 bool opc_execution_option(opc_execution_t *execution, int key, const char *value, opc_status_t *out_status,
                           opc_error_t *error) {
   opc_run_options_t *to = &execution->options;
@@ -305,6 +316,7 @@ bool opc_execution_option(opc_execution_t *execution, int key, const char *value
       return true;
     case OPC_KEY_JSON:
       *out_status = add_target(execution, "--json", &opc_report_json, value, error);
+      if (*out_status == OPC_OK) *out_status = name_found_samples(execution, value, error);
       return true;
     case OPC_KEY_JUNIT:
       *out_status = add_target(execution, "--junit", &opc_report_junit, value, error);
@@ -324,6 +336,7 @@ void opc_execution_options(opc_execution_t *execution, const opc_arguments_t *ar
   to->module_count = execution->modules.count;
   to->sample_files = execution->samples.items;
   to->sample_file_count = execution->samples.count;
+  to->found_samples = execution->found_samples;
   to->argv = arguments->full_argv;
   to->argc = (size_t)arguments->full_argc;
 }
@@ -333,4 +346,6 @@ void opc_execution_clear(opc_execution_t *execution) {
   opc_strings_clear(&execution->preloads);
   opc_strings_clear(&execution->samples);
   opc_strings_clear(&execution->modules);
+  free(execution->found_samples);
+  execution->found_samples = NULL;
 }

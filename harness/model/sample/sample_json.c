@@ -18,6 +18,15 @@ static const char *const source_words[] = {[OPC_SAMPLE_NONE] = "none",
                                            [OPC_SAMPLE_SEARCHED] = "searched",
                                            NULL};
 
+/* What the search found out about a sample. */
+static const char *const search_words[] = {"by_recipe", "unchecked", "uninitialised"};
+enum { SEARCH_WORDS = sizeof search_words / sizeof *search_words };
+
+static bool *search_flag(opc_sample_t *sample, size_t word) {
+  bool *const flags[SEARCH_WORDS] = {&sample->by_recipe, &sample->unchecked, &sample->uninitialised};
+  return flags[word];
+}
+
 /* ---- writing ---- */
 
 json_t *opc_sample_to_json(const opc_sample_t *sample, const opc_operator_t *op) {
@@ -39,6 +48,8 @@ json_t *opc_sample_to_json(const opc_sample_t *sample, const opc_operator_t *op)
   else json_decref(kwargs);
   if (!json_is_null(expect)) opc_json_put(&json, "expect", expect);
   if (sample->relations) opc_json_put(&json, "relations", opc_relations_to_json(sample->relations));
+  for (size_t i = 0; sample->source == OPC_SAMPLE_SEARCHED && i < SEARCH_WORDS; i++)
+    if (*search_flag((opc_sample_t *)(uintptr_t)sample, i)) opc_json_put(&json, search_words[i], json_true());
   return json;
 }
 
@@ -212,6 +223,19 @@ static opc_status_t read_source(opc_json_reader_t *reader, const json_t *json, o
   return OPC_OK;
 }
 
+static opc_status_t read_search(opc_json_reader_t *reader, const json_t *json, opc_sample_t *sample) {
+  for (size_t i = 0; i < SEARCH_WORDS; i++) {
+    const json_t *flag = json_object_get(json, search_words[i]);
+    if (!flag) continue;
+    size_t before = opc_json_enter(reader, search_words[i]);
+    if (!json_is_boolean(flag)) return opc_json_fail(reader, "expected true or false");
+    if (sample->source != OPC_SAMPLE_SEARCHED) return opc_json_fail(reader, "only with \"source\": \"searched\"");
+    *search_flag(sample, i) = json_is_true(flag);
+    opc_json_leave(reader, before);
+  }
+  return OPC_OK;
+}
+
 static opc_status_t read_operator(opc_json_reader_t *reader, const json_t *json, const opc_operator_t *op) {
   const json_t *name = json_object_get(json, "operator");
   const char *text;
@@ -231,9 +255,9 @@ opc_status_t opc_sample_from_json(const json_t *json, const opc_operator_t *op, 
 
 opc_status_t opc_sample_read(const json_t *json, const opc_operator_t *op, const opc_sample_names_t *names,
                              opc_sample_t *out, char *field, size_t field_size, opc_error_t *error) {
-  static const char *const fields[] = {
-      "operator", "name",     "args",      "kwargs", "expect",
-      "source",   "recorded", "relations", NULL}; /* recorded: notes from `opcheck-c record`, for people */
+  static const char *const fields[] = {"operator", "name",      "args",      "kwargs",    "expect",
+                                       "source",   "relations", "by_recipe", "unchecked", "uninitialised",
+                                       "recorded", NULL}; /* recorded: notes from `opcheck-c record`, for people */
   opc_json_reader_t reader = {
       .folder = names->folder, .error = error, .find_class = names->find_class, .context = names->context};
   char there[64];
@@ -246,6 +270,7 @@ opc_status_t opc_sample_read(const json_t *json, const opc_operator_t *op, const
   if (status == OPC_OK) status = read_operator(&reader, json, op);
   if (status == OPC_OK) status = read_name(&reader, json, out);
   if (status == OPC_OK) status = read_source(&reader, json, out);
+  if (status == OPC_OK) status = read_search(&reader, json, out);
   if (status == OPC_OK) status = read_arguments(&reader, json, op, out);
   if (status == OPC_OK && json_object_get(json, "expect")) {
     size_t before = opc_json_enter(&reader, "expect");

@@ -37,6 +37,8 @@ typedef struct opc_run_options {
   const char *const *recipe_files; /* none: next to each library, LIB without ".so" + ".recipes.json", if it exists */
   size_t recipe_file_count;
   const char *save_samples;      /* NULL: do not save */
+  const char *found_samples;     /* written if a search found samples, whatever they are worth: the lines that reproduce
+                                    a case read it. NULL: do not write */
   const char *const *references; /* --reference: checked pairs (reference_pairs.h) */
   size_t reference_count;
   const char *const *op_globs; /* fnmatch patterns for operator names; none: all. A glob without "::" also matches the

@@ -194,8 +194,13 @@ static opc_status_t message(opc_task_t *task, json_t *message, opc_error_t *erro
     if (status == OPC_OK && task->session->has_only) {
       status = end(task, error);
       if (status != OPC_OK) return status;
-      return opc_journal_note(task->session->journal, error, "--case %s: there is no such case: %s",
-                              task->session->options->case_id, why != NULL ? why : "");
+      return opc_journal_note(
+          task->session->journal, error, "--case %s: there is no such case: %s%s", task->session->options->case_id,
+          why != NULL ? why : "",
+          task->search_record == NULL
+              ? ""
+              : "; the search found other inputs this time. With --json FILE a run keeps those that "
+                "it finds, and its repro lines name them");
     }
     if (status == OPC_OK) status = give_up(task, why != NULL ? why : "the worker refuses", error);
   }

@@ -60,23 +60,25 @@ static opc_status_t next_learner(opc_task_t *task, opc_error_t *error) {
 
 /* ---- the end ---- */
 
-/* --save-samples writes the session's copy. */
-static opc_status_t keep_for_file(opc_task_t *task, opc_error_t *error) {
-  opc_sample_set_t *all = &task->session->samples;
+/* Files of samples get the session's copies. */
+static opc_status_t keep_for_file(const opc_task_t *task, opc_sample_set_t *kept, opc_error_t *error) {
   opc_status_t status = OPC_OK;
-  for (size_t i = 0; i < all->count && task->session->options->save_samples != NULL && status == OPC_OK; i++) {
-    opc_sample_t *kept = &all->samples[i];
-    if (kept->relations != NULL || strcmp(kept->operator_name, task->op->name) != 0) continue;
-    for (size_t k = 0; k < task->samples.count && status == OPC_OK && kept->relations == NULL; k++) {
+  for (size_t i = 0; i < kept->count && status == OPC_OK; i++) {
+    opc_sample_t *copy = &kept->samples[i];
+    if (copy->relations != NULL || strcmp(copy->operator_name, task->op->name) != 0) continue;
+    for (size_t k = 0; k < task->samples.count && status == OPC_OK && copy->relations == NULL; k++) {
       const opc_sample_t *own = &task->samples.samples[k];
-      if (strcmp(own->name, kept->name) == 0) status = opc_relations_copy(own->relations, &kept->relations, error);
+      if (strcmp(own->name, copy->name) == 0) status = opc_relations_copy(own->relations, &copy->relations, error);
     }
   }
   return status;
 }
 
 static opc_status_t go_on(opc_task_t *task, opc_error_t *error) {
-  opc_status_t status = keep_for_file(task, error);
+  opc_session_t *session = task->session;
+  opc_status_t status = OPC_OK;
+  if (session->options->save_samples != NULL) status = keep_for_file(task, &session->samples, error);
+  if (status == OPC_OK) status = keep_for_file(task, &session->found_samples, error);
   if (status == OPC_OK) status = opc_task_tell_samples(task, error);
   task->crashes = 0;
   opc_task_enter(task, &opc_phase_cases);

@@ -31,12 +31,18 @@ static opc_status_t take_found(opc_task_t *task, opc_error_t *error) {
   task->search_record = json_loads(found->record, 0, NULL);
   if (task->search_record == NULL) return opc_out_of_memory(error);
   task->source = found->samples.count > 0 ? "searched" : "none";
-  const bool saves = task->session->options->save_samples != NULL && found->clean; /* samples worth keeping */
+  const opc_run_options_t *options = task->session->options;
+  const bool saves = options->save_samples != NULL && found->clean; /* samples worth keeping */
+  const bool by_recipe = opc_recipe_find(&task->session->recipes, task->op->name) != NULL;
   opc_status_t status = OPC_OK;
   for (size_t i = 0; i < found->samples.count && status == OPC_OK; i++) {
     const opc_sample_t *sample = &found->samples.samples[i];
     status = add_copy(&task->samples, sample, error);
-    if (status == OPC_OK) opc_reference_give(task->session->options, &task->samples.samples[task->samples.count - 1]);
+    if (status != OPC_OK) break;
+    opc_sample_t *own = &task->samples.samples[task->samples.count - 1];
+    own->by_recipe = by_recipe;
+    if (options->found_samples != NULL) status = add_copy(&task->session->found_samples, own, error);
+    opc_reference_give(options, own);
     if (status == OPC_OK && saves && !sample->unchecked) status = add_copy(&task->session->samples, sample, error);
   }
   return status;
@@ -238,11 +244,6 @@ json_t *opc_task_cases_command(const opc_task_t *task, size_t skips, size_t cras
   for (size_t i = 0; i < task->samples.count; i++) {
     json_t *sample = opc_sample_to_json(&task->samples.samples[i], task->op);
     json_object_set_new(sample, "source", json_string(sources[task->samples.samples[i].source]));
-    bool by_recipe = task->samples.samples[i].source == OPC_SAMPLE_SEARCHED && task->search_record != NULL &&
-                     opc_recipe_find(&task->session->recipes, task->op->name) != NULL;
-    if (by_recipe) json_object_set_new(sample, "by_recipe", json_true());
-    if (task->samples.samples[i].unchecked) json_object_set_new(sample, "unchecked", json_true());
-    if (task->samples.samples[i].uninitialised) json_object_set_new(sample, "uninitialised", json_true());
     json_array_append_new(samples, sample);
   }
   return json_pack("{s:s, s:s, s:s*, s:o, s:O, s:O, s:I, s:I, s:o, s:o}", "t", "cases", "operator", task->op->name,

@@ -448,6 +448,15 @@ static opc_status_t choose_architecture(opc_session_t *session, opc_run_options_
                           options->cuda_architecture);
 }
 
+/* Also after a failed run: its findings have lines that reproduce them. The first error counts. */
+static opc_status_t write_found(opc_session_t *session, opc_status_t status, opc_error_t *error) {
+  opc_error_t own = {0};
+  opc_status_t written = opc_sample_set_write(&session->found_samples, session->options->found_samples, find_operator,
+                                              &session->loaded, &own);
+  if (status != OPC_OK || written == OPC_OK) return status;
+  return opc_error_set(error, written, "%s", own.message);
+}
+
 static opc_status_t run(opc_session_t *session, opc_run_options_t *own, int *out_exit_code, opc_error_t *error) {
   const opc_run_options_t *options = session->options;
   size_t selected = 0;
@@ -480,6 +489,7 @@ static opc_status_t run(opc_session_t *session, opc_run_options_t *own, int *out
   if (status == OPC_OK && options->save_samples != NULL && !options->list_only) {
     status = opc_sample_set_write(&session->samples, options->save_samples, find_operator, &session->loaded, error);
   }
+  if (session->found_samples.count > 0 && status != OPC_ERR_MEMORY) status = write_found(session, status, error);
   if (status == OPC_OK && session->trouble) {
     status = opc_error_set(error, OPC_ERR_PROTOCOL, "not all cases could be run; the notes of the journal %s say which",
                            options->journal);
@@ -516,6 +526,7 @@ opc_status_t opc_run_execute(const opc_run_options_t *options, int *out_exit_cod
   opc_symboliser_free(session.symboliser);
   opc_maps_clear(&session.maps);
   opc_sample_set_clear(&session.samples);
+  opc_sample_set_clear(&session.found_samples);
   opc_xfail_free(session.xfail);
   json_decref(session.checks);
   json_decref(session.devices);

@@ -51,6 +51,13 @@ static void shell_option(opc_text_t *out, const char *option, const char *value)
   shell_word(out, value);
 }
 
+/* Another search may find other samples: a crash, or memory that nobody wrote, need not look the same twice. */
+static bool was_searched(const opc_session_t *session, const opc_operator_t *op) {
+  for (size_t i = 0; op != NULL && i < session->found_samples.count; i++)
+    if (strcmp(session->found_samples.samples[i].operator_name, op->name) == 0) return true;
+  return false;
+}
+
 char *opc_repro_line(const opc_session_t *session, const opc_operator_t *op, const char *case_id) {
   const opc_run_options_t *options = session->options;
   opc_run_options_t plain;
@@ -64,6 +71,7 @@ char *opc_repro_line(const opc_session_t *session, const opc_operator_t *op, con
   if (options->memcheck) opc_text_add(&line, " --tool memcheck");
   if (options->sanitize != NULL) shell_option(&line, "--sanitize", options->sanitize);
   for (size_t i = 0; i < options->sample_file_count; i++) shell_option(&line, "--samples", options->sample_files[i]);
+  if (was_searched(session, op)) shell_option(&line, "--samples", options->found_samples);
   for (size_t i = 0; i < options->recipe_file_count; i++) shell_option(&line, "--recipes", options->recipe_files[i]);
   for (size_t i = 0; i < options->reference_count; i++) shell_option(&line, "--reference", options->references[i]);
   if (options->seed != plain.seed) opc_text_addf(&line, " --seed %llu", (unsigned long long)options->seed);

@@ -18,7 +18,8 @@ typedef struct opc_session {
   const opc_run_options_t *options;
   opc_journal_t *journal;
   opc_loaded_t loaded;
-  opc_sample_set_t samples; /* from files; with --save-samples also those that a search found */
+  opc_sample_set_t samples;       /* from files; with --save-samples also those that a search found */
+  opc_sample_set_t found_samples; /* that searches found, for the file of that name; empty without one */
   opc_recipe_set_t recipes;
   struct opc_searched
       *found; /* one entry per operator of `loaded`: the result of its search; NULL: no search (searched.h) */

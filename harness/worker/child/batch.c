@@ -109,15 +109,7 @@ static opc_status_t operator_find(const batch_t *batch, const json_t *command, o
 
 static opc_status_t sample_read(const json_t *json, const opc_operator_t *op, opc_sample_t *out, opc_error_t *error) {
   char field[256] = "";
-  json_t *plain = json_copy((json_t *)json); /* without fields that a sample file does not have */
-  json_object_del(plain, "unchecked");
-  json_object_del(plain, "uninitialised");
-  json_object_del(plain, "by_recipe");
-  opc_status_t status = opc_sample_from_json(plain, op, NULL, out, field, sizeof field, error);
-  json_decref(plain);
-  out->unchecked = json_is_true(json_object_get(json, "unchecked"));
-  out->uninitialised = json_is_true(json_object_get(json, "uninitialised"));
-  out->by_recipe = json_is_true(json_object_get(json, "by_recipe"));
+  opc_status_t status = opc_sample_from_json(json, op, NULL, out, field, sizeof field, error);
   if (status == OPC_OK) status = opc_sample_name(out, op, error);
   if (status != OPC_OK) return opc_error_prefix(error, "a sample of %s", op->name);
   const char *source = json_string_value(json_object_get(json, "source"));

@@ -1,0 +1,48 @@
+#!/usr/bin/env python3
+"""repro_lines.py OPCHECK_C FOLDER LIBRARY: the inputs of LIBRARY's operators are searched, and each line that a report gives to reproduce an error does so. Standard library only.
+
+Another search may come to other inputs, so the lines name the file with those of this one, which lies beside the JSON report."""
+
+import json
+import os
+import subprocess
+import sys
+
+
+def run(command, report):
+    ended = subprocess.run([*command, "--json", report], capture_output=True, text=True, errors="replace", check=False)
+    with open(report, encoding="utf-8") as stream:
+        return ended, json.load(stream)
+
+
+def mistakes_of(problem, samples, again):
+    line = problem["repro"]
+    if f"--samples {samples} " not in line:
+        return [f"no --samples {samples}: {line}"]
+    ended = subprocess.run(["bash", "-c", f"{line} --json {again}"], capture_output=True, text=True, errors="replace", check=False)
+    with open(again, encoding="utf-8") as stream:
+        found = json.load(stream)
+    rules = {rule for one in found["problems"] for rule in one["symptoms"]}
+    if ended.returncode == 1 and problem["rule"] in rules and any(one["severity"] == "error" for one in found["problems"]):
+        return []
+    return [f"{line}\n  {problem['rule']} was expected, exit status 1; exit status {ended.returncode}, {sorted(rules)}\n{ended.stdout}{ended.stderr}"]
+
+
+def main():
+    tool, folder, library = sys.argv[1:]
+    os.makedirs(folder, exist_ok=True)
+    report, samples, again = (os.path.join(folder, name) for name in ("report.json", "report.samples.json", "again.json"))
+    for path in (report, samples, again):
+        if os.path.exists(path):
+            os.remove(path)
+    ended, found = run([tool, "run", "--device", "cpu", library], report)
+    errors = [problem for problem in found["problems"] if problem["severity"] == "error"]
+    wrong = [] if errors else [f"no error was found\n{ended.stdout}{ended.stderr}"]
+    for problem in errors:
+        wrong += mistakes_of(problem, samples, again)
+    print(f"{len(errors)} lines", *wrong, sep="\n")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
