@@ -1,4 +1,5 @@
-/* Gradients for strided and expanded inputs, and from strided and expanded incoming gradients. */
+/* Gradients for strided and expanded inputs, and from incoming gradients that are strided, expanded, zero or negated.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,10 +78,35 @@ static opc_status_t zero(opc_autograd_case_t *c, opc_error_t *error) {
   return status;
 }
 
+/* A backward that is linear in the incoming gradient gives the negative of its gradient from the negative of the
+ * weights. */
+static opc_status_t negated(opc_autograd_case_t *c, opc_error_t *error) {
+  OPC_SCOPED(opc_autograd_gradient_clear) opc_autograd_gradient_t got = {0};
+  OPC_SCOPED(opc_scope_free) double *weights = calloc(c->point->outputs.numbers + 1, sizeof *weights);
+  OPC_SCOPED(opc_scope_free) double *expected = calloc(c->point->inputs.numbers + 1, sizeof *expected);
+  opc_autograd_backward_t backward = opc_autograd_backward_plain;
+  opc_gradient_place_t at;
+  char place[256];
+  if (!weights || !expected) return opc_out_of_memory(error);
+  for (size_t i = 0; i < c->point->outputs.numbers; i++) weights[i] = -c->point->weights[i];
+  for (size_t i = 0; i < c->point->inputs.numbers; i++) expected[i] = -c->plain.values[i];
+  backward.weights = weights;
+  backward.phase = "the operator's backward, from the negative gradient";
+  opc_status_t status = opc_autograd_both(c->point, &opc_autograd_forward_plain, &backward, &got, error);
+  if (status != OPC_OK || got.outcome != OPC_CALL_RETURNED || !opc_autograd_differ(c, got.values, expected, ORDER, &at))
+    return status;
+  opc_autograd_place(&c->point->inputs.items[at.input], at.number, place, sizeof place);
+  opc_finding_fail(c->finding, "autograd.wrong_gradient",
+                   "the gradient of %s is %.9g, and %.9g from the negative incoming gradient: only its sign may change",
+                   place, -at.right, at.left);
+  return status;
+}
+
 opc_status_t opc_autograd_check_weights_layout(opc_autograd_case_t *c, opc_error_t *error) {
   opc_status_t status = weights_in(c, OPC_WEIGHTS_STRIDED, NULL, c->plain.values, "a strided", error);
   if (status == OPC_OK && !opc_autograd_failed(c)) status = expanded(c, error);
   if (status == OPC_OK && !opc_autograd_failed(c)) status = zero(c, error);
+  if (status == OPC_OK && !opc_autograd_failed(c)) status = negated(c, error);
   return status;
 }
 

@@ -312,14 +312,19 @@ static const opc_case_rule_t autograd_cases[] = {
      .names = "*.empty0",
      .when = OPC_WHEN_AUTOGRAD | OPC_WHEN_ONE_TENSOR,
      .why = "a backward that divides by a size, or reads a first element, fails on an empty input"},
-    /* Slopes take hundreds of calls. Zeros and ties make kinks. Relations are learned from forward calls: they do not
-     * know of an index that only backward uses. */
+    /* Slopes take hundreds of calls. Ties make kinks. Relations are learned from forward calls: they do not know of an
+     * index that only backward uses. */
     {.families = OPC_VARIANT_NEIGHBOUR, .when = OPC_WHEN_AUTOGRAD, .neighbours = 8, .why = NEXT_TO_IT},
     {.families = OPC_VARIANT_CONTENTS,
      .names = "*.negated",
      .when = OPC_WHEN_AUTOGRAD,
      .neighbours = 4,
      .why = NEXT_TO_IT},
+    {.families = OPC_VARIANT_CONTENTS,
+     .names = "*.zero",
+     .when = OPC_WHEN_AUTOGRAD,
+     .neighbours = 2,
+     .why = "a derivative that divides by its input is not a number where that is zero"},
     {.families = SIZES | OPC_VARIANT_FEWER,
      .when = OPC_WHEN_AUTOGRAD | OPC_WHEN_ALL_FLOATING,
      .neighbours = 4,
