@@ -270,7 +270,7 @@ static void test_what_each_does(void **state) {
       {X234, "x.expanded1", "[{'tensor':{'shape':[2,3,4],'strides':[4,0,1],'stream':'x'}}]"},
       {X234, "x.empty1", "[{'tensor':{'shape':[2,0,4],'stream':'x'}}]"},
       {X234, "x.scalar", "[{'tensor':{'shape':[],'stream':'x'}}]"},
-      {X234, "x.neg", "[{'tensor':{'shape':[2,3,4],'stream':'x','neg':true}}]"},
+      {X234, "x.neg", "[{'tensor':{'shape':[2,3,4],'strides':[24,8,2],'storage_size':48,'stream':'x','neg':true}}]"},
       {X234, "x.nan", "[{'tensor':{'shape':[2,3,4],'special':'nan','stream':'x'}}]"},
       {X234, "all.larger", "[{'tensor':{'shape':[6,9,12],'stream':'x'}}]"},
       {"[{'tensor': {'shape': [2, 3, 4, 5]}}]", "x.channels_last",

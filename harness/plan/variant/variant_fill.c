@@ -70,12 +70,13 @@ bool opc_bits_conj(opc_tensor_spec_t *spec, int64_t number) {
   return true;
 }
 
+/* PyTorch gives this bit to the imaginary part of a conjugate, which is every second number. */
 bool opc_bits_neg(opc_tensor_spec_t *spec, int64_t number) {
-  (void)number;
   if (spec->neg || !opc_dtype_is_inexact(spec->dtype) || opc_dtype_is_float8(spec->dtype) ||
       opc_tensor_spec_numel(spec) == 0)
     return false;
   spec->neg = true;
+  if (opc_tensor_spec_numel(spec) > 1 && opc_tensor_spec_is_contiguous(spec)) (void)opc_layout_sliced(spec, number);
   return true;
 }
 
