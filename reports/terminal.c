@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "checks/catalogue/rules.h"
 #include "reports/problems/coverage.h"
+#include "reports/problems/finding_facts.h"
 #include "reports/terminal_findings.h"
 #include "reports/terminal_problem.h"
 
@@ -56,25 +57,50 @@ static void show_summary(const opc_problems_t *problems, const opc_screen_t *scr
 
 /* ---- problems ---- */
 
-/* Warnings without a line of code that say the same of several operators form one entry. */
-static bool goes_with(const opc_problem_t *problem, const opc_problem_t *first) {
-  return problem->warning && first->warning && !problem->unchecked && !first->unchecked &&
-         problem->change == OPC_CHANGE_NONE && first->change == OPC_CHANGE_NONE && problem->symptoms[0].place == 0 &&
-         first->symptoms[0].place == 0 && strcmp(opc_problem_rule(problem), opc_problem_rule(first)) == 0;
+static int worst_seen(const opc_problem_t *problem) {
+  int seen = OPC_SEEN_WRITE;
+  while (seen < OPC_SEEN_COUNT - 1 && problem->seen[seen] == 0) seen++;
+  return seen;
+}
+
+/* Where a process ended, or memory was accessed that is not the operator's: each line of code is its own story. */
+static bool is_of_one_line(const opc_problem_t *problem) {
+  static const char *const names[] = {"memory", "memcheck", "sanitize",         "signal",
+                                      "exit",   "timeout",  "foreign_exception"};
+  for (size_t i = 0; problem->symptoms[0].place != 0 && i < sizeof names / sizeof names[0]; i++)
+    if (opc_rule_is_of(opc_problem_rule(problem), names[i])) return true;
+  return false;
+}
+
+/* Problems that say the same of several operators form one entry: without a line of code always; if there are many
+ * problems, all of one rule, because a rule broken in ten operators is usually one habit. */
+static bool goes_with(const opc_problem_t *problem, const opc_problem_t *first, bool many) {
+  if (problem->warning != first->warning || strcmp(opc_problem_rule(problem), opc_problem_rule(first)) != 0)
+    return false;
+  if (problem->unchecked || first->unchecked)
+    return many && problem->unchecked == first->unchecked && worst_seen(problem) == worst_seen(first);
+  if (many) return !is_of_one_line(problem) && !is_of_one_line(first);
+  return problem->warning && problem->change == OPC_CHANGE_NONE && first->change == OPC_CHANGE_NONE &&
+         problem->symptoms[0].place == 0 && first->symptoms[0].place == 0;
+}
+
+static void add_name(opc_terminal_entry_t *entry, const char *name) {
+  for (size_t i = 0; i < entry->operators && i < OPC_TERMINAL_NAMES; i++)
+    if (strcmp(entry->names[i], name) == 0) return;
+  if (entry->operators < OPC_TERMINAL_NAMES) entry->names[entry->operators] = name;
+  entry->operators++;
 }
 
 static void mark_entry(const opc_problems_t *problems, size_t first, bool *done, opc_terminal_entry_t *out) {
   *out = (opc_terminal_entry_t){.problem = &problems->items[first]};
   for (size_t i = first; i < problems->count; i++) {
     const opc_problem_t *problem = &problems->items[i];
-    if (done[i] || (i != first && !goes_with(problem, out->problem))) continue;
+    if (done[i] || (i != first && !goes_with(problem, out->problem, problems->count > DETAILED_ALL))) continue;
     done[i] = true;
     out->problems++;
-    for (size_t k = 0; k < problem->operator_count; k++) {
-      const char *name = opc_journal_reader_operator(problems->journal, problem->operators[k].index)->name;
-      if (out->operators < OPC_TERMINAL_NAMES) out->names[out->operators] = name;
-      out->operators++;
-    }
+    out->cases += problem->count;
+    for (size_t k = 0; k < problem->operator_count; k++)
+      add_name(out, opc_journal_reader_operator(problems->journal, problem->operators[k].index)->name);
   }
 }
 

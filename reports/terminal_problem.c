@@ -9,22 +9,15 @@
 
 enum { HEAD_WIDTH = 100, MESSAGE_LINES = 3, INPUT_LINES = 2 };
 
-/* Counts characters, not bytes; the end is cut off if it does not fit. */
-static void add_cut(opc_text_t *out, const char *text, size_t columns) {
-  size_t at = 0, seen = 0;
-  for (; text[at] && seen < columns; seen++)
-    for (at++; ((unsigned char)text[at] & 0xc0) == 0x80;) at++;
-  opc_text_add_bytes(out, text, at);
-  if (text[at]) opc_text_add(out, "…");
-}
-
-static void show_head(const opc_screen_t *screen, const opc_terminal_entry_t *entry, const json_t *record) {
+/* The rule's title stands beside its name if there is room, else in a line of its own. */
+static void show_head(const opc_screen_t *screen, const opc_terminal_entry_t *entry, const json_t *record,
+                      bool detailed) {
   const opc_problem_t *problem = entry->problem;
   const char *rule_name = opc_problem_rule(problem), *word = "FAIL ";
   const opc_rule_t *rule = opc_rule_find(rule_name);
   if (problem->warning) word = "WARN ";
   else if (strcmp(opc_record_text(record, "verdict"), opc_verdict_name(OPC_VERDICT_ERROR)) == 0) word = "ERROR";
-  opc_text_t more = {0}, title = {0};
+  opc_text_t more = {0};
   opc_screen_text(screen, problem->warning ? OPC_TONE_YELLOW : OPC_TONE_RED, word);
   fputc(' ', screen->stream);
   opc_screen_text(screen, OPC_TONE_BOLD, opc_record_text(record, "operator"));
@@ -32,15 +25,16 @@ static void show_head(const opc_screen_t *screen, const opc_terminal_entry_t *en
   opc_text_add(&more, "  ");
   opc_screen_text(screen, OPC_TONE_PLAIN, opc_text_c(&more));
   opc_screen_text(screen, OPC_TONE_BOLD, rule_name);
-  size_t used = 6 + strlen(opc_record_text(record, "operator")) + more.length + strlen(rule_name) + 3;
-  if (rule && used + 16 < HEAD_WIDTH) {
-    opc_text_add(&title, ": ");
-    add_cut(&title, rule->title, HEAD_WIDTH - used);
-    opc_screen_text(screen, OPC_TONE_PLAIN, opc_text_c(&title));
+  size_t used = 6 + strlen(opc_record_text(record, "operator")) + more.length + strlen(rule_name) + 2;
+  bool fits = rule && used + strlen(rule->title) <= HEAD_WIDTH;
+  if (fits) {
+    opc_text_reset(&more);
+    opc_text_addf(&more, ": %s", rule->title);
+    opc_screen_text(screen, OPC_TONE_PLAIN, opc_text_c(&more));
   }
   fputc('\n', screen->stream);
+  if (rule && !fits && detailed) opc_screen_brief(screen, "rule", rule->title, 1);
   opc_text_clear(&more);
-  opc_text_clear(&title);
 }
 
 static void show_where(const opc_screen_t *screen, const json_t *json, const json_t *op) {
@@ -55,12 +49,22 @@ static void show_where(const opc_screen_t *screen, const json_t *json, const jso
   opc_text_clear(&where);
 }
 
-static void show_operators(const opc_screen_t *screen, const opc_terminal_entry_t *entry) {
+/* Length of "ns::" if all names have it, else 0. */
+static size_t common_namespace(const opc_terminal_entry_t *entry) {
+  const char *colons = entry->operators ? strstr(entry->names[0], "::") : NULL;
+  const size_t length = colons ? (size_t)(colons - entry->names[0]) + 2 : 0;
+  for (size_t i = 1; i < entry->operators && i < OPC_TERMINAL_NAMES; i++)
+    if (strncmp(entry->names[i], entry->names[0], length) != 0) return 0;
+  return length;
+}
+
+static void show_operators(const opc_screen_t *screen, const opc_terminal_entry_t *entry, int lines) {
   opc_text_t names = {0};
+  const size_t space = common_namespace(entry);
   for (size_t i = 0; i < entry->operators && i < OPC_TERMINAL_NAMES; i++)
-    opc_text_addf(&names, "%s%s", i ? ", " : "", entry->names[i]);
+    opc_text_addf(&names, "%s%s", i ? ", " : "", entry->names[i] + (i ? space : 0));
   if (entry->operators > OPC_TERMINAL_NAMES) opc_text_add(&names, ", …");
-  if (entry->operators > 1) opc_screen_brief(screen, "operators", opc_text_c(&names), 1);
+  if (entry->operators > 1) opc_screen_brief(screen, "operators", opc_text_c(&names), lines);
   opc_text_clear(&names);
 }
 
@@ -75,25 +79,38 @@ static void show_input(const opc_screen_t *screen, const json_t *input) {
   opc_text_clear(&line);
 }
 
-/* Shows why such an input was tried, and who vouches for it. */
+static const char *const sources[] = {[OPC_VOUCHER_DECLARED] = "a declared sample",
+                                      [OPC_VOUCHER_RECORDED] = "a recorded call",
+                                      [OPC_VOUCHER_RECIPE] = "an input made by a recipe",
+                                      [OPC_VOUCHER_SEARCHED] = "an input that opcheck-c found"};
+static const char *const changes[] = {[OPC_INPUT_SAME_VALUES] = "",
+                                      [OPC_INPUT_RELATED] = ", changed as its arguments belong together",
+                                      [OPC_INPUT_ALONE] = ", changed in one argument alone"};
+
+/* Shows who vouches for the input, what was changed, and why such an input was tried. */
 static void show_tried(const opc_screen_t *screen, const json_t *record) {
   opc_text_t line = {0};
   const char *why = opc_record_text(json_object_get(record, "evidence"), "why");
   const char *standing = opc_record_text(record, "standing");
-  if (*standing) opc_text_addf(&line, "%s%s", standing, *why ? ", " : "");
+  opc_standing_t parsed;
+  if (opc_standing_parse(standing, &parsed))
+    opc_text_addf(&line, "%s%s%s", sources[parsed.voucher], changes[parsed.change], *why ? ", " : "");
   if (*why) opc_text_addf(&line, "because %s", why);
   opc_screen_brief(screen, "tried", opc_text_c(&line), 1);
   opc_text_clear(&line);
 }
 
-static void show_also(const opc_screen_t *screen, const opc_problem_t *problem) {
+static void show_also(const opc_screen_t *screen, const opc_terminal_entry_t *entry) {
+  const opc_problem_t *problem = entry->problem;
   opc_text_t line = {0};
   for (size_t i = 0; i < problem->symptom_count; i++)
     if (strcmp(problem->symptoms[i].rule, opc_problem_rule(problem)) != 0)
       opc_text_addf(&line, "%s%s", line.length ? ", " : "", problem->symptoms[i].rule);
   opc_text_t all = {0};
-  if (problem->count > 1)
-    opc_text_addf(&all, "%" PRIu64 " more case%s%s", problem->count - 1, problem->count == 2 ? "" : "s",
+  if (entry->problems > 1)
+    opc_text_addf(&all, "%zu more problem%s, ", entry->problems - 1, entry->problems == 2 ? "" : "s");
+  if (entry->cases > 1)
+    opc_text_addf(&all, "%" PRIu64 " more case%s%s", entry->cases - 1, entry->cases == 2 ? "" : "s",
                   line.length ? "; also " : "");
   opc_text_add(&all, opc_text_c(&line));
   opc_screen_brief(screen, "and", opc_text_c(&all), 1);
@@ -104,17 +121,18 @@ static void show_also(const opc_screen_t *screen, const opc_problem_t *problem) 
 static void show(const opc_screen_t *screen, const opc_terminal_entry_t *entry, const json_t *json,
                  const json_t *record, const json_t *op, bool detailed) {
   bool suspect = strcmp(opc_record_text(record, "t"), "suspect") == 0;
-  show_head(screen, entry, record);
+  show_head(screen, entry, record, detailed);
   opc_screen_brief(screen, "what", opc_record_text(json, "message"), detailed ? MESSAGE_LINES : 1);
   if (suspect) opc_screen_field(screen, "", "not confirmed: the run stopped early");
   if (detailed) {
     show_where(screen, json, op);
-    show_operators(screen, entry);
+    show_operators(screen, entry, 2);
     show_input(screen, json_object_get(json_object_get(record, "evidence"), "input"));
     show_tried(screen, record);
-    show_also(screen, entry->problem);
+    show_also(screen, entry);
     opc_screen_line(screen, "repro", opc_record_text(json, "repro"));
   } else {
+    show_operators(screen, entry, 1);
     opc_screen_line(screen, "case", opc_record_text(record, "case"));
   }
 }

@@ -9,14 +9,16 @@
 
 enum { OPC_TERMINAL_NAMES = 24 };
 
-/* A problem, and others that say the same of other operators. */
+/* A problem, and others that say the same, mostly of other operators. */
 typedef struct opc_terminal_entry {
   const opc_problem_t *problem; /* the one that is shown */
   size_t problems, operators;
+  uint64_t cases;                        /* of all of them */
   const char *names[OPC_TERMINAL_NAMES]; /* of the first operators */
 } opc_terminal_entry_t;
 
-/* Detailed: at most 12 lines of 100 columns, as long as the line to paste needs no more than two. Else three lines. */
+/* Detailed: at most 13 lines of 100 columns, as long as the line to paste needs no more than two. Else three or four.
+ */
 opc_status_t opc_terminal_problem(const opc_problems_t *problems, const opc_terminal_entry_t *entry,
                                   const opc_screen_t *screen, bool detailed, opc_error_t *error) OPC_CHECKED;
 

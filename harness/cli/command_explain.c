@@ -89,18 +89,19 @@ static void show_problems(const opc_screen_t *screen) {
        "Findings of one operator at the same line of its library (or the same offset, where there are no "
        "lines) are one problem. The same rule at the same place in several operators is one problem "
        "that names them all, and so is one rule about the registration of several operators of a library."},
+      {"an out",
+       "An argument that is written and then returned, and of which the schema says neither, is one problem: "
+       "mutation.undeclared, with alias.input_returned as a symptom."},
       {"on a GPU",
        "There work that nobody waits for gives other values each time, and what is kept on the device has a record in "
        "host memory. Such findings are symptoms of the operator's stream.* or device_memory.* problem, and do not "
        "name it."},
       {"standing",
-       "\"tried\" begins with SOURCE/CHANGE: who vouches for the input, and what the variant changed. declared: a "
-       "sample "
-       "file; recorded: a program; recipe: a recipe; searched: nobody. same_values: at most the layout; related: sizes "
-       "or "
-       "values, and what is known to belong together still does; alone: one argument against the others. On searched "
-       "or "
-       "alone input a crash, a hang or an access out of bounds is memory.unchecked_arguments, a warning."},
+       "\"tried\" says who vouches for the input, and what the variant changed; reports write it as SOURCE/CHANGE. "
+       "declared: a sample file; recorded: a program; recipe: a recipe; searched: nobody, opcheck-c found it. "
+       "same_values: at most the layout; related: sizes or values, and what is known to belong together still does; "
+       "alone: one argument against the others. On searched or alone input a crash, a hang or an access out of bounds "
+       "is memory.unchecked_arguments, a warning."},
       {"arguments",
        "memory.unchecked_arguments is one problem for each argument. It counts the inputs with which the "
        "operator writes or reads out of bounds, crashes or never returns, the worst first."},
@@ -109,8 +110,11 @@ static void show_problems(const opc_screen_t *screen) {
        "then the others. The strongest names the problem. The case that stands for it has the best "
        "standing, then the fewest changes."},
       {"the order",
-       "Errors come before warnings; declared, recorded and recipe inputs before searched ones; what more "
-       "operators show before what fewer do."},
+       "Errors come before warnings; declared, recorded and recipe inputs before searched ones; accesses out of "
+       "bounds, "
+       "crashes and hangs before the rest; what more operators show before what fewer do. On a terminal, more than "
+       "eight problems are shown by rule: one entry for all operators with problems of that rule, except that each "
+       "line of code that crashes or leaves its memory keeps an entry of its own."},
       {"the id",
        "A hash of the library's name, the rule, and the operator, argument and kind of change; of several "
        "operators, the function instead. It stays the same from run to run."},

@@ -66,6 +66,16 @@ static uint64_t key_of(const char *module, const char *function, const char *fil
 /* One block of TORCH_LIBRARY registers many operators: a fault that all of them have is one mistake. */
 #define REGISTRATION "registration."
 
+/* The first function with a name that called the code in frame `index`: a stripped library has few. */
+static void caller_of(const json_t *frames, size_t index, char *out, size_t size) {
+  *out = '\0';
+  for (size_t i = index + 1; i < json_array_size(frames) && !*out; i++) {
+    const json_t *frame = json_array_get(frames, i);
+    function_name(opc_record_text(frame, "symbol"), out, size);
+    if (*out && is_foreign(out, opc_record_text(frame, "file"))) *out = '\0';
+  }
+}
+
 bool opc_code_place_of(const json_t *result, const char *library, opc_code_place_t *out) {
   size_t index;
   json_t *frame;
@@ -82,13 +92,15 @@ bool opc_code_place_of(const json_t *result, const char *library, opc_code_place
     const char *file = opc_record_text(frame, "file");
     function_name(opc_record_text(frame, "symbol"), out->function, sizeof out->function);
     if (is_foreign(out->function, file)) continue;
-    const char *name = *out->function ? out->function : "code";
+    char caller[sizeof out->function] = "";
+    if (!*out->function) caller_of(frames_of(result), index, caller, sizeof caller);
+    const char *name = *out->function ? out->function : *caller ? caller : "code";
     char where[64];
     if (*file)
       snprintf(where, sizeof where, "%" JSON_INTEGER_FORMAT, json_integer_value(json_object_get(frame, "line")));
     else snprintf(where, sizeof where, "%s", opc_record_text(frame, "offset"));
-    snprintf(out->text, sizeof out->text, "%s (%.120s%s%.30s)", name, *file ? opc_base_name(file) : module,
-             *file ? ":" : "+", where);
+    snprintf(out->text, sizeof out->text, "%s%s (%.120s%s%.30s)", *caller ? "below " : "", name,
+             *file ? opc_base_name(file) : module, *file ? ":" : "+", where);
     out->key = key_of(module, out->function, file, where);
     return true;
   }

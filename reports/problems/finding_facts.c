@@ -29,7 +29,7 @@ int opc_rule_rank(const char *rule) {
                                           "timeout",
                                           "memory.system_call",
                                           "memory",
-                                          "sample",
+                                          [OPC_RANK_HARMFUL] = "sample",
                                           "meta"};
   for (size_t i = 0; i < sizeof strongest / sizeof strongest[0]; i++) {
     size_t length = strlen(strongest[i]);
@@ -125,6 +125,10 @@ void opc_finding_facts_of(const json_t *record, const char *library, opc_finding
   out->rank = opc_rule_rank(out->rule);
   if (opc_code_place_of(record, library, &place)) out->place = place.key;
   add_changed(out->id.variant, out->argument, sizeof out->argument);
+  if (opc_rule_is_of(out->rule, "mutation") || opc_rule_is_of(out->rule, "alias")) {
+    const char *own = opc_record_text(evidence, "argument");
+    snprintf(out->touched, sizeof out->touched, "%s", *own ? own : argument_touched(evidence));
+  }
   if (!out->unchecked) return;
   out->seen = seen_of(evidence, out->rule);
   out->rank = (int)out->seen;

@@ -15,6 +15,7 @@ typedef struct opc_finding_facts {
   int rank;
   opc_change_kind_t change;
   char argument[256]; /* that was changed, or is not checked; "" for all of them, or none */
+  char touched[64];   /* the argument that was written or returned; "" where a finding is about neither */
   opc_seen_t seen;    /* where unchecked */
   uint64_t place;
   opc_problem_case_t one; /* without its offset */
@@ -25,6 +26,7 @@ typedef struct opc_finding_facts {
 void opc_finding_facts_of(const json_t *record, const char *library, opc_finding_facts_t *out);
 
 /* The strongest rules first: what damages memory, what ends the process, then in the order of the tables. */
+enum { OPC_RANK_HARMFUL = 13 }; /* the ranks below are of those two kinds */
 int opc_rule_rank(const char *rule);
 /* Findings of one domain can have one cause: the name of a check whose rules are all about one piece of code (the Meta
  * kernel, the derivative), "call" for what a kernel does to its arguments, else the rule itself. */

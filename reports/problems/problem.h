@@ -74,6 +74,7 @@ typedef struct opc_problem {
   opc_standing_order_t standing;                /* the strongest one of the findings of its severity */
   const char *arguments[OPC_PROBLEM_ARGUMENTS]; /* that were changed, or are not checked */
   size_t argument_count;
+  const char *touched;     /* the argument that is written or returned, in the simplest case of it; NULL: none */
   opc_symptom_t *symptoms; /* the strongest first */
   size_t symptom_count;
   opc_problem_case_t cases[OPC_PROBLEM_CASES]; /* the simplest first */

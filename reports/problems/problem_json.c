@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "model/case/case.h"
 #include "model/json/json_write.h"
+#include "plan/variant/variant.h"
 #include "reports/problems/code_place.h"
 
 static void add_arguments(opc_text_t *out, const opc_problem_t *problem) {
@@ -39,6 +41,15 @@ static void add_unchecked(opc_text_t *out, const opc_problem_t *problem) {
   }
 }
 
+/* Of the case that is shown. */
+static const char *layout_words(const json_t *record) {
+  opc_case_id_t id;
+  if (opc_case_id_parse(opc_record_text(record, "case"), &id, NULL) != OPC_OK ||
+      opc_variant_family(id.variant) != OPC_VARIANT_BITS)
+    return "depends on the layout of ";
+  return strstr(id.variant, ".conj") ? "ignores the conjugate bit of " : "ignores the negative bit of ";
+}
+
 static char *message_of(const opc_problem_t *problem, const json_t *record) {
   opc_text_t text = {0};
   const char *own = opc_record_text(record, "message");
@@ -46,7 +57,7 @@ static char *message_of(const opc_problem_t *problem, const json_t *record) {
     add_unchecked(&text, problem);
     if (*own) opc_text_add(&text, "; the worst: ");
   } else if (problem->change == OPC_CHANGE_LAYOUT) {
-    opc_text_add(&text, "depends on the layout of ");
+    opc_text_add(&text, layout_words(record));
     if (problem->argument_count) add_arguments(&text, problem);
     else opc_text_add(&text, "its arguments");
     if (*own) opc_text_add(&text, ": ");

@@ -104,6 +104,8 @@ opc_status_t opc_operator_findings_add(opc_operator_findings_t *findings, const 
   if (facts.warning) problem->operators[0].warning_checks |= bit;
   else problem->operators[0].error_checks |= bit;
   if (*argument) opc_problem_add_argument(problem, argument);
+  if (*facts.touched && !problem->touched && !(problem->touched = intern(findings->names, facts.touched)))
+    return opc_out_of_memory(error);
   opc_problem_add_case(problem, &facts.one);
   opc_problem_add_place(problem, facts.place);
   problem->count++;
@@ -227,7 +229,15 @@ static bool is_fault(const opc_problem_t *problem) {
          (opc_rule_is_of(rule, "sanitize") || opc_rule_is_of(rule, "launch.asynchronous_error"));
 }
 
+/* An argument that is written and then returned, as an `out` of which the schema does not know. */
+static bool is_written_and_returned(const opc_problem_t *written, const opc_problem_t *returned) {
+  return written->warning == returned->warning && written->touched && returned->touched &&
+         strcmp(opc_problem_rule(written), "mutation.undeclared") == 0 &&
+         opc_rule_is_of(opc_problem_rule(returned), "alias") && strcmp(written->touched, returned->touched) == 0;
+}
+
 static bool is_effect(const opc_problem_t *cause, const opc_problem_t *effect) {
+  if (is_written_and_returned(cause, effect)) return true;
   if (cause->unchecked || effect->off_gpu) return false;
   if (effect->unchecked) return is_fault(cause);
   for (size_t i = 0; i < sizeof leads_to / sizeof *leads_to; i++)

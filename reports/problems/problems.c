@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "reports/problems/code_place.h"
+#include "reports/problems/finding_facts.h"
 #include "reports/problems/problem_id.h"
 #include "reports/problems/problem_merge.h"
 
@@ -76,13 +77,21 @@ static opc_status_t take_operator(making_t *making, size_t index) {
 
 /* ---- order and names ---- */
 
+/* Memory that is not the operator's and a process that ends come first, however many operators have another problem. */
+static int harm(const opc_problem_t *problem) {
+  const int rank = problem->symptoms[0].rank;
+  return rank < OPC_RANK_HARMFUL ? rank : OPC_RANK_HARMFUL;
+}
+
 static int by_weight(const void *left, const void *right) {
   const opc_problem_t *a = left, *b = right;
   int mine = opc_standing_order_source(a->standing), theirs = opc_standing_order_source(b->standing);
   if (a->warning != b->warning) return a->warning ? 1 : -1;
   if (mine != theirs) return mine < theirs ? -1 : 1;
+  /* The ranks of these two kinds are not comparable. */
+  if (a->unchecked == b->unchecked && harm(a) != harm(b)) return harm(a) < harm(b) ? -1 : 1;
   if (a->operator_count != b->operator_count) return a->operator_count > b->operator_count ? -1 : 1;
-  if (a->unchecked != b->unchecked) return a->unchecked ? -1 : 1; /* the ranks of these two kinds are not comparable */
+  if (a->unchecked != b->unchecked) return a->unchecked ? -1 : 1;
   if (a->symptoms[0].rank != b->symptoms[0].rank) return a->symptoms[0].rank < b->symptoms[0].rank ? -1 : 1;
   if (a->symptoms[0].best.offset == b->symptoms[0].best.offset) return 0;
   return a->symptoms[0].best.offset < b->symptoms[0].best.offset ? -1 : 1;

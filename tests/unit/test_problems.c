@@ -198,6 +198,38 @@ static void a_kernels_own_defect_names_the_problem_on_a_gpu(void **state) {
   json_decref(list);
 }
 
+/* An argument that is written and then returned is an undeclared out. Of different arguments they are two mistakes. */
+static void what_is_written_and_returned_is_one_problem(void **state) {
+  (void)state;
+  json_t *list =
+      problems_of(HEAD FOUND("n::a", "alias", "cpu/-/s/plain", "alias.input_returned", "\"argument\":\"out\"")
+                      FOUND("n::a", "mutation", "cpu/-/s/plain", "mutation.undeclared", "\"argument\":\"out\"")
+                          FOUND("n::b", "alias", "cpu/-/s/plain", "alias.input_returned", "\"argument\":\"x\"")
+                              FOUND("n::b", "mutation", "cpu/-/s/plain", "mutation.undeclared", "\"argument\":\"out\"")
+                                  END_LINE(1));
+  assert_int_equal(json_array_size(list), 3);
+  for (size_t i = 0; i < 3; i++) {
+    const bool first = strcmp(joined(list, i, "operators"), "n::a") == 0;
+    assert_int_equal(first, strcmp(joined(list, i, "symptoms"), "mutation.undeclared alias.input_returned") == 0);
+  }
+  json_decref(list);
+}
+
+/* However many operators have another problem. */
+static void what_ends_the_process_comes_first(void **state) {
+  (void)state;
+  json_t *list = problems_of(HEAD FOUND("n::a", "registration", "-/-/-/-", "registration.no_kernel", "")
+                                 FOUND("n::b", "registration", "-/-/-/-", "registration.no_kernel", "")
+                                     FOUND("n::b", "memory", "cpu/-/s/x.sliced", "signal.SIGSEGV", "")
+                                         FOUND("n::b", "memory", "cpu/-/s/x.empty0", "memory.out_of_bounds_write", "")
+                                             END_LINE(1));
+  assert_int_equal(json_array_size(list), 3);
+  assert_string_equal(text_of(list, 0, "rule"), "memory.out_of_bounds_write");
+  assert_string_equal(text_of(list, 1, "rule"), "signal.SIGSEGV");
+  assert_string_equal(joined(list, 2, "operators"), "n::a n::b");
+  json_decref(list);
+}
+
 static void unchecked_arguments_are_counted_by_input(void **state) {
   (void)state;
   json_t *list = problems_of(
@@ -405,6 +437,8 @@ int main(void) {
       cmocka_unit_test(unchecked_arguments_of_old_journals),
       cmocka_unit_test(one_place_in_several_operators_is_one_problem),
       cmocka_unit_test(problems_come_by_weight),
+      cmocka_unit_test(what_is_written_and_returned_is_one_problem),
+      cmocka_unit_test(what_ends_the_process_comes_first),
       cmocka_unit_test(an_id_stays),
       cmocka_unit_test(ids_differ),
       cmocka_unit_test(memory_does_not_grow_with_findings),

@@ -303,13 +303,19 @@ static void what_was_not_called_is_said(void **state) {
   free(text);
 }
 
+/* Reads out of bounds, each in a line of its own, are an entry each; what else all operators do is one. */
 static void three_hundred_operators_fit_on_three_screens(void **state) {
   (void)state;
   enum { SCREENS = 150 };
   opc_text_t journal = {0};
   opc_text_add(&journal, RUN_LINE LIBRARY_LINE("l.so"));
   repeat(&journal,
-         OPERATOR_LINE("n::a@", "l.so") FAIL_LINE("n::a@", "stride", "cpu/-/s/x.sliced", "stride.wrong_result"), 300);
+         OPERATOR_LINE(
+             "n::a@",
+             "l.so") "{\"t\":\"result\",\"operator\":\"n::a@\",\"check\":\"memory\",\"case\":\"n::a@/memory/cpu/-/s/plain\","
+                     "\"verdict\":\"fail\",\"severity\":\"error\",\"rule\":\"memory.out_of_bounds_read\",\"message\":\"m\","
+                     "\"evidence\":{\"frames\":[{\"module\":\"l.so\",\"offset\":\"0x@\"}]},\"repro\":\"r\"}\n",
+         300);
   repeat(&journal, WARN_LINE("n::a@", "registration", "-/-/-/-", "registration.no_meta_kernel"), 300);
   opc_text_add(&journal, END_LINE(1));
   char *text = summed(opc_text_c(&journal), (opc_terminal_view_t){.exit_code = 1, .whole = "r.json"});
@@ -320,6 +326,24 @@ static void three_hundred_operators_fit_on_three_screens(void **state) {
   free(text);
   text = summed(opc_text_c(&journal), (opc_terminal_view_t){.exit_code = 1});
   assert_contains(text, "and 271 more: --verbose lists all findings, --json FILE keeps them\n");
+  free(text);
+  opc_text_clear(&journal);
+}
+
+static void one_rule_in_many_operators_is_one_entry(void **state) {
+  (void)state;
+  opc_text_t journal = {0};
+  opc_text_add(&journal, RUN_LINE LIBRARY_LINE("l.so"));
+  repeat(&journal,
+         OPERATOR_LINE("n::a@", "l.so") FAIL_LINE("n::a@", "stride", "cpu/-/s/x.sliced", "stride.wrong_result"), 9);
+  opc_text_add(&journal, END_LINE(1));
+  char *text = summed(opc_text_c(&journal), (opc_terminal_view_t){.exit_code = 1});
+  assert_int_equal(count_of(text, "FAIL  "), 1);
+  assert_contains(text, "FAIL  n::a0 and 8 more  stride.wrong_result");
+  assert_contains(text, "operators   n::a0, a1, a2, a3, a4, a5, a6, a7, a8\n");
+  assert_contains(text, "and         8 more problems, 8 more cases\n");
+  assert_contains(text, "FAILED: 9 problems (9 errors) in 9 operators");
+  assert_lacks(text, "--verbose lists");
   free(text);
   opc_text_clear(&journal);
 }
@@ -348,7 +372,7 @@ static void one_warning_of_many_operators_is_one_entry(void **state) {
          40);
   opc_text_add(&journal, END_LINE(0));
   char *text = summed(opc_text_c(&journal), (opc_terminal_view_t){0});
-  assert_contains(text, "WARN  n::a0 and 39 more  registration.no_meta_kernel: ");
+  assert_contains(text, "WARN  n::a0 and 39 more  registration.no_meta_kernel\n");
   assert_int_equal(count_of(text, "WARN"), 1);
   assert_contains(text, "; 1 warning\n");
   assert_lacks(text, " more in ");
@@ -369,7 +393,7 @@ static void a_problem_takes_twelve_lines_of_a_hundred_columns(void **state) {
                 opc_text_c(&words), opc_text_c(&words), opc_text_c(&words));
   char *text = summed(opc_text_c(&journal), (opc_terminal_view_t){.exit_code = 1});
   if (lines_of(text) > 3 + 1 + 12 + 2 + 1 + 1) fail_msg("%d lines:\n%s", lines_of(text), text);
-  assert_contains(text, "tried       declared/same_values, because long0");
+  assert_contains(text, "tried       a declared sample, because long0");
   assert_contains(text, " …\n");
   for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
     if (strlen(line) > 102) fail_msg("%zu bytes: %s", strlen(line), line); /* "…" has three */
@@ -399,6 +423,7 @@ int main(void) {
       cmocka_unit_test(an_unexpected_pass_is_no_matter_of_layout),
       cmocka_unit_test(what_was_not_called_is_said),
       cmocka_unit_test(three_hundred_operators_fit_on_three_screens),
+      cmocka_unit_test(one_rule_in_many_operators_is_one_entry),
       cmocka_unit_test(notes_do_not_fill_the_screen),
       cmocka_unit_test(one_warning_of_many_operators_is_one_entry),
       cmocka_unit_test(a_problem_takes_twelve_lines_of_a_hundred_columns),

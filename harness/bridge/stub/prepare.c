@@ -172,11 +172,12 @@ static opc_status_t walk(preparation_t *preparation, const char *path, int depth
 
 static void tell(opc_text_t *note, const char *soname, const opc_stub_symbol_t *symbols, size_t count, bool python) {
   enum { NAMED = 3 };
-  opc_text_addf(note, "%s%zu symbol%s of %s %s inert (", note->length > 0 ? "; " : "", count, count > 1 ? "s" : "",
-                python ? "Python" : soname, count > 1 ? "are" : "is");
+  opc_text_addf(note, "%s%s is not loaded: a call that needs ", note->length > 0 ? "; " : "",
+                python ? "Python" : soname);
+  if (count > 1) opc_text_addf(note, "one of its %zu symbols (", count);
+  else opc_text_add(note, "its symbol (");
   for (size_t i = 0; i < count && i < NAMED; i++) opc_text_addf(note, "%s%s", i > 0 ? ", " : "", symbols[i].name);
-  opc_text_addf(note, "%s): a call that needs %s ends with an error that says so", count > NAMED ? ", …" : "",
-                count > 1 ? "them" : "it");
+  opc_text_addf(note, "%s) ends with an error that says so", count > NAMED ? ", …" : "");
 }
 
 static opc_status_t replace(const char *soname, bool exists, const opc_stub_symbol_t *symbols, size_t count,

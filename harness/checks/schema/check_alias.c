@@ -74,18 +74,20 @@ static void check_output(const opc_case_context_t *context, const opc_call_t *ca
     allowed = true;
     if (is_same && opc_tensor_arg_is_mutable(tensor_arg)) returned_mutable = true;
   }
+  const opc_tensor_arg_t *blamed = identical ? identical : shares;
   if (identical && !allowed)
     opc_finding_fail(finding, "alias.input_returned",
-                     "%s is argument %s itself; the schema says that it is a new tensor", output->path,
-                     identical->path);
+                     "%s is argument %s itself; the schema says that it is a new tensor", output->path, blamed->path);
   else if (identical && !returned_mutable && !decomposes(context->op))
     opc_finding_fail(finding, "alias.input_returned",
                      "%s is argument %s itself, not a view of it: a declared view must be a new tensor object",
-                     output->path, identical->path);
+                     output->path, blamed->path);
   else if (shares && !allowed)
     opc_finding_fail(finding, "alias.undeclared_input",
                      "%s shares storage with argument %s; the schema declares that it may alias %s", output->path,
-                     shares->path, alias_name(declared));
+                     blamed->path, alias_name(declared));
+  else return;
+  opc_finding_evidence(finding, "argument", json_string(blamed->path));
 }
 
 static void check_pairs(const opc_case_context_t *context, const opc_call_t *call, const opc_output_t *outputs,

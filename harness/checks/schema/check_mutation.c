@@ -62,6 +62,7 @@ static opc_status_t report_elements(const opc_tensor_arg_t *tensor_arg, const op
     add_elements(tensor_arg, change, now, &text);
     opc_finding_fail(finding, "mutation.undeclared", "argument %s is not declared mutable but was changed: %s",
                      tensor_arg->path, opc_text_c(&text));
+    opc_finding_evidence(finding, "argument", json_string(tensor_arg->path));
   }
   opc_text_clear(&text);
   free(owned);
@@ -176,6 +177,7 @@ static opc_status_t check_version(const opc_call_t *call, const opc_tensor_arg_t
                      "argument %s is not declared mutable, but its version counter went from %lld to %lld: an in-place "
                      "operation ran on it, although its values are as before",
                      tensor_arg->path, (long long)tensor_arg->before.version, (long long)now.version);
+    opc_finding_evidence(finding, "argument", json_string(tensor_arg->path));
   }
   return OPC_OK;
 }
