@@ -72,7 +72,7 @@ static opc_change_kind_t change_of(const opc_case_id_t *id, const char *rule, co
   unsigned families = opc_variant_facts(id->variant).families;
   if (families & (OPC_VARIANT_METHOD | OPC_VARIANT_USED)) return OPC_CHANGE_METHOD;
   if (families & OPC_VARIANT_EMPTY) return OPC_CHANGE_EMPTY;
-  if (families & (OPC_VARIANT_SPECIAL | OPC_VARIANT_CONTENTS)) return OPC_CHANGE_VALUES;
+  if (families & (OPC_VARIANT_SPECIAL | OPC_VARIANT_CONTENTS | OPC_VARIANT_ONE_ZERO)) return OPC_CHANGE_VALUES;
   if (families & OPC_VARIANT_SAME) return OPC_CHANGE_SAME;
   if (families & OPC_VARIANT_CAST) return OPC_CHANGE_DTYPE;
   if (families != 0 && (families & ~(unsigned)(OPC_VARIANT_LAYOUT | OPC_VARIANT_BITS)) == 0)

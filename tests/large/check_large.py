@@ -70,7 +70,7 @@ def check_calls(tool, library, sanitized):
     lines = text.decode().splitlines()
     expect(len(lines) <= SCREENS, f"{len(lines)} lines for {len(wrong)} problems")
     expect(len(report["problems"]) == len({problem["id"] for problem in report["problems"]}) == len(wrong), f"{len(report['problems'])} problems")
-    heads = [line for line in lines if line.startswith("FAIL")]
+    heads = [line for line in lines if line.startswith("FAIL ")]
     expect(len(heads) == 1 and f" and {len(wrong) - 1} more  alias." in heads[0], f"one rule in {len(wrong)} operators is not one entry: {heads}")
     last = f"FAILED: {len(wrong)} problems ({len(wrong)} errors) in {len(wrong)} operators; 50 of 50 operators and classes checked"
     expect(lines[-1] == last, f"the last line is {lines[-1]!r}")

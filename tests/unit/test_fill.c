@@ -188,7 +188,9 @@ static void test_changed(void **state) {
   static const struct {
     opc_special_t special;
     float expected[3];
-  } rows[] = {{OPC_SPECIAL_NEGATED, {-1.5F, 0.25F, -2.0F}}, {OPC_SPECIAL_TIES, {1.0F, -1.0F, 2.0F}}};
+  } rows[] = {{OPC_SPECIAL_NEGATED, {-1.5F, 0.25F, -2.0F}},
+              {OPC_SPECIAL_TIES, {1.0F, -1.0F, 2.0F}},
+              {OPC_SPECIAL_ONE_ZERO, {1.5F, 0.0F, 2.0F}}};
   opc_number_t numbers[] = {{.kind = OPC_NUMBER_FLOAT, .f = 1.5},
                             {.kind = OPC_NUMBER_FLOAT, .f = -0.25},
                             {.kind = OPC_NUMBER_FLOAT, .f = 2.0}};

@@ -184,6 +184,7 @@ static bool special_floating(opc_special_t special, opc_dtype_t dtype, bool odd,
       else *out = sign | (ieee ? infinity - 1 : encoding == OPC_ENCODING_FN ? minus - 2 : minus - 1);
       return true;
     case OPC_SPECIAL_ZERO:
+    case OPC_SPECIAL_ONE_ZERO:
       *out = 0;
       return !power; /* which has none */
     case OPC_SPECIAL_NEGATED:
@@ -247,7 +248,9 @@ static void store_special(const opc_tensor_spec_t *spec, int64_t number, void *o
     if (opc_special_exists(spec->fill.special, spec->dtype)) change_each(spec, out);
     return;
   }
-  if (number % 3 != 0 || !special_element(spec->fill.special, dtype, (number / 3) % 2 != 0, element)) return;
+  const bool one = spec->fill.special == OPC_SPECIAL_ONE_ZERO;
+  if (one ? number != opc_tensor_spec_numel(spec) / 2 : number % 3 != 0) return;
+  if (!special_element(spec->fill.special, dtype, (number / 3) % 2 != 0, element)) return;
   if (dtype == spec->dtype) memcpy(out, element, opc_dtype_size(dtype));
   else opc_number_store(opc_number_load(dtype, element), spec->dtype, out);
 }

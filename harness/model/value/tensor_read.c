@@ -294,7 +294,8 @@ static opc_status_t read_special(opc_json_reader_t *reader, const json_t *json, 
   while (opc_special_words[i] && strcmp(opc_special_words[i], word) != 0) i++;
   if (!opc_special_words[i])
     return opc_json_fail(
-        reader, "\"%.40s\" is not one of nan, negative_zero, infinity, denormal, extreme, zero, negated, ties", word);
+        reader,
+        "\"%.40s\" is not one of nan, negative_zero, infinity, denormal, extreme, zero, negated, ties, one_zero", word);
   *out = (opc_special_t)i;
   opc_json_leave(reader, before);
   return OPC_OK;

@@ -37,7 +37,7 @@ typedef enum opc_fill_kind {
 } opc_fill_kind_t;
 
 /* Values that a variant puts over the fill: element i is replaced if i % 3 == 0 (so element 0 always is); NEGATED and
- * TIES change each floating element. */
+ * TIES change each floating element, ONE_ZERO one. */
 typedef enum opc_special {
   OPC_SPECIAL_NONE = 0,
   OPC_SPECIAL_NAN, /* quiet NaN with payload bits set */
@@ -47,7 +47,8 @@ typedef enum opc_special {
   OPC_SPECIAL_EXTREME,  /* integers: alternating lowest and highest; floating: largest finite */
   OPC_SPECIAL_ZERO,     /* floating */
   OPC_SPECIAL_NEGATED,  /* floating: the other sign */
-  OPC_SPECIAL_TIES      /* floating: rounded down to a whole number, so that equal values are frequent */
+  OPC_SPECIAL_TIES,     /* floating: rounded down to a whole number, so that equal values are frequent */
+  OPC_SPECIAL_ONE_ZERO  /* floating: the element in the middle */
 } opc_special_t;
 
 typedef struct opc_fill {

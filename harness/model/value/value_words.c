@@ -21,5 +21,6 @@ const char *const opc_special_words[] = {
     [OPC_SPECIAL_ZERO] = "zero",
     [OPC_SPECIAL_NEGATED] = "negated",
     [OPC_SPECIAL_TIES] = "ties",
-    [OPC_SPECIAL_TIES + 1] = NULL,
+    [OPC_SPECIAL_ONE_ZERO] = "one_zero",
+    [OPC_SPECIAL_ONE_ZERO + 1] = NULL,
 };

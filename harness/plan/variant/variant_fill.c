@@ -53,6 +53,11 @@ bool opc_contents_zero(opc_tensor_spec_t *spec, int64_t number) {
   return overlay(spec, OPC_SPECIAL_ZERO);
 }
 
+bool opc_contents_one_zero(opc_tensor_spec_t *spec, int64_t number) {
+  (void)number;
+  return overlay(spec, OPC_SPECIAL_ONE_ZERO);
+}
+
 bool opc_contents_negated(opc_tensor_spec_t *spec, int64_t number) {
   (void)number;
   return overlay(spec, OPC_SPECIAL_NEGATED);
