@@ -13,8 +13,9 @@
 
 enum {
   PROBLEMS_SHOWN = 30,
-  DETAILED_ALL = 8, /* up to this many in detail; */
-  DETAILED = 5,     /* if there are more, the first few: three screens are enough to look through */
+  DETAILED_ALL = 8,     /* up to this many in detail; */
+  DETAILED = 5,         /* if there are more, the first few: three screens are enough to look through */
+  SENTENCES_WHOLE = 20, /* up to this many, the others in whole sentences */
   NAMES_SHOWN = 40,
   NOTES_SHOWN = 8
 };
@@ -63,6 +64,10 @@ static int worst_seen(const opc_problem_t *problem) {
   return seen;
 }
 
+static const char *first_argument(const opc_problem_t *problem) {
+  return problem->argument_count ? problem->arguments[0] : "";
+}
+
 /* Where a process ended, or memory was accessed that is not the operator's: each line of code is its own story. */
 static bool is_of_one_line(const opc_problem_t *problem) {
   static const char *const names[] = {"memory", "memcheck", "sanitize",         "signal",
@@ -78,7 +83,8 @@ static bool goes_with(const opc_problem_t *problem, const opc_problem_t *first, 
   if (problem->warning != first->warning || strcmp(opc_problem_rule(problem), opc_problem_rule(first)) != 0)
     return false;
   if (problem->unchecked || first->unchecked)
-    return many && problem->unchecked == first->unchecked && worst_seen(problem) == worst_seen(first);
+    return many && problem->unchecked == first->unchecked && worst_seen(problem) == worst_seen(first) &&
+           strcmp(first_argument(problem), first_argument(first)) == 0;
   if (many) return !is_of_one_line(problem) && !is_of_one_line(first);
   return problem->warning && problem->change == OPC_CHANGE_NONE && first->change == OPC_CHANGE_NONE &&
          problem->symptoms[0].place == 0 && first->symptoms[0].place == 0;
@@ -127,8 +133,11 @@ static opc_status_t show_problems(const opc_problems_t *problems, const opc_scre
     if (done[i]) continue;
     mark_entry(problems, i, done, &entry);
     bool detailed = entries <= DETAILED_ALL || shown < DETAILED;
+    const opc_terminal_detail_t detail = detailed                     ? OPC_DETAIL_WHOLE
+                                         : entries <= SENTENCES_WHOLE ? OPC_DETAIL_SENTENCE
+                                                                      : OPC_DETAIL_LINE;
     fputs(shown == 0 || detailed || shown == DETAILED ? "\n" : "", screen->stream);
-    status = opc_terminal_problem(problems, &entry, screen, detailed, error);
+    status = opc_terminal_problem(problems, &entry, screen, detail, error);
     left -= entry.problems;
     shown++;
   }

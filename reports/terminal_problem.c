@@ -5,9 +5,11 @@
 
 #include "base/text.h"
 #include "checks/catalogue/rules.h"
+#include "model/case/case.h"
 #include "reports/problems/problem_json.h"
 
-enum { HEAD_WIDTH = 100, MESSAGE_LINES = 3, INPUT_LINES = 2 };
+enum { HEAD_WIDTH = 100, INPUT_LINES = 2 };
+static const int message_lines[] = {[OPC_DETAIL_LINE] = 1, [OPC_DETAIL_SENTENCE] = 2, [OPC_DETAIL_WHOLE] = 3};
 
 /* The rule's title stands beside its name if there is room, else in a line of its own. */
 static void show_head(const opc_screen_t *screen, const opc_terminal_entry_t *entry, const json_t *record,
@@ -93,9 +95,12 @@ static void show_tried(const opc_screen_t *screen, const json_t *record) {
   const char *why = opc_record_text(json_object_get(record, "evidence"), "why");
   const char *standing = opc_record_text(record, "standing");
   opc_standing_t parsed;
+  opc_case_id_t id;
+  const bool plain = opc_case_id_parse(opc_record_text(record, "case"), &id, NULL) == OPC_OK &&
+                     strcmp(id.variant, "plain") == 0 && !*id.dtype;
   if (opc_standing_parse(standing, &parsed))
-    opc_text_addf(&line, "%s%s%s", sources[parsed.voucher], changes[parsed.change], *why ? ", " : "");
-  if (*why) opc_text_addf(&line, "because %s", why);
+    opc_text_addf(&line, "%s%s%s", sources[parsed.voucher], changes[parsed.change], plain ? ", as it is" : "");
+  if (*why && !plain) opc_text_addf(&line, "%sbecause %s", line.length ? ", " : "", why);
   opc_screen_brief(screen, "tried", opc_text_c(&line), 1);
   opc_text_clear(&line);
 }
@@ -119,10 +124,11 @@ static void show_also(const opc_screen_t *screen, const opc_terminal_entry_t *en
 }
 
 static void show(const opc_screen_t *screen, const opc_terminal_entry_t *entry, const json_t *json,
-                 const json_t *record, const json_t *op, bool detailed) {
+                 const json_t *record, const json_t *op, opc_terminal_detail_t detail) {
+  const bool detailed = detail == OPC_DETAIL_WHOLE;
   bool suspect = strcmp(opc_record_text(record, "t"), "suspect") == 0;
   show_head(screen, entry, record, detailed);
-  opc_screen_brief(screen, "what", opc_record_text(json, "message"), detailed ? MESSAGE_LINES : 1);
+  opc_screen_brief(screen, "what", opc_record_text(json, "message"), message_lines[detail]);
   if (suspect) opc_screen_field(screen, "", "not confirmed: the run stopped early");
   if (detailed) {
     show_where(screen, json, op);
@@ -138,12 +144,12 @@ static void show(const opc_screen_t *screen, const opc_terminal_entry_t *entry, 
 }
 
 opc_status_t opc_terminal_problem(const opc_problems_t *problems, const opc_terminal_entry_t *entry,
-                                  const opc_screen_t *screen, bool detailed, opc_error_t *error) {
+                                  const opc_screen_t *screen, opc_terminal_detail_t detail, opc_error_t *error) {
   json_t *json = NULL, *record = NULL, *op = NULL;
   opc_status_t status = opc_problem_to_json(problems, entry->problem, &json, &record, error);
   if (status == OPC_OK)
     status = opc_journal_reader_operator_record(problems->journal, entry->problem->operators[0].index, &op, error);
-  if (status == OPC_OK) show(screen, entry, json, record, op, detailed);
+  if (status == OPC_OK) show(screen, entry, json, record, op, detail);
   json_decref(json);
   json_decref(record);
   json_decref(op);

@@ -17,9 +17,11 @@ typedef struct opc_terminal_entry {
   const char *names[OPC_TERMINAL_NAMES]; /* of the first operators */
 } opc_terminal_entry_t;
 
-/* Detailed: at most 13 lines of 100 columns, as long as the line to paste needs no more than two. Else three or four.
- */
+/* WHOLE: at most 13 lines of 100 columns, as long as the line to paste needs no more than two. SENTENCE: at most six,
+ * what it says as a rule to its end. LINE: three or four. */
+typedef enum opc_terminal_detail { OPC_DETAIL_LINE, OPC_DETAIL_SENTENCE, OPC_DETAIL_WHOLE } opc_terminal_detail_t;
 opc_status_t opc_terminal_problem(const opc_problems_t *problems, const opc_terminal_entry_t *entry,
-                                  const opc_screen_t *screen, bool detailed, opc_error_t *error) OPC_CHECKED;
+                                  const opc_screen_t *screen, opc_terminal_detail_t detail,
+                                  opc_error_t *error) OPC_CHECKED;
 
 #endif

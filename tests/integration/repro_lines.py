@@ -4,6 +4,7 @@
 Another search may come to other inputs, so the lines name the file with those of this one, which lies beside the JSON report."""
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -28,6 +29,33 @@ def mistakes_of(problem, samples, again):
     return [f"{line}\n  {problem['rule']} was expected, exit status 1; exit status {ended.returncode}, {sorted(rules)}\n{ended.stdout}{ended.stderr}"]
 
 
+def values_of(argument):
+    """What a small integer tensor of a sample file holds; None: it is none, or the file does not say."""
+    tensor = argument.get("tensor") if isinstance(argument, dict) else None
+    if not tensor or not tensor.get("dtype", "").startswith("int"):
+        return None
+    count, fill = math.prod(tensor["shape"]), tensor.get("fill")
+    values = {"arange": list(range(count)), "zeros": [0] * count, "ones": [1] * count}.get(fill) if isinstance(fill, str) else (fill or {}).get("values")
+    return values if values and 0 < count <= 8 else None
+
+
+def mistakes_in_inputs(results, samples):
+    """The input of a finding says what small integer tensors hold: whether a call is valid depends on it."""
+    with open(samples, encoding="utf-8") as stream:
+        known = {(sample["operator"], sample["name"]): sample["args"] for sample in json.load(stream)["samples"]}
+    compared, wrong = 0, []
+    for result in results:
+        operator, name, variant = result["operator"], *result["case"].split("/")[-2:]
+        if result["verdict"] not in ("fail", "error") or variant != "plain" or (operator, name) not in known:
+            continue
+        for argument, text in zip(known[operator, name], result["evidence"]["input"].values()):
+            values = values_of(argument)
+            compared += values is not None
+            if values is not None and not text.endswith("(" + ", ".join(str(value) for value in values) + ")"):
+                wrong.append(f"{result['case']}: {text}, the file has {values}")
+    return wrong or ([] if compared else ["no small integer tensor is in an input"])
+
+
 def main():
     tool, folder, library = sys.argv[1:]
     os.makedirs(folder, exist_ok=True)
@@ -38,6 +66,7 @@ def main():
     ended, found = run([tool, "run", "--device", "cpu", library], report)
     errors = [problem for problem in found["problems"] if problem["severity"] == "error"]
     wrong = [] if errors else [f"no error was found\n{ended.stdout}{ended.stderr}"]
+    wrong += mistakes_in_inputs(found["results"], samples)
     for problem in errors:
         wrong += mistakes_of(problem, samples, again)
     print(f"{len(errors)} lines", *wrong, sep="\n")

@@ -348,6 +348,25 @@ static void one_rule_in_many_operators_is_one_entry(void **state) {
   opc_text_clear(&journal);
 }
 
+/* Their message starts with the argument, so each argument has an entry of its own. */
+static void unchecked_arguments_share_an_entry_by_name(void **state) {
+  (void)state;
+  opc_text_t journal = {0};
+  opc_text_add(&journal, RUN_LINE LIBRARY_LINE("l.so"));
+#define LOOSE_LINE(argument)                                                                                           \
+  "{\"t\":\"result\",\"operator\":\"n::a@\",\"check\":\"memory\",\"case\":\"n::a@/memory/cpu/-/s/" argument            \
+  ".empty0\",\"verdict\":\"fail\",\"severity\":\"warning\",\"rule\":\"memory.unchecked_arguments\",\"message\":\"m\"," \
+  "\"evidence\":{\"argument\":\"" argument "\",\"seen\":\"crash\"},\"repro\":\"r\"}\n"
+  repeat(&journal, OPERATOR_LINE("n::a@", "l.so") LOOSE_LINE("x") LOOSE_LINE("y"), 9);
+  opc_text_add(&journal, END_LINE(0));
+  char *text = summed(opc_text_c(&journal), (opc_terminal_view_t){0});
+  assert_int_equal(count_of(text, "WARN  n::a0 and 8 more  memory.unchecked_arguments"), 2);
+  assert_contains(text, "does not check `x`: crashes (1 input)");
+  assert_contains(text, "does not check `y`: crashes (1 input)");
+  free(text);
+  opc_text_clear(&journal);
+}
+
 static void notes_do_not_fill_the_screen(void **state) {
   (void)state;
   opc_text_t journal = {0};
@@ -384,13 +403,14 @@ static void a_problem_takes_twelve_lines_of_a_hundred_columns(void **state) {
   (void)state;
   opc_text_t journal = {0}, words = {0};
   repeat(&words, "long@ ", 200);
-  opc_text_addf(&journal,
-                HEAD
-                "{\"t\":\"result\",\"operator\":\"n::a\",\"check\":\"stride\",\"case\":\"n::a/stride/cpu/-/s/plain\","
-                "\"verdict\":\"fail\",\"severity\":\"error\",\"rule\":\"stride.wrong_result\",\"message\":\"%s\","
-                "\"standing\":\"declared/same_values\",\"evidence\":{\"why\":\"%s\",\"input\":{\"x\":\"%s\"}},"
-                "\"repro\":\"again\"}\n" END_LINE(1),
-                opc_text_c(&words), opc_text_c(&words), opc_text_c(&words));
+  opc_text_addf(
+      &journal,
+      HEAD
+      "{\"t\":\"result\",\"operator\":\"n::a\",\"check\":\"stride\",\"case\":\"n::a/stride/cpu/-/s/x.sliced\","
+      "\"verdict\":\"fail\",\"severity\":\"error\",\"rule\":\"stride.wrong_result\",\"message\":\"%s\","
+      "\"standing\":\"declared/same_values\",\"evidence\":{\"why\":\"%s\",\"input\":{\"x\":\"%s\"}},"
+      "\"repro\":\"again\"}\n" END_LINE(1),
+      opc_text_c(&words), opc_text_c(&words), opc_text_c(&words));
   char *text = summed(opc_text_c(&journal), (opc_terminal_view_t){.exit_code = 1});
   if (lines_of(text) > 3 + 1 + 12 + 2 + 1 + 1) fail_msg("%d lines:\n%s", lines_of(text), text);
   assert_contains(text, "tried       a declared sample, because long0");
@@ -424,6 +444,7 @@ int main(void) {
       cmocka_unit_test(what_was_not_called_is_said),
       cmocka_unit_test(three_hundred_operators_fit_on_three_screens),
       cmocka_unit_test(one_rule_in_many_operators_is_one_entry),
+      cmocka_unit_test(unchecked_arguments_share_an_entry_by_name),
       cmocka_unit_test(notes_do_not_fill_the_screen),
       cmocka_unit_test(one_warning_of_many_operators_is_one_entry),
       cmocka_unit_test(a_problem_takes_twelve_lines_of_a_hundred_columns),

@@ -46,8 +46,7 @@ void opc_finding_evidence(opc_finding_t *finding, const char *key, json_t *value
  * description of the change. Recorded in evidence "variants". */
 void opc_finding_note_variant(opc_finding_t *finding, const char *variant);
 void opc_finding_clear(opc_finding_t *finding);
-/* The arguments of a sample by name, in the format of opc_value_describe. The runner adds them to every failure and
- * error as evidence "input". New reference; NULL: out of memory. */
+/* The arguments of a sample by name, in the format of opc_value_describe. New reference; NULL: out of memory. */
 json_t *opc_sample_evidence(const opc_operator_t *op, const opc_sample_t *sample);
 
 typedef struct opc_case_context {
@@ -76,6 +75,10 @@ typedef struct opc_case_context {
    * call with the arguments of the case: after a crash, other checks do not try these again. */
   void (*phase)(const char *what);
 } opc_case_context_t;
+
+/* The arguments of the case's sample, as in opc_sample_evidence, and what small integer tensors hold: "int64[3] (0, 1,
+ * 3)". The runner adds them to every failure and error as evidence "input". New reference; NULL: out of memory. */
+json_t *opc_case_evidence(const opc_case_context_t *context);
 
 typedef struct opc_check {
   const char *name;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "checks/framework/check.h"
 
 static void text_set(opc_text_t *text, const char *format, va_list arguments) {
@@ -117,6 +118,38 @@ json_t *opc_sample_evidence(const opc_operator_t *op, const opc_sample_t *sample
     char text[512];
     opc_value_describe(&sample->arguments[i], text, sizeof text);
     json_object_set_new(input, op->arguments[i].name ? op->arguments[i].name : "", json_string(text));
+  }
+  return input;
+}
+
+/* Whether a call is valid often depends on what an index or offsets hold: " (0, 1, 3)" after a few integers. */
+static void add_integers(const opc_tensor_spec_t *spec, const char *path, uint64_t seed, opc_text_t *out) {
+  enum { MOST = 8, WIDEST = 8 };
+  unsigned char bytes[MOST * WIDEST];
+  char word[32];
+  const opc_dtype_class_t kind = opc_dtype_class(spec->dtype);
+  const int64_t count = opc_tensor_spec_numel(spec);
+  const size_t size = opc_dtype_size(spec->dtype);
+  if ((kind != OPC_CLASS_SIGNED && kind != OPC_CLASS_UNSIGNED) || count < 1 || count > MOST || size > WIDEST) return;
+  if (opc_fill_logical(spec, path, seed, bytes, NULL) != OPC_OK) return;
+  opc_text_add(out, " (");
+  for (int64_t i = 0; i < count; i++)
+    opc_text_addf(out, "%s%s", i ? ", " : "",
+                  opc_number_format(spec->dtype, bytes + (size_t)i * size, word, sizeof word));
+  opc_text_add(out, ")");
+}
+
+json_t *opc_case_evidence(const opc_case_context_t *context) {
+  const opc_sample_t *sample = context->sample;
+  json_t *input = opc_sample_evidence(context->op, sample);
+  for (size_t i = 0; input && i < sample->argument_count && i < context->op->argument_count; i++) {
+    const char *name = context->op->arguments[i].name;
+    const json_t *known = name ? json_object_get(input, name) : NULL;
+    if (!known || sample->arguments[i].kind != OPC_VALUE_TENSOR) continue;
+    OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
+    opc_text_add(&text, json_string_value(known));
+    add_integers(sample->arguments[i].tensor, name, context->seed, &text);
+    json_object_set_new(input, name, json_string(opc_text_c(&text)));
   }
   return input;
 }

@@ -77,7 +77,7 @@ static void must_reject(opc_case_context_t *context, opc_finding_t *finding) {
 static void tell_input(const opc_run_t *run, const char *id_text, const opc_case_context_t *context) {
   const char *last = run->request->only ? run->request->only : run->request->to;
   if (!run->sink->input || !context->sample || !last || strcmp(id_text, last) != 0) return;
-  json_t *input = opc_sample_evidence(context->op, context->sample);
+  json_t *input = opc_case_evidence(context);
   run->sink->input(input, run->sink->context);
   json_decref(input);
 }
@@ -259,7 +259,7 @@ bool opc_run_case(opc_run_t *run, const char *id_text, opc_case_context_t *conte
   if (found || (context->device.type == OPC_DEVICE_CUDA && opc_device_zones_elsewhere()))
     opc_finding_evidence(&finding, "why", json_string(planned->rule->why));
   if (context->sample && found)
-    opc_finding_evidence(&finding, "input", opc_sample_evidence(context->op, context->sample));
+    opc_finding_evidence(&finding, "input", opc_case_evidence(context));
   if (context->sample && found && has_uneven_lists(context->op, context->sample))
     opc_finding_evidence(&finding, "uneven_lists", json_true());
   if (!finding.decided)
