@@ -35,7 +35,7 @@ static void show_head(const opc_screen_t *screen, const opc_terminal_entry_t *en
     opc_screen_text(screen, OPC_TONE_PLAIN, opc_text_c(&more));
   }
   fputc('\n', screen->stream);
-  if (rule && !fits && detailed) opc_screen_brief(screen, "rule", rule->title, 1);
+  if (rule && !fits && detailed) opc_screen_brief(screen, "rule", rule->title, 2);
   opc_text_clear(&more);
 }
 

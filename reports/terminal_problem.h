@@ -17,7 +17,7 @@ typedef struct opc_terminal_entry {
   const char *names[OPC_TERMINAL_NAMES]; /* of the first operators */
 } opc_terminal_entry_t;
 
-/* WHOLE: at most 13 lines of 100 columns, as long as the line to paste needs no more than two. SENTENCE: at most six,
+/* WHOLE: at most 14 lines of 100 columns, as long as the line to paste needs no more than two. SENTENCE: at most six,
  * what it says as a rule to its end. LINE: three or four. */
 typedef enum opc_terminal_detail { OPC_DETAIL_LINE, OPC_DETAIL_SENTENCE, OPC_DETAIL_WHOLE } opc_terminal_detail_t;
 opc_status_t opc_terminal_problem(const opc_problems_t *problems, const opc_terminal_entry_t *entry,
