@@ -258,8 +258,7 @@ bool opc_run_case(opc_run_t *run, const char *id_text, opc_case_context_t *conte
   found = found || opc_valgrind_errors() != witnessed;
   if (found || (context->device.type == OPC_DEVICE_CUDA && opc_device_zones_elsewhere()))
     opc_finding_evidence(&finding, "why", json_string(planned->rule->why));
-  if (context->sample && found)
-    opc_finding_evidence(&finding, "input", opc_case_evidence(context));
+  if (context->sample && found) opc_finding_evidence(&finding, "input", opc_case_evidence(context));
   if (context->sample && found && has_uneven_lists(context->op, context->sample))
     opc_finding_evidence(&finding, "uneven_lists", json_true());
   if (!finding.decided)
