@@ -266,14 +266,14 @@ static opc_status_t add_target(opc_execution_t *execution, const char *option, c
   return OPC_OK;
 }
 
-/* report.json: report.samples.json. Not beside a device or a pipe. */
+/* report.json: report.found-samples.json, a name that nobody's own sample file has. Not beside a device or a pipe. */
 static opc_status_t name_found_samples(opc_execution_t *execution, const char *report, opc_error_t *error) {
   static const char ending[] = ".json";
   struct stat there;
   size_t stem = strlen(report), length = sizeof ending - 1;
   if (execution->found_samples || (stat(report, &there) == 0 && !S_ISREG(there.st_mode))) return OPC_OK;
   if (stem > length && strcmp(report + stem - length, ending) == 0) stem -= length;
-  execution->found_samples = opc_string_format("%.*s.samples.json", (int)stem, report);
+  execution->found_samples = opc_string_format("%.*s.found-samples.json", (int)stem, report);
   return execution->found_samples ? OPC_OK : opc_out_of_memory(error);
 }
 
@@ -326,6 +326,18 @@ bool opc_execution_option(opc_execution_t *execution, int key, const char *value
   }
 }
 
+/* The file is an input of this run, or --save-samples writes it: it is left alone. */
+static bool reads_found_samples(const opc_execution_t *execution) {
+  struct stat own, other;
+  const char *found = execution->found_samples, *saved = execution->options.save_samples;
+  if (!found) return false;
+  if (saved && strcmp(saved, found) == 0) return true;
+  for (size_t i = 0; stat(found, &own) == 0 && i < execution->samples.count; i++)
+    if (stat(execution->samples.items[i], &other) == 0 && own.st_dev == other.st_dev && own.st_ino == other.st_ino)
+      return true;
+  return false;
+}
+
 void opc_execution_options(opc_execution_t *execution, const opc_arguments_t *arguments) {
   opc_run_options_t *to = &execution->options;
   to->libraries = execution->libraries.items;
@@ -336,7 +348,7 @@ void opc_execution_options(opc_execution_t *execution, const opc_arguments_t *ar
   to->module_count = execution->modules.count;
   to->sample_files = execution->samples.items;
   to->sample_file_count = execution->samples.count;
-  to->found_samples = execution->found_samples;
+  to->found_samples = reads_found_samples(execution) ? NULL : execution->found_samples;
   to->argv = arguments->full_argv;
   to->argc = (size_t)arguments->full_argc;
 }

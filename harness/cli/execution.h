@@ -41,7 +41,7 @@ typedef struct opc_execution {
                           failed one */
   opc_report_target_t targets[OPC_REPORT_TARGETS];
   size_t target_count;
-  char *found_samples; /* "report.samples.json" beside the JSON report; NULL: there is none */
+  char *found_samples; /* "report.found-samples.json" beside the JSON report; NULL: there is none */
   opc_strings_t libraries, preloads, samples, modules; /* opc_execution_options copies them into the options */
   opc_junit_cases_t junit_cases;
   bool strict, timeout_given;

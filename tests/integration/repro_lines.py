@@ -56,10 +56,26 @@ def mistakes_in_inputs(results, samples):
     return wrong or ([] if compared else ["no small integer tensor is in an input"])
 
 
+def mistakes_with_own_file(tool, library, samples, report):
+    """A file that the run reads is never written, although the search finds inputs for operators that it lacks."""
+    with open(samples, encoding="utf-8") as stream:
+        read = json.load(stream)
+    read["samples"] = read["samples"][:1]
+    with open(samples, "w", encoding="utf-8") as stream:
+        json.dump(read, stream)
+    with open(samples, "rb") as stream:
+        before = stream.read()
+    _, found = run([tool, "run", "--device", "cpu", "--check", "alias", "--samples", samples, library], report)
+    searched = [operator["name"] for operator in found["operators"] if operator["sample_source"] == "searched"]
+    with open(samples, "rb") as stream:
+        kept = stream.read() == before
+    return ([] if searched else ["nothing was searched"]) + ([] if kept else [f"{samples} was an input, and was overwritten"])
+
+
 def main():
     tool, folder, library = sys.argv[1:]
     os.makedirs(folder, exist_ok=True)
-    report, samples, again = (os.path.join(folder, name) for name in ("report.json", "report.samples.json", "again.json"))
+    report, samples, again = (os.path.join(folder, name) for name in ("report.json", "report.found-samples.json", "again.json"))
     for path in (report, samples, again):
         if os.path.exists(path):
             os.remove(path)
@@ -69,6 +85,7 @@ def main():
     wrong += mistakes_in_inputs(found["results"], samples)
     for problem in errors:
         wrong += mistakes_of(problem, samples, again)
+    wrong += mistakes_with_own_file(tool, library, samples, report)
     print(f"{len(errors)} lines", *wrong, sep="\n")
     return 1 if wrong else 0
 
