@@ -236,13 +236,19 @@ static bool is_written_and_returned(const opc_problem_t *written, const opc_prob
          opc_rule_is_of(opc_problem_rule(returned), "alias") && strcmp(written->touched, returned->touched) == 0;
 }
 
+/* Any of them: one line of code may have several, and the first names the problem. */
+static bool has_rule_of(const opc_problem_t *problem, const char *part) {
+  for (size_t i = 0; i < problem->symptom_count; i++)
+    if (opc_rule_is_of(problem->symptoms[i].rule, part)) return true;
+  return false;
+}
+
 static bool is_effect(const opc_problem_t *cause, const opc_problem_t *effect) {
   if (is_written_and_returned(cause, effect)) return true;
   if (cause->unchecked || effect->off_gpu) return false;
   if (effect->unchecked) return is_fault(cause);
   for (size_t i = 0; i < sizeof leads_to / sizeof *leads_to; i++)
-    if (opc_rule_is_of(opc_problem_rule(cause), leads_to[i].cause) &&
-        opc_rule_is_of(opc_problem_rule(effect), leads_to[i].effect))
+    if (has_rule_of(cause, leads_to[i].cause) && opc_rule_is_of(opc_problem_rule(effect), leads_to[i].effect))
       return true;
   return false;
 }

@@ -156,14 +156,16 @@ static void a_wrong_meta_kernel_is_not_the_kernels_empty_shape(void **state) {
 static void what_a_defect_leads_to_on_a_gpu_is_no_problem_of_its_own(void **state) {
   (void)state;
   json_t *list = problems_of(
-      HEAD FOUND("n::a", "initialisation", "cuda/-/s/plain", "initialisation.scratch", "")
-          FOUND("n::a", "determinism", "cuda/-/s/plain", "determinism.run_to_run", "")
-              FOUND("n::a", "stream", "cuda/-/s/plain", "stream.other", "")
-                  FOUND("n::a", "leak", "cuda/-/s/plain", "leak.memory", "")
-                      FOUND("n::b", "initialisation", "cpu/-/s/plain", "initialisation.scratch", "")
-                          FOUND("n::b", "stream", "cuda/-/s/plain", "stream.other", "")
-                              FOUND("n::b", "leak", "cuda/-/s/plain", "leak.memory", "") FOUND(
-                                  "n::b", "device_memory", "cuda/-/s/plain", "device_memory.tensor", "") END_LINE(1));
+      HEAD OPERATOR_LINE("n::c", "d/libops.so")
+          FOUND("n::a", "initialisation", "cuda/-/s/plain", "initialisation.scratch", "")
+              FOUND("n::a", "determinism", "cuda/-/s/plain", "determinism.run_to_run", "")
+                  FOUND("n::a", "stream", "cuda/-/s/plain", "stream.other", "")
+                      FOUND("n::a", "leak", "cuda/-/s/plain", "leak.memory", "")
+                          FOUND("n::b", "initialisation", "cpu/-/s/plain", "initialisation.scratch", "")
+                              FOUND("n::b", "stream", "cuda/-/s/plain", "stream.other", "")
+                                  FOUND("n::b", "leak", "cuda/-/s/plain", "leak.memory", "")
+                                      FOUND("n::b", "device_memory", "cuda/-/s/plain", "device_memory.tensor", "")
+                                          END_LINE(1));
   const char *const expected[][2] = {{"n::b", "initialisation.scratch"},
                                      {"n::a", "leak.memory"},
                                      {"n::b", "stream.other"},
@@ -178,6 +180,19 @@ static void what_a_defect_leads_to_on_a_gpu_is_no_problem_of_its_own(void **stat
               strcmp(joined(list, k, "symptoms"), expected[i][1]) == 0;
     if (!found) fail_msg("no problem of %s with %s", expected[i][0], expected[i][1]);
   }
+  json_decref(list);
+}
+
+/* One line of code has both causes, and the other one names the problem. */
+static void what_a_second_cause_leads_to_is_no_problem_of_its_own(void **state) {
+  (void)state;
+  json_t *list = problems_of(
+      HEAD FOUND("n::a", "leak", "cuda/-/s/plain", "leak.memory", "")
+          FOUND("n::a", "launch", "cuda/-/s/plain", "launch.failure_leaks", FRAMES("launch", "k.cu", "63"))
+              FOUND("n::a", "device_memory", "cuda/-/s/plain", "device_memory.event", FRAMES("launch", "k.cu", "63"))
+                  END_LINE(1));
+  assert_int_equal(json_array_size(list), 1);
+  assert_string_equal(joined(list, 0, "symptoms"), "launch.failure_leaks device_memory.event leak.memory");
   json_decref(list);
 }
 
@@ -430,6 +445,7 @@ int main(void) {
       cmocka_unit_test(the_rest_goes_by_kind_of_change),
       cmocka_unit_test(a_wrong_meta_kernel_is_not_the_kernels_empty_shape),
       cmocka_unit_test(what_a_defect_leads_to_on_a_gpu_is_no_problem_of_its_own),
+      cmocka_unit_test(what_a_second_cause_leads_to_is_no_problem_of_its_own),
       cmocka_unit_test(a_kernels_own_defect_names_the_problem_on_a_gpu),
       cmocka_unit_test(unchecked_arguments_are_counted_by_input),
       cmocka_unit_test(an_operator_that_ends_the_process_may_have_checked),

@@ -322,10 +322,10 @@ opc_status_t opc_cuda_allocator_set(const opc_device_allocator_t *allocator, opc
 /* Whether convolutions and matrix products of float32 may round their arguments to 10 bits on the device (TF32). Per
  * process; returns the previous setting. */
 bool opc_cuda_tf32_set(bool allowed);
-/* Puts some milliseconds of work into a stream of the pool; does not change the current stream. The caller ends it with
- * opc_cuda_load_end, which waits for the work. */
+/* Puts some milliseconds of work into the current stream (on_current) or into one of the pool; does not change the
+ * current stream. The caller ends it with opc_cuda_load_end, which waits for the work. */
 typedef struct opc_cuda_load opc_cuda_load_t;
-opc_status_t opc_cuda_load_begin(int device, opc_cuda_load_t **out, opc_error_t *error) OPC_CHECKED;
+opc_status_t opc_cuda_load_begin(int device, bool on_current, opc_cuda_load_t **out, opc_error_t *error) OPC_CHECKED;
 void opc_cuda_load_end(opc_cuda_load_t *busy); /* NULL is fine */
 /* at::cuda::CUDAGraph: from begin to end, work on the current stream, which must not be a default stream, is captured
  * and not run; its memory comes from a separate pool. OPC_ERR_UNSUPPORTED: this libtorch_cuda has no such class. If the

@@ -77,13 +77,13 @@ struct opc_cuda_load {
   at::Tensor tensor;
 };
 
-opc_status_t opc_cuda_load_begin(int device, opc_cuda_load_t **out, opc_error_t *error) {
+opc_status_t opc_cuda_load_begin(int device, bool on_current, opc_cuda_load_t **out, opc_error_t *error) {
   *out = nullptr;
   return opc::guarded(error, [&] {
     constexpr int64_t elements = int64_t{1} << 22;
     constexpr int steps = 1000;  // about ten microseconds each
     const auto before = cuda().getStream(cuda_device(device));
-    const auto stream = cuda().getStreamFromGlobalPool(cuda_device(device));
+    const auto stream = on_current ? before : cuda().getStreamFromGlobalPool(cuda_device(device));
     cuda().exchangeStream(stream);
     try {
       auto tensor = at::ones({elements}, at::TensorOptions(cuda_device(device)).dtype(at::kFloat));

@@ -315,7 +315,7 @@ release:
 static opc_status_t check_busy(sample_case_t *run) {
   OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
   int calls = 0;
-  opc_trial_t trial = trial_of(run, 0, "a call while another stream is busy");
+  opc_trial_t trial = trial_of(run, 0, "a call while the device is busy");
   opc_status_t status = opc_determinism_under_load(&trial, &run->first, &run->differs, &calls, &text, run->error);
   run->calls += calls;
   if (status == OPC_OK && run->differs)

@@ -1,22 +1,42 @@
 #include "checks/determinism/determinism_under_load.h"
 
-enum { CALLS = 3 };
+/* Work before the call on its own stream holds back what waits for that stream, and nothing else: the rest runs too
+ * early. Work on another stream slows down what the call itself does not wait for. */
+static const struct {
+  bool on_current;
+  const char *name;
+} loads[] = {{false, "while another stream was busy it"}, {true, "while its stream was busy it"}};
+
+enum { CALLS = 4, LOADS = sizeof loads / sizeof *loads };
+
+/* The arguments are made first: copying them waits for the stream. */
+static opc_status_t run_loaded(const opc_trial_t *trial, bool on_current, opc_trial_outcome_t *out,
+                               opc_error_t *error) {
+  int device = trial->context->device.index < 0 ? 0 : trial->context->device.index;
+  opc_cuda_load_t *busy = NULL;
+  opc_call_t call;
+  opc_status_t status = opc_trial_make(trial, &call, error);
+  if (status == OPC_OK) status = opc_cuda_load_begin(device, on_current, &busy, error);
+  if (status == OPC_OK) {
+    opc_trial_call(trial, &call);
+    status = opc_trial_take(&call, out, error);
+  }
+  opc_cuda_load_end(busy);
+  opc_call_clear(&call);
+  return status;
+}
 
 opc_status_t opc_determinism_under_load(const opc_trial_t *trial, const opc_trial_outcome_t *first, bool *out_differs,
                                         int *out_calls, opc_text_t *out, opc_error_t *error) {
-  int device = trial->context->device.index < 0 ? 0 : trial->context->device.index;
   opc_status_t status = OPC_OK;
   *out_differs = false;
   *out_calls = 0;
   for (int i = 0; i < CALLS && status == OPC_OK && !*out_differs; i++) {
-    opc_cuda_load_t *busy = NULL;
     OPC_SCOPED(opc_trial_outcome_clear) opc_trial_outcome_t again = {0};
-    status = opc_cuda_load_begin(device, &busy, error);
-    if (status == OPC_OK) status = opc_trial_run(trial, &again, error);
-    opc_cuda_load_end(busy);
+    status = run_loaded(trial, loads[i % LOADS].on_current, &again, error);
     (*out_calls)++;
-    *out_differs = status == OPC_OK && opc_trial_differ(first, &again, "while another stream was busy it", out) &&
-                   !opc_trial_strays();
+    *out_differs =
+        status == OPC_OK && opc_trial_differ(first, &again, loads[i % LOADS].name, out) && !opc_trial_strays();
   }
   return status;
 }

@@ -1,4 +1,4 @@
-/* Inside check determinism: the call while the device runs other work on another stream.
+/* Inside check determinism: the call while the device runs other work, on another stream and on the call's own.
  *
  * An operator that launches on a stream without synchronising, or reads a result too early, is right on an idle device
  * and wrong under concurrent load. Threads: one. */
