@@ -202,8 +202,8 @@ static opc_status_t join_by_place(opc_operator_findings_t *findings, opc_error_t
 }
 
 /* What a defect leads to on a GPU, where kernels really run: work that nobody waits for gives other values each time,
- * an element that no kernel writes holds what was there before, and whatever is kept on the device has a record in host
- * memory. */
+ * an element that no kernel writes holds what was there before, whatever is kept on the device has a record in host
+ * memory, and compute-sanitizer ends a kernel whose access it reports. */
 static const struct {
   const char *cause, *effect;
 } leads_to[] = {{"stream", "initialisation"},
@@ -220,7 +220,8 @@ static const struct {
                 {"initialisation.output", "device"},
                 {"initialisation.output", "bitwise"},
                 {"initialisation.output", "capture.replay_differs"},
-                {"device_memory", "leak"}};
+                {"device_memory", "leak"},
+                {"sanitize", "launch.asynchronous_error"}};
 
 /* A kernel that faults on the sample itself also faults on other input, and no argument is to blame for that. */
 static bool is_fault(const opc_problem_t *problem) {

@@ -194,6 +194,11 @@ static void what_a_second_cause_leads_to_is_no_problem_of_its_own(void **state) 
   assert_int_equal(json_array_size(list), 1);
   assert_string_equal(joined(list, 0, "symptoms"), "launch.failure_leaks device_memory.event leak.memory");
   json_decref(list);
+  list = problems_of(HEAD FOUND("n::a", "memory", "cuda/-/s/x.sliced", "launch.asynchronous_error", "")
+                         FOUND("n::a", "memory", "cuda/-/s/plain", "sanitize.invalid_read", "") END_LINE(1));
+  assert_int_equal(json_array_size(list), 1);
+  assert_string_equal(joined(list, 0, "symptoms"), "sanitize.invalid_read launch.asynchronous_error");
+  json_decref(list);
 }
 
 /* What nothing writes holds what was there before. A kernel that faults on the sample faults on other input too. */

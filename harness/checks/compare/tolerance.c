@@ -83,6 +83,22 @@ static void change_add(opc_tolerance_t *tolerance, size_t i, const opc_result_it
   }
 }
 
+/* Integers cannot be moved by less than 1. A float that is computed from them is as uncertain as the largest of the
+ * numbers that were added for it. */
+static bool has_only_integers(const opc_replay_t *replay) {
+  for (size_t i = 0; i < replay->count; i++)
+    if (opc_dtype_is_inexact(replay->tensor_args[i].dtype) && replay->tensor_args[i].numel) return false;
+  return true;
+}
+
+static void add_largest(opc_tolerance_t *tolerance, const opc_result_t *reference) {
+  for (size_t i = 0; i < reference->count; i++) {
+    const opc_result_item_t *item = &reference->items[i];
+    if (!opc_result_is_measurable(item) || tolerance->changed[i]) continue;
+    tolerance->change[i] = opc_dtype_ulp(item->meta.dtype, opc_result_largest(item));
+  }
+}
+
 opc_status_t opc_tolerance_add(opc_tolerance_t *tolerance, const opc_again_t *again, const opc_result_t *reference,
                                opc_error_t *error) {
   opc_result_t moved = {0};
@@ -137,6 +153,7 @@ opc_status_t opc_tolerance_measure(opc_tolerance_t *tolerance, const opc_again_t
     }
     opc_tolerance_clear(&whole);
   }
+  if (status == OPC_OK && has_only_integers(again->replay)) add_largest(tolerance, reference);
   if (status != OPC_OK) opc_tolerance_clear(tolerance);
   return status;
 }

@@ -24,7 +24,8 @@ typedef struct opc_tolerance {
                    largest values */
 } opc_tolerance_t;
 
-/* Measures around `reference`, the result of `again` with replay->pattern 0. */
+/* Measures around `reference`, the result of `again` with replay->pattern 0. Where all tensor arguments are integers,
+ * the change is one unit in the last place of the item's largest element. */
 opc_status_t opc_tolerance_measure(opc_tolerance_t *tolerance, const opc_again_t *again, const opc_result_t *reference,
                                    opc_error_t *error) OPC_CHECKED;
 /* Adds the changes of one more call. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "checks/compare/nan_bits.h"
+#include "checks/compare/sign_pairs.h"
 #include "checks/compare/tolerance.h"
 #include "checks/framework/outcome.h"
 
@@ -67,7 +68,7 @@ static opc_status_t judge(comparison_t *comparison, opc_difference_t difference,
                        .tolerance = &tolerance,
                        .ulps = CUDA_ULPS,
                        .narrow = OPC_DTYPE_OTHER};
-  bool nondeterministic = false, *exact = calloc(comparison->cpu.count + 1, sizeof *exact);
+  bool nondeterministic = false, signs = false, *exact = calloc(comparison->cpu.count + 1, sizeof *exact);
   opc_status_t status = exact ? OPC_OK : opc_error_set(error, OPC_ERR_MEMORY, "out of memory for a comparison");
   if (status == OPC_OK) status = opc_result_is_nondeterministic(&on_cpu, &comparison->cpu, &nondeterministic, error);
   if (status == OPC_OK && !nondeterministic)
@@ -90,7 +91,11 @@ static opc_status_t judge(comparison_t *comparison, opc_difference_t difference,
   if (status != OPC_OK) goto release;
   if (difference.kind == OPC_DIFFERENCE_VALUE)
     difference = opc_result_compare(&comparison->cuda, &comparison->cpu, opc_bound_holds, &bound);
-  if (difference.kind == OPC_DIFFERENCE_NONE)
+  if (difference.kind == OPC_DIFFERENCE_VALUE) status = opc_signs_differ_only(&bound, &signs, error);
+  if (status != OPC_OK) goto release;
+  if (signs)
+    opc_finding_pass(finding, "equal to the CPU kernel's but for the signs of whole vectors of an orthonormal basis");
+  else if (difference.kind == OPC_DIFFERENCE_NONE)
     opc_finding_pass(
         finding,
         "equal to the CPU kernel's within its own sensitivity to the last place (%d times the change measured)",
