@@ -1,11 +1,11 @@
 /* autograd: whether the operator has a derivative where libtorch looks for one, and whether that derivative is
  * right. */
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "checks/autograd/autograd_case.h"
+#include "checks/autograd/autograd_registered.h"
 #include "checks/framework/outcome.h"
 #include "memory/cpu_memory.h"
 
@@ -16,33 +16,6 @@ enum {
 static const double coarsest = 2e-7; /* units in the last place of float32: slopes of narrower results mean nothing */
 
 /* ---- registration ---- */
-
-static const opc_kernel_t *kernel_at(const opc_operator_t *op, const char *prefix, const char *device) {
-  char key[64];
-  snprintf(key, sizeof key, "%s%s", prefix, device);
-  return opc_operator_kernel(op, key);
-}
-
-/* "CPU", "CUDA", as dispatch keys spell the device. */
-static void device_key(opc_device_t device, char out[32]) {
-  snprintf(out, 32, "%s", opc_device_type_name(device.type));
-  for (char *at = out; *at; at++) *at = (char)toupper((unsigned char)*at);
-}
-
-static bool is_real(const opc_kernel_t *kernel) { return kernel && !kernel->fallthrough; }
-
-/* Whether a call with tensors of the device reaches a registered derivative: first the device's own Autograd key, then
- * the alias keys, as in c10's OperatorEntry::computeDispatchTableEntry. */
-static bool has_autograd(const opc_operator_t *op, opc_device_t device) {
-  char name[32];
-  device_key(device, name);
-  const opc_kernel_t *own = kernel_at(op, "Autograd", name);
-  if (own) return is_real(own);
-  bool backend = kernel_at(op, "", name) || opc_operator_kernel(op, "CompositeExplicitAutograd") ||
-                 opc_operator_kernel(op, "CompositeExplicitAutogradNonFunctional");
-  if (!backend && is_real(opc_operator_kernel(op, "CompositeImplicitAutograd"))) return true;
-  return is_real(opc_operator_kernel(op, "Autograd"));
-}
 
 typedef struct sample_facts {
   bool floating, asks; /* some tensor is floating or complex, but not float8; some tensor has requires_grad */
@@ -67,6 +40,44 @@ static const opc_autograd_part_t *tracked_output(const opc_autograd_point_t *poi
     if (part->tracked && (!found || (part->graph & OPC_GRAPH_CUSTOM))) found = part;
   }
   return found;
+}
+
+/* No input gets a gradient: is there one on which the result depends smoothly? */
+static opc_status_t check_no_gradients(opc_autograd_case_t *c, opc_error_t *error) {
+  c->plain.values = calloc(c->point->inputs.numbers + 1, sizeof *c->plain.values);
+  c->plain.undefined = calloc(c->point->inputs.count + 1, sizeof *c->plain.undefined);
+  if (!c->plain.values || !c->plain.undefined)
+    return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for the gradients");
+  for (size_t i = 0; i < c->point->inputs.count; i++) c->plain.undefined[i] = true;
+  return opc_autograd_check_values(c, error);
+}
+
+/* Nobody asked for gradients. In a library whose operators have derivatives, one that depends smoothly on its inputs
+ * and has none was probably forgotten. */
+static opc_status_t check_forgotten(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
+  const opc_autograd_others_t others = opc_autograd_others(context->op, context->device);
+  OPC_SCOPED(opc_autograd_point_clear) opc_autograd_point_t point = {0};
+  OPC_SCOPED(opc_finding_clear) opc_finding_t slope = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t message = {0};
+  opc_autograd_case_t c = {.point = &point, .finding = &slope};
+  bool usable = false;
+  if (!context->unmodified || !others.expected) return OPC_OK;
+  opc_status_t status = opc_autograd_point_make(&point, context, true, &usable, &message, error);
+  if (status == OPC_OK && !usable) {
+    opc_autograd_point_clear(&point);
+    status = opc_autograd_point_make(&point, context, false, &usable, &message, error);
+  }
+  if (status != OPC_OK || !usable || point.inputs.numbers > NUMBERS_MAX || point.epsilon > coarsest) return status;
+  status = opc_autograd_is_steady(&point, &c.steady, error);
+  if (status == OPC_OK && c.steady) status = check_no_gradients(&c, error);
+  opc_autograd_gradient_clear(&c.plain);
+  if (status == OPC_OK && slope.rule)
+    opc_finding_fail(
+        finding, "autograd.not_registered",
+        "%zu of the %zu other operators of this library have a derivative, and this one has none: no "
+        "kernel at an Autograd key, and no output requires grad. Its result depends smoothly on its inputs",
+        others.with, others.count);
+  return status;
 }
 
 static void judge_unregistered(const opc_autograd_point_t *point, bool asks, opc_finding_t *finding) {
@@ -110,11 +121,14 @@ static opc_status_t check_unregistered(opc_case_context_t *context, bool asks, o
   bool usable = false;
   bool fallback = opc_autograd_fallback_set(false);
   opc_status_t status = opc_autograd_point_make(&point, context, false, &usable, &message, error);
-  (void)opc_autograd_fallback_set(fallback);
   if (status == OPC_OK && !usable)
     opc_finding_skip(finding, OPC_SKIP_REJECTED, "inputs that require grad are refused: %.*s", MESSAGE_SIZE,
                      opc_text_c(&message));
-  else if (status == OPC_OK) judge_unregistered(&point, asks, finding);
+  else if (status == OPC_OK) {
+    if (!asks && point.outputs.count && !tracked_output(&point)) status = check_forgotten(context, finding, error);
+    if (status == OPC_OK && !finding->decided) judge_unregistered(&point, asks, finding);
+  }
+  (void)opc_autograd_fallback_set(fallback);
   opc_text_clear(&message);
   opc_autograd_point_clear(&point);
   return status;
@@ -178,12 +192,7 @@ static opc_status_t check_gradients(opc_autograd_case_t *c, opc_error_t *error) 
 
 /* The operator has autograd, but returned nothing that requires grad. */
 static opc_status_t check_untracked(opc_autograd_case_t *c, opc_error_t *error) {
-  c->plain.values = calloc(c->point->inputs.numbers + 1, sizeof *c->plain.values);
-  c->plain.undefined = calloc(c->point->inputs.count + 1, sizeof *c->plain.undefined);
-  if (!c->plain.values || !c->plain.undefined)
-    return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for the gradients");
-  for (size_t i = 0; i < c->point->inputs.count; i++) c->plain.undefined[i] = true;
-  opc_status_t status = opc_autograd_check_values(c, error);
+  opc_status_t status = check_no_gradients(c, error);
   if (status == OPC_OK && !c->finding->decided)
     opc_finding_pass(c->finding, "no output requires grad, and none depends smoothly on an input");
   return status;
@@ -344,7 +353,7 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
   opc_error_t error = {0};
   opc_status_t status = OPC_OK;
-  bool registered = has_autograd(context->op, context->device);
+  bool registered = opc_autograd_is_registered(context->op, context->device);
   if (!facts.floating) {
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
                      "no argument is floating or complex (float8 has no slopes): there is nothing to differentiate by");

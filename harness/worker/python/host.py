@@ -78,8 +78,8 @@ def warm_up():
     HELD.extend((library, operator))
     fake = part("host_fake")
     fake.watch("opcheck_c_host::warm_up_too")
-    operator(torch.zeros(2))
-    fake.forward(fake.leave())
+    operator(torch.zeros(2, 3))
+    fake.warm_up(fake.leave())
     part("host_state").start()
     gc.collect()
     gc.freeze()  # check leak collects garbage often: a child looks at its own objects alone, and copies no page for the others
