@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 """Runs broken operators and their look-alikes, and holds the findings against the expectation file. Standard library only.
 
-An expectation file: {"device": "cuda-sim", "operators": {"ns::op": {"primary": RULE, "allowed": [RULE, …], "arguments": [ARGUMENT, …],
-"says": TEXT, "severity": "warning", "on_device": true, "not_sanitized": REASON, "since": "2.10"}}}. A custom class is named as an operator is, ns::Name, and a library's file library::FILE.
+An expectation file: {"device": "cuda-sim", "operators": {"ns::op": {"primary": RULE, "or": [RULE, …], "allowed": [RULE, …], "arguments": [ARGUMENT, …],
+"says": TEXT, "severity": "warning", "on_device": true, "not_sanitized": REASON, "since": "2.10", "until": "2.12"}}}. A custom class is named as an operator is,
+ns::Name, and a library's file library::FILE. "or": what finds it in place of the primary rule with another version of libtorch, or on a GPU.
 Samples are in the file of the same name beside it, else beside the library. A broken operator's
 run exits 1, finds its primary rule (with the text in its message, and of that severity), and nothing besides but what is allowed. A look-alike has "primary": null: exit 0, no finding, no warning;
 "allowed" names what is true of it all the same, as that torch.compile takes no operator that is declared a view, and must show.
 The device is cpu where none is named. What is named for another is run there, and once more with --unharmed on the CPU, where its kernels are right: no finding on
 any operator, and no pass without a kernel for it.
 What is "on_device" is read from a file, and is about the device all the same: it takes one.
-With --torch VERSION, operators are left out whose tags or dtypes only a later libtorch has ("since").
+With --torch VERSION, operators are left out whose tags or dtypes only a later libtorch has ("since"), or that a later libtorch keeps from doing it ("until").
 With --sanitized, which a build with OPC_SANITIZE gives, nothing is expected of an operator that has a reason for it.
 """
 import argparse
@@ -39,7 +40,7 @@ def numbers(version):
 
 
 def is_in(options, expectation):
-    return not options.torch or numbers(expectation.get("since", "0.0")) <= numbers(options.torch)
+    return not options.torch or numbers(expectation.get("since", "0.0")) <= numbers(options.torch) <= numbers(expectation.get("until", "99.0"))
 
 
 def tested(expectations, options):
@@ -126,6 +127,8 @@ def mistakes_of(operator, expectation, report):
     found = findings_of(report, operator)
     verdicts = {result["verdict"] for result in report["results"] if result["operator"] == operator}
     primary, wrong = expectation["primary"], []
+    if primary is not None and primary not in found:
+        primary = next((rule for rule in expectation.get("or", []) if rule in found), primary)
     if not verdicts:
         wrong.append("no case ran")
     if primary is not None and primary not in found:

@@ -1,5 +1,6 @@
 #include "bridge/symbolic/symbolic_record.h"
 
+#include <ATen/core/jit_type.h>
 #include <dlfcn.h>
 #include <torch/csrc/autograd/engine.h>
 #include <unwind.h>
@@ -23,6 +24,18 @@ bool is_libtorch(uint64_t address) {
   static const void *const libtorch =
       module_of(reinterpret_cast<uintptr_t>(&torch::autograd::Engine::get_default_engine));
   return module_of(address) == libtorch;
+}
+
+// libtorch describes a tensor with its sizes where it hands a tuple to Python (from 2.15 on). No kernel asks then.
+bool is_for_python(const opc_symbolic_event_t &event) {
+  const auto create = static_cast<c10::TensorTypePtr (*)(const at::Tensor &)>(&c10::TensorType::create);
+  for (uint32_t i = 0; i < event.frame_count; i++) {
+    Dl_info info;
+    if (dladdr(reinterpret_cast<void *>(static_cast<uintptr_t>(event.frames[i])), &info) != 0 &&
+        info.dli_saddr == reinterpret_cast<void *>(create))
+      return true;
+  }
+  return false;
 }
 
 struct Walk {
@@ -112,6 +125,7 @@ void SymbolicRecord::note(opc_symbolic_kind_t kind, const std::string &text, int
   _Unwind_Backtrace(walk_frame, &walk);
   const bool backward = recording->operator_.empty();
   if (backward && event.frame_count > 0 && is_libtorch(event.frames[0])) return;
+  if (is_for_python(event)) return;
   if (!is_told(out, event)) out->events[out->event_count++] = event;
 }
 
