@@ -196,6 +196,16 @@ static void test_equivalent_calls(void **state) {
   assert_non_null(strstr(listing.samples[1], "int32"));
   assert_int_equal(opc_variant_facts("dim.from_end").keeps, OPC_KEEPS_ALL);
   listing_clear(&listing);
+  /* Beside another floating tensor only: alone, it is a sample of the other dtype. */
+  listing = list_variants(
+      "[{'tensor': {'shape': [4, 6]}}, {'tensor': {'shape': [4]}}, true, 0.5, [2, 2], -1, 'mean', "
+      "[4, 6]]",
+      OPC_VARIANT_EQUIVALENT);
+  assert_int_equal(listing.count, 2);
+  assert_string_equal(listing.names[0], "x.other_float");
+  assert_string_equal(listing.names[1], "weight.other_float");
+  assert_non_null(strstr(listing.samples[1], "float64"));
+  listing_clear(&listing);
   listing = list_variants("[{'tensor': {'shape': [4, 6]}}, null, true, 0.5, [2, 2], -1, 'mean', [4, 6]]",
                           OPC_VARIANT_EQUIVALENT);
   assert_int_equal(listing.count, 0);

@@ -226,7 +226,11 @@ static const opc_case_rule_t equivalent_cases[] = {
     {.families = OPC_VARIANT_EQUIVALENT,
      .names = "*.other_width",
      .when = OPC_WHEN_TAKES_TENSOR,
-     .why = "an integer is the same number in 32 and in 64 bits"}};
+     .why = "an integer is the same number in 32 and in 64 bits"},
+    {.families = OPC_VARIANT_EQUIVALENT,
+     .names = "*.other_float",
+     .when = OPC_WHEN_TAKES_TENSOR,
+     .why = "a kernel that takes the bytes of one dtype for another one computes with other numbers"}};
 
 static const char *const promising_tags[] = {
 #define OPC_TAG_PROMISE(tag, function) tag,

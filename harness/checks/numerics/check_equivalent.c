@@ -32,18 +32,32 @@ static bool is_close(size_t item, int64_t element, void *context) {
   return is_near(left.f, right.f);
 }
 
-static bool counts_from_end(const opc_case_context_t *context) {
-  return strstr(context->id.variant, ".from_end") != NULL;
+/* How the call is written differently. */
+typedef struct way {
+  const char *variant, *rule, *pass, *usual; /* usual: names the sample's own result */
+  bool dtype;                                /* an argument has another dtype */
+} way_t;
+
+static const way_t *way_of(const opc_case_context_t *context) {
+  static const char own[] = "with the sample's own dtype it";
+  static const way_t ways[] = {
+      {".from_end", "equivalent.negative_dim", "a dimension counted from the end gives the same",
+       "with the dimension counted from the front it", false},
+      {".other_width", "equivalent.index_dtype", "integers of another width give the same", own, true},
+      {".other_float", "equivalent.float_dtype", "floating numbers of another width give the same", own, true}};
+  size_t i = 0;
+  while (i + 1 < sizeof ways / sizeof *ways && !strstr(context->id.variant, ways[i].variant)) i++;
+  return &ways[i];
 }
 
 /* Why a difference would prove nothing; NULL: it counts. */
-static const char *excuse(const opc_case_context_t *context, const opc_call_t *call, const opc_result_t *got,
+static const char *excuse(const way_t *way, const opc_call_t *call, const opc_result_t *got,
                           const opc_difference_t *difference) {
   const opc_result_item_t *item = &got->items[difference->item];
-  if (!counts_from_end(context)) {
-    if (difference->kind == OPC_DIFFERENCE_DTYPE) return "the dtype of the result follows that of the integers";
-    if (difference->kind != OPC_DIFFERENCE_VALUE) return "the shape of the result follows the dtype of the integers";
-    if (item->kind != OPC_VALUE_TENSOR) return "a number may describe the dtype of the integers";
+  if (way->dtype) {
+    if (difference->kind == OPC_DIFFERENCE_DTYPE) return "the dtype of the result follows that of the argument";
+    if (difference->kind != OPC_DIFFERENCE_VALUE) return "the shape of the result follows the dtype of the argument";
+    if (item->kind != OPC_VALUE_TENSOR) return "a number may describe the dtype of the argument";
     return NULL;
   }
   for (size_t i = 0; i < got->count; i++)
@@ -54,17 +68,16 @@ static const char *excuse(const opc_case_context_t *context, const opc_call_t *c
 
 static opc_status_t judge(opc_case_context_t *context, const opc_call_t *call, const pair_t *pair,
                           opc_finding_t *finding, opc_error_t *error) {
-  const bool from_end = counts_from_end(context);
+  const way_t *way = way_of(context);
   const opc_again_t again = {.context = context, .replay = pair->values, .phase = "the operator, again"};
   const opc_difference_t difference = opc_result_compare(pair->got, pair->wanted, is_close, (void *)(uintptr_t)pair);
   OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
   bool random = false;
   if (difference.kind == OPC_DIFFERENCE_NONE) {
-    opc_finding_pass(finding, from_end ? "a dimension counted from the end gives the same"
-                                       : "integers of another width give the same");
+    opc_finding_pass(finding, "%s", way->pass);
     return OPC_OK;
   }
-  const char *why = excuse(context, call, pair->got, &difference);
+  const char *why = excuse(way, call, pair->got, &difference);
   opc_status_t status = why ? OPC_OK : opc_result_is_nondeterministic(&again, pair->got, &random, error);
   if (status != OPC_OK) return status;
   if (random) why = OPC_NONDETERMINISTIC_TEXT;
@@ -72,10 +85,8 @@ static opc_status_t judge(opc_case_context_t *context, const opc_call_t *call, c
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "%s", why);
     return OPC_OK;
   }
-  opc_difference_text(&difference, pair->got, pair->wanted,
-                      from_end ? "with the dimension counted from the front it" : "with the sample's own dtype it",
-                      &text);
-  opc_finding_fail(finding, from_end ? "equivalent.negative_dim" : "equivalent.index_dtype", "%s", opc_text_c(&text));
+  opc_difference_text(&difference, pair->got, pair->wanted, way->usual, &text);
+  opc_finding_fail(finding, way->rule, "%s", opc_text_c(&text));
   return OPC_OK;
 }
 

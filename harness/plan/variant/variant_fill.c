@@ -115,6 +115,22 @@ bool opc_cast_alone(opc_variant_step_t *step) {
   return true;
 }
 
+static bool is_float(opc_dtype_t dtype) { return dtype == OPC_DTYPE_FLOAT32 || dtype == OPC_DTYPE_FLOAT64; }
+
+/* Beside a tensor that keeps its dtype: together they are a sample of the other dtype. */
+bool opc_cast_other_float(opc_variant_step_t *step) {
+  size_t others = 0;
+  if (!step->target) return false;
+  opc_tensor_spec_t *spec = step->target->value->tensor;
+  for (size_t i = 0; i < step->tensors->count; i++) {
+    const opc_tensor_spec_t *other = step->tensors->items[i].value->tensor;
+    others += other != spec && step->tensors->items[i].twin == i && is_float(other->dtype);
+  }
+  if (!others || !is_float(spec->dtype) || spec->fill.special != OPC_SPECIAL_NONE) return false;
+  tensor_cast(spec, spec->dtype == OPC_DTYPE_FLOAT32 ? OPC_DTYPE_FLOAT64 : OPC_DTYPE_FLOAT32);
+  return true;
+}
+
 bool opc_cast_other_width(opc_tensor_spec_t *spec, int64_t unused) {
   (void)unused;
   if (spec->dtype != OPC_DTYPE_INT64 && spec->dtype != OPC_DTYPE_INT32) return false;
