@@ -207,9 +207,10 @@ static size_t count_tensors(const opc_sample_t *sample, const opc_operator_t *op
 static opc_standing_t standing_of(const opc_operator_t *op, const opc_planned_case_t *planned) {
   const opc_sample_t *base = planned->base;
   opc_standing_t standing = {.voucher = opc_plan_voucher(base), .plain = opc_planned_is_unmodified(planned)};
+  const bool mixed = (planned->facts.families & OPC_VARIANT_EQUIVALENT) && !(planned->facts.keeps & OPC_KEEPS_DTYPES);
   /* Nobody has to expect the effect of NaN or the largest numbers on an index, or of another dtype in one of several
    * tensors. */
-  if (base->unchecked || (planned->facts.families & (OPC_VARIANT_SPECIAL | OPC_VARIANT_CAST)))
+  if (base->unchecked || mixed || (planned->facts.families & (OPC_VARIANT_SPECIAL | OPC_VARIANT_CAST)))
     standing.change = OPC_INPUT_ALONE;
   else if ((planned->facts.families & OPC_VARIANT_SHAPE) && planned->facts.changed == OPC_CHANGED_ONE &&
            count_tensors(base, op) > 1)
