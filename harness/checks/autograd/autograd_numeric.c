@@ -8,7 +8,7 @@
 #include "checks/autograd/autograd_case.h"
 #include "checks/autograd/autograd_difference.h"
 
-enum { MOVED_PATTERNS = 2, MOVED_FACTOR = 16, OWN_UNITS = 256 };
+enum { MOVED_PATTERNS = 2, MOVED_FACTOR = 16, OWN_UNITS = 256, CANCELLED_UNITS = 64 };
 
 const opc_autograd_forward_t opc_autograd_forward_plain = {.track = true,
                                                            .phase = "the operator, with inputs that require grad"};
@@ -161,15 +161,28 @@ static opc_status_t measure_moves(opc_autograd_case_t *c, double *moves, opc_err
   return status;
 }
 
-/* The number that exceeds its bound most; false: none does. */
-static bool beyond(const opc_autograd_case_t *c, size_t input, const double *own, double moved,
+static double largest_weight(const opc_autograd_point_t *point) {
+  double largest = 0.0;
+  for (size_t k = 0; k < point->outputs.numbers; k++) largest = fmax(largest, fabs(point->weights[k]));
+  return largest;
+}
+
+static const double of_nothing = 1e-3; /* of a weight, where the gradient is 0 throughout: all of it is rounding */
+
+/* The number that exceeds its bound most; false: none does. largest_output: a gradient may be the difference of numbers
+ * of the size of output * weight / input, of which only their rounding is left. */
+static bool beyond(const opc_autograd_case_t *c, size_t input, const double *own, double moved, double largest_output,
                    opc_gradient_place_t *out) {
   const opc_autograd_part_t *part = &c->point->inputs.items[input];
   opc_dtype_t dtype = c->point->replay.tensor_args[part->tensor_arg].dtype;
   double largest = 0.0, worst = 0.0;
   for (size_t k = part->first; k < part->first + part->count; k++)
     if (isfinite(c->plain.values[k])) largest = fmax(largest, fabs(c->plain.values[k]));
-  double allow = MOVED_FACTOR * moved + OWN_UNITS * opc_dtype_ulp(dtype, 1.0) * largest + opc_dtype_ulp(dtype, 0.0);
+  double terms =
+      c->point->scale[input] > 0.0 ? largest_output * largest_weight(c->point) / c->point->scale[input] : 0.0;
+  double allow = MOVED_FACTOR * moved + opc_dtype_ulp(dtype, 0.0) +
+                 opc_dtype_ulp(dtype, 1.0) * (OWN_UNITS * largest + CANCELLED_UNITS * terms);
+  if (largest == 0.0) allow = fmax(allow, of_nothing * largest_weight(c->point));
   for (size_t k = part->first; k < part->first + part->count; k++) {
     double exact = c->plain.values[k], off = fabs(own[k] - exact);
     if (!isfinite(exact) || fabs(exact) > 1e-3 * opc_dtype_max(dtype) || off <= allow)
@@ -183,7 +196,8 @@ static bool beyond(const opc_autograd_case_t *c, size_t input, const double *own
 }
 
 /* Random numbers differ between dtypes, and so do rounded indices: the gradients then belong to another function. */
-static opc_status_t same_result(opc_autograd_case_t *c, const opc_sample_t *own, bool *out, opc_error_t *error) {
+static opc_status_t same_result(opc_autograd_case_t *c, const opc_sample_t *own, bool *out, double *out_largest,
+                                opc_error_t *error) {
   opc_autograd_point_t *point = c->point;
   opc_autograd_run_t runs[2] = {0};
   OPC_SCOPED(opc_scope_free) double *numbers = calloc(2 * point->outputs.numbers + 1, sizeof *numbers);
@@ -206,6 +220,7 @@ static opc_status_t same_result(opc_autograd_case_t *c, const opc_sample_t *own,
     off = fmax(off, fabs(numbers[k] - numbers[k + point->outputs.numbers]));
   }
   *out = *out && off <= 0.02 * largest;
+  *out_largest = largest;
   for (int i = 0; i < 2; i++) opc_autograd_run_clear(&runs[i]);
   return status;
 }
@@ -213,6 +228,7 @@ static opc_status_t same_result(opc_autograd_case_t *c, const opc_sample_t *own,
 opc_status_t opc_autograd_check_precision(opc_autograd_case_t *c, opc_error_t *error) {
   opc_case_context_t *context = c->point->context;
   bool same = false;
+  double largest_output = 0.0;
   OPC_SCOPED(opc_sample_clear) opc_sample_t own = {0};
   OPC_SCOPED(opc_autograd_gradient_clear) opc_autograd_gradient_t gradient = {0};
   opc_autograd_forward_t forward = opc_autograd_forward_plain;
@@ -225,14 +241,15 @@ opc_status_t opc_autograd_check_precision(opc_autograd_case_t *c, opc_error_t *e
   opc_autograd_forget_grad(&own);
   forward.sample = &own;
   forward.phase = "the operator in its own dtype, with inputs that require grad";
-  status = same_result(c, &own, &same, error);
+  status = same_result(c, &own, &same, &largest_output, error);
   if (status != OPC_OK || !same) return status;
   status = opc_autograd_both(c->point, &forward, &opc_autograd_backward_plain, &gradient, error);
   if (status != OPC_OK || gradient.outcome != OPC_CALL_RETURNED) return status;
   status = measure_moves(c, moves, error);
   for (size_t i = 0; status == OPC_OK && i < c->point->inputs.count && !opc_autograd_failed(c); i++) {
     const opc_autograd_part_t *part = &c->point->inputs.items[i];
-    if (gradient.undefined[i] != c->plain.undefined[i] || !beyond(c, i, gradient.values, moves[i], &at)) continue;
+    if (gradient.undefined[i] != c->plain.undefined[i] || !beyond(c, i, gradient.values, moves[i], largest_output, &at))
+      continue;
     char place[256];
     opc_autograd_place(part, at.number, place, sizeof place);
     opc_finding_fail(c->finding, "autograd.precision",
@@ -241,6 +258,13 @@ opc_status_t opc_autograd_check_precision(opc_autograd_case_t *c, opc_error_t *e
                      opc_dtype_name(part->meta.dtype));
   }
   return status;
+}
+
+/* An output has that dtype, because the caller asked for it, and so has its incoming gradient. */
+static bool comes_in(const opc_autograd_point_t *point, opc_dtype_t dtype) {
+  for (size_t i = 0; i < point->outputs.count; i++)
+    if (point->outputs.items[i].meta.dtype == dtype) return true;
+  return false;
 }
 
 opc_status_t opc_autograd_check_dtypes(opc_autograd_case_t *c, opc_error_t *error) {
@@ -264,7 +288,7 @@ opc_status_t opc_autograd_check_dtypes(opc_autograd_case_t *c, opc_error_t *erro
   for (size_t i = 0; i < c->point->inputs.count && !opc_autograd_failed(c); i++) {
     const opc_autograd_part_t *part = &c->point->inputs.items[i];
     if (dtypes[i] == OPC_DTYPE_OTHER || opc_dtype_class(dtypes[i]) != opc_dtype_class(part->meta.dtype) ||
-        opc_dtype_digits(dtypes[i]) >= opc_dtype_digits(part->meta.dtype))
+        opc_dtype_digits(dtypes[i]) >= opc_dtype_digits(part->meta.dtype) || comes_in(c->point, dtypes[i]))
       continue;
     opc_finding_fail(c->finding, "autograd.gradient_dtype",
                      "backward computes the gradient of %s, which is %s, in %s; the engine then converts it, but the "

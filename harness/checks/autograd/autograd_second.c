@@ -146,7 +146,10 @@ static opc_status_t compare(second_t *s, const analytic_t *analytic, bool along_
   if (!zeros) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for the gradients");
   *still = zeros;
   opc_status_t status = opc_slope_take(dotted, s, point->epsilon, &slope, error);
-  bool differs = status == OPC_OK && opc_slope_compare(&slope, value, scale, point->epsilon) == OPC_DIFFERS;
+  /* Gradients are sums of numbers of about the weights' size, which is 1: what is smaller than their rounding is
+   * rounding. */
+  const bool noise = fabs(value) <= point->epsilon && fabs(slope.value) <= point->epsilon;
+  bool differs = status == OPC_OK && !noise && opc_slope_compare(&slope, value, scale, point->epsilon) == OPC_DIFFERS;
   if (differs) status = opc_slope_jumps(dotted, s, 1.0, point->epsilon, &jumps, error);
   *still = moving;
   free(zeros);
