@@ -164,11 +164,12 @@ void opc_library_find(const opc_elf_file_t *needing, const char *name, const cha
   else *out = (opc_library_place_t){0};
 }
 
-void opc_library_find_by_runpath(const opc_elf_file_t *needing, const char *name, opc_library_place_t *out) {
+void opc_library_find_by_own_path(const opc_elf_file_t *needing, const char *name, opc_library_place_t *out) {
   char origin[PATH_MAX];
   *out = (opc_library_place_t){0};
   folder_of(needing->path, origin);
-  (void)try_list(out, OPC_FOUND_RUNPATH, needing->runpath, origin, name);
+  if (needing->runpath != NULL) (void)try_list(out, OPC_FOUND_RUNPATH, needing->runpath, origin, name);
+  else (void)try_list(out, OPC_FOUND_RPATH, needing->rpath, origin, name);
 }
 
 const char *opc_found_words(opc_library_how_t how) {

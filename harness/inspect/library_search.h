@@ -32,8 +32,8 @@ typedef struct opc_library_place {
 /* torch_folder: libtorch's lib/; may be NULL. */
 void opc_library_find(const opc_elf_file_t *needing, const char *name, const char *torch_folder,
                       opc_library_place_t *out);
-/* Looks only in its RUNPATH. */
-void opc_library_find_by_runpath(const opc_elf_file_t *needing, const char *name, opc_library_place_t *out);
+/* Looks only in its RUNPATH, or where it has none in its RPATH, which auditwheel writes. */
+void opc_library_find_by_own_path(const opc_elf_file_t *needing, const char *name, opc_library_place_t *out);
 /* As text: "by its RUNPATH". */
 const char *opc_found_words(opc_library_how_t how);
 static inline bool opc_found_by_loader(opc_library_how_t how) {

@@ -140,6 +140,26 @@ static void test_where_libraries_are(void **state) {
   opc_elf_close(file);
 }
 
+/* A program in a wheel has an RPATH, because auditwheel writes no RUNPATH. */
+static void test_what_a_file_says_itself(void **state) {
+  (void)state;
+  opc_elf_file_t *file = open_self();
+  char folder[PATH_MAX];
+  opc_library_place_t place;
+  opc_library_find(file, "libc.so.6", NULL, &place);
+  (void)snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(place.path, '/') - place.path), place.path);
+  opc_elf_file_t other = {.path = SELF, .rpath = folder};
+  opc_library_find_by_own_path(&other, "libc.so.6", &place);
+  assert_int_equal(place.how, OPC_FOUND_RPATH);
+  other = (opc_elf_file_t){.path = SELF, .rpath = folder, .runpath = "/nowhere"};
+  opc_library_find_by_own_path(&other, "libc.so.6", &place);
+  assert_int_equal(place.how, OPC_FOUND_NOWHERE);
+  other = (opc_elf_file_t){.path = SELF, .rpath = "/nowhere", .runpath = folder};
+  opc_library_find_by_own_path(&other, "libc.so.6", &place);
+  assert_int_equal(place.how, OPC_FOUND_RUNPATH);
+  opc_elf_close(file);
+}
+
 static void test_symbols_of_this_program(void **state) {
   (void)state;
   opc_elf_file_t *file = open_self();
@@ -361,6 +381,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_what_a_file_says, temp_folder_make, temp_folder_remove),
       cmocka_unit_test(test_names),
       cmocka_unit_test(test_where_libraries_are),
+      cmocka_unit_test(test_what_a_file_says_itself),
       cmocka_unit_test(test_symbols_of_this_program),
       cmocka_unit_test(test_load_order),
       cmocka_unit_test_setup_teardown(test_inspection, temp_folder_make, temp_folder_remove),

@@ -75,7 +75,7 @@ static char *library_of(const char *program) {
     for (size_t i = 0; found == NULL && i < file->needed_count; i++) {
       opc_library_place_t place;
       if (strncmp(file->needed[i], "libopcheck-worker-", strlen("libopcheck-worker-")) != 0) continue;
-      opc_library_find_by_runpath(file, file->needed[i], &place);
+      opc_library_find_by_own_path(file, file->needed[i], &place);
       if (place.how != OPC_FOUND_NOWHERE) found = realpath(place.path, NULL);
     }
   }

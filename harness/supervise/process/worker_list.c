@@ -32,7 +32,7 @@ static void describe(opc_worker_candidate_t *worker) {
   opc_library_find(file, "libtorch_cpu.so", NULL, &torch);
   if (torch.how != OPC_FOUND_NOWHERE) take_torch(worker, torch.path, opc_found_words(torch.how));
   if (torch.how == OPC_FOUND_LIBRARY_PATH && worker->torch_folder[0] == '\0') {
-    opc_library_find_by_runpath(file, "libtorch_cpu.so", &torch);
+    opc_library_find_by_own_path(file, "libtorch_cpu.so", &torch);
     if (torch.how != OPC_FOUND_NOWHERE) take_torch(worker, torch.path, opc_found_words(torch.how));
     worker->torch_offered = worker->torch_folder[0] != '\0'; /* before what LD_LIBRARY_PATH has */
   }
