@@ -36,6 +36,9 @@ expect "the wheel checks a library" 0 "PASSED: 2 of 2" "$opcheck_c" run --strict
 expect "with the torch beside it" 0 "\"torch\": \"$version." cat report.json
 expect "python -m" 0 "PASSED: 2 of 2" venv/bin/python3 -m opcheck_c run --strict libmine.so
 expect "libtorch's own operators" 0 "PASSED: 1 of 1" "$opcheck_c" run --namespace aten --op 'aten::relu' --check alias
+if [[ -e "$torch/lib/libtorch_cuda.so" ]]; then
+  expect "the simulated device" 0 "PASSED: 1 of 1" "$opcheck_c" run --namespace aten --op 'aten::relu' --device cuda-sim --check launch,capture
+fi
 expect "what it would use" 0 "opcheck-worker-$version, because " "$opcheck_c" inspect libmine.so
 expect "and where that is" 0 "opcheck-worker-$version: libtorch in $(realpath "$site/torch")/lib (beside opcheck-c)" "$opcheck_c" devices
 expect "CMake's package" 0 "OpcheckCConfig.cmake" ls "$(venv/bin/python3 -m opcheck_c --cmake-dir)"
