@@ -107,6 +107,7 @@ def main(tool, build, write):
     print(text)
     if write:
         intro = ("# Oracles on libtorch's own operators\n\nWritten by `scripts/bench --oracles --write`. The calls are those of PyTorch's operator tests (OpInfo), with all variants "
-                 "and without neighbours. PyTorch's operators are taken to be right, so that each alarm is false until somebody has read it: `tests/bench/oracles.json` says why.")  # fmt: skip
+                 "and without neighbours. PyTorch's operators are taken to be right, so that each alarm is false until somebody has read it: `tests/bench/oracles.json` has the labels. They were given from the messages and PyTorch's documentation, without reading "
+                 "PyTorch's source.")  # fmt: skip
         (ROOT / EVIDENCE).write_text(f"{intro}\n\n{text}\n", encoding="utf-8")
     return 0
