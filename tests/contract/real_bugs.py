@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs bugs that really happened in public operator libraries, and the fixed twin of each. Standard library only.
 
-An expectation file: {"operators": {"ns::op": {"primary": "wrong", "kind": WORDS, "issue": URL, "twin": OPERATOR, "open": ["with_samples", "without_samples"],
+An expectation file: {"operators": {"ns::op": {"primary": "wrong", "kind": WORDS, "issue": URL, "twin": OPERATOR, "open": [MODE…],
 "proof": WORDS}, "ns::ok_op": {"primary": null, "twin": OPERATOR}}}. A fixed twin has no error, with the samples beside the expectation file and without. A bug
 is found by any error that its twin does not have: with samples, in the same case; without, where the two have other inputs, of a rule that its twin does not have
 at all, or else by a warning of such a rule. What is open is not found today. The test fails where something else is missed and, with samples, where something open
@@ -15,15 +15,16 @@ import re
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from unchecked import MODES, SEED, cases_of, counted, findings_of, mistakes_of, name_of, parser_of, read_expectations, run_opcheck  # noqa: E402
+from unchecked import MODES as OWN_MODES, SEED, cases_of, counted, findings_of, mistakes_of, name_of, parser_of, read_expectations, run_opcheck  # noqa: E402
 
+MODES = {**OWN_MODES, "with_reference": "with samples, and the twin as the reference"}
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
 
 def shown_by(name, twin, found, mode):
     """The rules that show a bug."""
     own, fixed = found[name], found[twin]
-    if mode == "with_samples":
+    if mode != "without_samples":
         return [rule for rule in sorted(own["error"]) if cases_of(found, name, rule) - cases_of(found, twin, rule)]
     errors = [rule for rule in sorted(own["error"]) if rule not in fixed["error"]]
     return errors or [f"{rule} (warning)" for rule in sorted(own["warning"]) if rule not in fixed["warning"] and rule not in fixed["error"]]
@@ -32,7 +33,7 @@ def shown_by(name, twin, found, mode):
 def not_found(name, twin, found, mode):
     """With samples, a warning alone does not count; it is named."""
     warned = [rule for rule in sorted(found[name]["warning"]) if rule not in found[twin]["warning"] and rule not in found[twin]["error"]]
-    return f"not found as an error; {', '.join(warned)} (warning)" if mode == "with_samples" and warned else "not found"
+    return f"not found as an error; {', '.join(warned)} (warning)" if mode != "without_samples" and warned else "not found"
 
 
 def rows_of(expectations, report, mode):
@@ -60,7 +61,8 @@ def print_table(rows, mode, seconds):
 def measure(options, path, mode):
     """The expectations, the report, the rows, and the seconds that one run took."""
     expectations = read_expectations(path)
-    report, seconds = run_opcheck(options, path, mode)
+    pairs = [f"--reference={name}={one['twin']}" for name, one in expectations.items() if one["primary"] is not None] if mode == "with_reference" else []
+    report, seconds = run_opcheck(options, path, mode, pairs)
     rows = rows_of(expectations, report, mode)
     print_table(rows, mode, seconds)
     return expectations, report, rows, seconds
@@ -113,7 +115,7 @@ def write_evidence(options):
         measured = {mode: measure(options, path, mode) for mode in MODES}
         expectations = measured["with_samples"][0]
         rows = {mode: {row["name"]: row for row in measured[mode][2]} for mode in MODES}
-        found = {"python": 0, "with_samples": 0, "without_samples": 0}
+        found = {"python": 0, **{mode: 0 for mode in MODES}}
         for name, expectation in expectations.items():
             if expectation["primary"] is None:
                 false += [f"`{name}` {MODES[mode]}: {rows[mode][name]['says']}" for mode in MODES if not rows[mode][name]["holds"]]
@@ -123,30 +125,33 @@ def write_evidence(options):
             for mode in MODES:
                 found[mode] += rows[mode][name]["holds"]
             issue = re.sub(r"https://github\.com/([^/]+/[^/]+)/(?:issues|pull)/", r"\1#", expectation["issue"])
-            bugs.append(f"| `{name.removeprefix(options.prefix + '_')}` | {expectation['kind']} | [{issue}]({expectation['issue']}) | {rows['with_samples'][name]['says']} | "
+            bugs.append(f"| `{name.removeprefix(options.prefix + '_')}` | {expectation['kind']} | [{issue}]({expectation['issue']}) | {rows['with_samples'][name]['says']} | {rows['with_reference'][name]['says']} | "
                         f"{rows['without_samples'][name]['says']} | {', '.join(python) or 'not found'} |")
         areas.append({"name": name_of(path), "bugs": len(expectations) // 2, **found, "seconds": [measured[mode][3] for mode in MODES]})
     lines = ["# Bugs that really happened, rebuilt", "",
              f"Written by `tests/contract/real_bugs.py --write-evidence` on {options.date}, seed {SEED}, torch {torch}; {os.cpu_count()} processors, load average {os.getloadavg()[2]:.0f}, by",
              "other work too. `fixtures/real_bugs` has the operators: each bug was in a public operator library, and is rebuilt in small from its issue, with a fixed twin.",
              "Each has one plain sample, on which the two give the same result. `tests/contract/real_bugs_triggers.py` shows with another call that the bug is one.", "",
-             "| area | bugs | found with samples | without samples | by Python's opcheck | seconds, with / without |", "|---|---|---|---|---|---|"]
+             "| area | bugs | found with samples | with the twin as reference, too | without samples | by Python's opcheck | seconds, with / without / with the reference |",
+             "|---|---|---|---|---|---|---|"]
     for area in areas:
-        lines.append(f"| {area['name']} | {area['bugs']} | {area['with_samples']} | {area['without_samples']} | {area['python']} | " + " / ".join(f"{one:.1f}" for one in area["seconds"]) + " |")
-    total = {key: sum(area[key] for area in areas) for key in ("bugs", "with_samples", "without_samples", "python")}
-    lines += [f"| all | {total['bugs']} | {total['with_samples']} | {total['without_samples']} | {total['python']} | "
-              + " / ".join(f"{sum(area['seconds'][i] for area in areas):.0f}" for i in (0, 1)) + " |", "",
+        lines.append(f"| {area['name']} | {area['bugs']} | {area['with_samples']} | {area['with_reference']} | {area['without_samples']} | {area['python']} | " + " / ".join(f"{one:.1f}" for one in area["seconds"]) + " |")
+    total = {key: sum(area[key] for area in areas) for key in ("bugs", *MODES, "python")}
+    lines += [f"| all | {total['bugs']} | {total['with_samples']} | {total['with_reference']} | {total['without_samples']} | {total['python']} | "
+              + " / ".join(f"{sum(area['seconds'][i] for area in areas):.0f}" for i in range(len(MODES))) + " |", "",
               "A bug is *found* by an error that its twin does not have: with samples, in the same case; without, of a rule that its twin does not have at all, or else by such",
               "a warning. By Python's opcheck it is found if a test fails on the plain sample, with inputs that require grad or without, and passes on its twin.", "",
+              "*With the twin as reference*: the same samples, and `--reference` names the fixed twin of each: what a user has who keeps a slow version. It shows which inputs are",
+              "tried, as nothing can be said about a wrong value without a reference.", "",
               f"Errors on fixed twins: {len(false) or 'none'}." + "".join(f"\n- {one}" for one in false), "",
-              "| bug | kind | issue | with samples | without samples | Python's opcheck |", "|---|---|---|---|---|---|", *bugs]
+              "| bug | kind | issue | with samples | with the twin as reference | without samples | Python's opcheck |", "|---|---|---|---|---|---|---|", *bugs]
     with open(options.write_evidence, "w", encoding="utf-8") as file:
         file.write("\n".join(lines) + "\n")
     return 0
 
 
 def main():
-    parser = parser_of(__doc__, "real")
+    parser = parser_of(__doc__, "real", MODES)
     parser.add_argument("--python", default=sys.executable, help="a Python with torch, for the evidence")
     options = parser.parse_args()
     if options.write_evidence:

@@ -164,8 +164,12 @@ static void neighbours_stay_in_the_range_of_the_sample(void **state) {
   static const opc_case_table_t table = {"check", true, false, rules, COUNT(rules)};
   opc_plan_request_t request = request_of(&table, &sample, 1);
   request.neighbours = 9;
-  assert_plan(&request, "-/s/x.zero:0 -/s/x.ties:0");
-  assert_rules(own, COUNT(own), &sample, 1, "-/s/x.zero:0 -/s/x.negated:0 -/s/x.ties:0");
+  assert_plan(&request,
+              "-/s/x.zeros:0 -/s/x.zero_row:0 -/s/x.zero:0 -/s/x.ties:0 -/s/x.ones:0 -/s/x.eighths:0 -/s/x.over_64:0 "
+              "-/s/x.graded:0");
+  assert_rules(own, COUNT(own), &sample, 1,
+               "-/s/x.zeros:0 -/s/x.zero_row:0 -/s/x.zero:0 -/s/x.ties:0 -/s/x.negated:0 -/s/x.ones:0 -/s/x.eighths:0 "
+               "-/s/x.times_64:0 -/s/x.over_64:0 -/s/x.graded:0");
   opc_sample_clear(&sample);
 }
 

@@ -190,6 +190,11 @@ static void test_changed(void **state) {
     float expected[3];
   } rows[] = {{OPC_SPECIAL_NEGATED, {-1.5F, 0.25F, -2.0F}},
               {OPC_SPECIAL_TIES, {1.0F, -1.0F, 2.0F}},
+              {OPC_SPECIAL_ONES, {1.0F, -0.25F, 2.0F}},
+              {OPC_SPECIAL_EIGHTHS, {1.5F, -0.25F, 2.0F}},
+              {OPC_SPECIAL_TIMES_64, {96.0F, -16.0F, 128.0F}},
+              {OPC_SPECIAL_OVER_64, {1.5F / 64, -0.25F / 64, 2.0F / 64}},
+              {OPC_SPECIAL_GRADED, {1.5F, -0.25F / 1024, 2.0F / 1024 / 1024}},
               {OPC_SPECIAL_ONE_ZERO, {1.5F, 0.0F, 2.0F}}};
   opc_number_t numbers[] = {{.kind = OPC_NUMBER_FLOAT, .f = 1.5},
                             {.kind = OPC_NUMBER_FLOAT, .f = -0.25},
@@ -208,6 +213,45 @@ static void test_changed(void **state) {
     spec->fill.kind = OPC_FILL_ZEROS;
     opc_tensor_spec_free(spec);
   }
+}
+
+static void test_changed_rows(void **state) {
+  (void)state;
+  static const struct {
+    opc_special_t special;
+    float expected[6];
+  } rows[] = {{OPC_SPECIAL_ZERO_ROW, {0.3F, 1.3F, 0, 0, 4.3F, 5.3F}},
+              {OPC_SPECIAL_EIGHTHS, {0.25F, 1.25F, 2.25F, 3.25F, 4.25F, 5.25F}},
+              {OPC_SPECIAL_GRADED, {0.3F, 1.3F, 2.3F / 1024, 3.3F / 1024, 4.3F / 1024 / 1024, 5.3F / 1024 / 1024}}};
+  const int64_t sizes[] = {3, 2};
+  opc_number_t numbers[6];
+  for (int i = 0; i < 6; i++) numbers[i] = (opc_number_t){.kind = OPC_NUMBER_FLOAT, .f = i + 0.3};
+  for (size_t i = 0; i < COUNT(rows); i++) {
+    float out[6];
+    opc_tensor_spec_t *spec = opc_tensor_spec_new(OPC_DTYPE_FLOAT32, 2, sizes);
+    spec->fill = (opc_fill_t){.kind = OPC_FILL_VALUES, .values = numbers, .value_count = 6, .special = rows[i].special};
+    assert_int_equal(opc_fill_logical(spec, "x", 0, out, NULL), OPC_OK);
+    assert_memory_equal(out, rows[i].expected, sizeof out);
+    spec->fill = (opc_fill_t){.kind = OPC_FILL_ZEROS};
+    opc_tensor_spec_free(spec);
+  }
+}
+
+/* Numbers that are rounded to a narrow dtype are still of it when they are changed. */
+static void test_changed_numbers_are_of_the_narrow_dtype(void **state) {
+  (void)state;
+  opc_number_t number = {.kind = OPC_NUMBER_FLOAT, .f = 2000};
+  double out;
+  opc_tensor_spec_t *spec = spec_of(OPC_DTYPE_FLOAT64, 1);
+  spec->fill = (opc_fill_t){.kind = OPC_FILL_VALUES,
+                            .values = &number,
+                            .value_count = 1,
+                            .rounded_to = OPC_DTYPE_FLOAT16,
+                            .special = OPC_SPECIAL_TIMES_64};
+  assert_int_equal(opc_fill_logical(spec, "x", 0, &out, NULL), OPC_OK);
+  assert_true(isinf(out)); /* 128,000 is more than float16 has */
+  spec->fill = (opc_fill_t){.kind = OPC_FILL_ZEROS};
+  opc_tensor_spec_free(spec);
 }
 
 static void test_special(void **state) {
@@ -453,6 +497,8 @@ int main(void) {
       cmocka_unit_test(test_other_seed),
       cmocka_unit_test(test_special),
       cmocka_unit_test(test_changed),
+      cmocka_unit_test(test_changed_rows),
+      cmocka_unit_test(test_changed_numbers_are_of_the_narrow_dtype),
       cmocka_unit_test(test_scatter),
       cmocka_unit_test(test_scatter_behind_bits),
       cmocka_unit_test(test_kept),

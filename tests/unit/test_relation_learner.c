@@ -69,6 +69,17 @@ static void segment_sum(view_t *v) { /* x, offsets of B + 1, weights of B */
   }
 }
 
+static void buckets(view_t *v) { /* a counting sort: starts say how often each key is there */
+  int64_t seen[8] = {0};
+  for (int64_t i = 0; i < size(v, "keys", 0); i++) {
+    const int64_t key = at(v, "keys", i);
+    if (key < 0 || key > 7) worse(v, OPC_LEARN_READ);
+    else if (at(v, "starts", key) + seen[key]++ >= at(v, "starts", key + 1)) worse(v, OPC_LEARN_WROTE);
+  }
+  for (int64_t key = 0; key + 1 < size(v, "starts", 0) && key < 8; key++)
+    if (seen[key] < at(v, "starts", key + 1) - at(v, "starts", key)) worse(v, OPC_LEARN_POISON);
+}
+
 static void embedding(view_t *v) { /* table[index] */
   const int64_t width = size(v, "table", 1);
   for (int64_t i = 0; i < opc_tensor_spec_numel(tensor(v, "index")); i++)
@@ -159,8 +170,14 @@ static const struct learned {
      segment_sum,
      {TENSOR("x"), TENSOR("offsets"), TENSOR("weights")},
      F("6") ", " I("4", "0,1,4,6") ", " F("3"),
-     "[{'values':'offsets','at_most':[['x',0]]},{'values':'offsets','ascend':true},"
+     "[{'values':'offsets','at_most':[['x',0]]},{'values':'offsets','ascend':true,'movable':true},"
      "{'equal':[['offsets',0,1],['weights',0]]}]"},
+    {"buckets",
+     buckets,
+     {TENSOR("keys"), TENSOR("starts")},
+     I("6", "0,0,1,1,2,2") ", " I("4", "0,2,4,6"),
+     "[{'values':'keys','below':3},{'values':'starts','below':7},{'values':'starts','ascend':true},"
+     "{'fixed':['keys',0],'size':6},{'fixed':['starts',0],'size':4}]"},
     {
         "embedding",
         embedding,
@@ -280,7 +297,8 @@ static bool try_variant(const char *name, const opc_sample_t *varied, void *cont
 static size_t assert_related_is_clean(const struct learned *row, const opc_sample_t *sample) {
   variants_t variants = {.row = row, .base = sample};
   opc_error_t error = {0};
-  assert_ok(opc_variants_of(sample, &op, OPC_VARIANT_ALL, try_variant, &variants, &error), error);
+  assert_ok(opc_variants_of(sample, &op, OPC_VARIANT_ALL | OPC_VARIANT_CONTENTS, try_variant, &variants, &error),
+            error);
   return variants.related;
 }
 

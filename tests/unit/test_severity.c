@@ -64,7 +64,7 @@ static void every_rule_of_the_table_exists(void **state) {
 
 typedef struct row {
   const char *rule, *standing;
-  bool plain, control_held, every_input, other_rank, after_other, uneven_lists, on_gpu, untrusted;
+  bool plain, control_held, every_input, other_rank, after_other, uneven_lists, on_gpu, untrusted, clean_reference;
   const char *operator_name;
   const char *as;
   opc_severity_t severity;
@@ -147,6 +147,11 @@ static void standing_decides_what_a_finding_is(void **state) {
        .severity = ERROR},
       {"meta.shape", "searched/same_values", .plain = true, .uneven_lists = true, .as = "meta.shape",
        .severity = ERROR},
+      /* What the reference computes something definite with is valid for it. */
+      {"reference.other_values", "declared/alone", .as = "reference.other_values", .severity = WARNING},
+      {"reference.other_values", "declared/alone", .clean_reference = true, .as = "reference.other_values",
+       .severity = ERROR},
+      {"reference.other_values", "searched/related", .as = "reference.other_values", .severity = ERROR},
       /* On a GPU nothing sees an access out of bounds, which gives wrong values too. */
       {"launch.asynchronous_error", "searched/same_values", .plain = true, .on_gpu = true, .as = UNCHECKED,
        .severity = WARNING, .seen = "crash"},
@@ -174,6 +179,7 @@ static void standing_decides_what_a_finding_is(void **state) {
                                    .after_other = row->after_other,
                                    .uneven_lists = row->uneven_lists,
                                    .on_gpu = row->on_gpu,
+                                   .clean_reference = row->clean_reference,
                                    .untrusted_input = row->untrusted};
     asked.standing.plain = row->plain;
     opc_judgement_t judged = opc_rule_judge(&asked);

@@ -113,7 +113,9 @@ static void test_other_contents(void **state) {
   (void)state;
   listing_t listing = list_variants("[{'tensor': {'shape': [2, 3]}}, {'tensor': {'shape': [2], 'dtype': 'int64'}}]",
                                     OPC_VARIANT_CONTENTS);
-  static const char *const wanted[] = {"x.zero", "x.negated", "x.ties"}; /* integers may be indices */
+  /* Random integers may be indices. */
+  static const char *const wanted[] = {"x.zeros", "x.zero_row", "x.zero",     "x.ties",    "x.negated",
+                                       "x.ones",  "x.eighths",  "x.times_64", "x.over_64", "x.graded"};
   for (size_t i = 0; i < COUNT(wanted); i++) {
     if (!has(&listing, wanted[i])) fail_msg("%s is not there", wanted[i]);
     assert_int_equal(opc_variant_family(wanted[i]), OPC_VARIANT_CONTENTS);
@@ -121,6 +123,41 @@ static void test_other_contents(void **state) {
   }
   assert_int_equal(listing.count, COUNT(wanted));
   listing_clear(&listing);
+}
+
+static void assert_integers(const char *dtype, const char *values, const char *variant, const char *expected) {
+  char args[256];
+  opc_sample_t changed;
+  opc_error_t error = {0};
+  snprintf(args, sizeof args, "[{'tensor': {'shape': [4], 'dtype': '%s', 'fill': {'values': [%s]}}}]", dtype, values);
+  opc_sample_t sample = sample_of(args);
+  opc_status_t status = opc_variant_apply(&sample, &op, variant, &changed, &error);
+  if ((status == OPC_OK) != (expected != NULL)) fail_msg("%s of %s %s", variant, dtype, values);
+  if (status == OPC_OK) {
+    char *text = dump(&changed);
+    if (!strstr(text, expected)) fail_msg("%s of %s: no %s in %s", variant, values, expected, text);
+    free(text);
+    opc_sample_clear(&changed);
+  }
+  opc_sample_clear(&sample);
+}
+
+static void test_other_integers(void **state) {
+  (void)state;
+  assert_integers("int64", "0, 2, 3, 6", "x.zeros", "[0,0,0,0]");
+  assert_integers("int64", "0, 2, 3, 6", "x.highest", "[6,6,6,6]");
+  assert_integers("int64", "0, 2, 3, 6", "x.reversed", "[6,3,2,0]");
+  assert_integers("int64", "0, 2, 3, 6", "x.all_bits", "[-1,-1,-1,-1]");
+  assert_integers("int64", "0, 2, 3, 6", "x.first_empty", "[0,0,3,6]");
+  assert_integers("int64", "0, 2, 3, 6", "x.last_empty", "[0,2,6,6]");
+  assert_integers("int64", "0, 3, 2, 6", "x.last_empty", NULL); /* no offsets */
+  assert_integers("int64", "0, 0, 2, 6", "x.first_empty", NULL);
+  assert_integers("int64", "5, 5, 5, 5", "x.highest", NULL);
+  assert_integers("int64", "1, 2, 3, 4", "x.largest", NULL); /* only of narrow dtypes */
+  assert_integers("int8", "1, 2, 3, 4", "x.largest", "[127,127,127,127]");
+  assert_integers("uint8", "1, 2, 3, 4", "x.largest", "[255,255,255,255]");
+  assert_integers("uint8", "1, 2, 3, 4", "x.all_bits", NULL);
+  assert_integers("float32", "1, 2, 3, 4", "x.reversed", NULL);
 }
 
 /* ---- neighbours ---- */
@@ -593,6 +630,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_every_name_rebuilds_its_variant),
       cmocka_unit_test(test_other_contents),
+      cmocka_unit_test(test_other_integers),
       cmocka_unit_test(test_neighbours_of_a_call),
       cmocka_unit_test(test_neighbours_of_defaults),
       cmocka_unit_test(test_equivalent_calls),

@@ -94,6 +94,36 @@ static void test_values_and_dtypes(void **state) {
   assert_change(ONE, "x.transposed", OPC_DTYPE_FLOAT64, "related");
 }
 
+static void test_other_numbers(void **state) {
+  (void)state;
+#define NUMBERS(values) "'args': [{'tensor': {'shape': [4], 'fill': {'values': [" values "]}}}]"
+  static const char *const smaller[] = {"x.zeros", "x.zero", "x.one_zero", "x.eighths", "x.over_64", "x.graded"};
+  for (size_t i = 0; i < COUNT(smaller); i++) {
+    assert_change(ONE, smaller[i], OPC_DTYPE_OTHER, "related");
+    assert_change(NUMBERS("1.3, -2, 0.5, 3"), smaller[i], OPC_DTYPE_OTHER, "related");
+    assert_change(NUMBERS("0.3, 1.3, 2.3, 3.3"), smaller[i], OPC_DTYPE_OTHER, "alone"); /* they may be edges */
+  }
+  assert_change(ONE, "x.negated", OPC_DTYPE_OTHER, "related");
+  assert_change(NUMBERS("1.3, 2, 0.5, 3"), "x.negated", OPC_DTYPE_OTHER, "alone"); /* all are positive */
+  assert_change(ONE, "x.times_64", OPC_DTYPE_OTHER, "alone");
+  assert_change(ONE, "x.ones", OPC_DTYPE_OTHER, "alone");
+}
+
+static void test_integers_that_move(void **state) {
+  (void)state;
+#define OFFSETS(relation)                                                                                       \
+  "'args': [{'tensor': {'shape': [6]}}, {'tensor': {'shape': [4], 'dtype': 'int64', 'fill': {'values': [0, 2, " \
+  "3, 6]}}}], 'relations': [{'values': 'y', 'at_most': [['x', 0]]}, {'values': 'y', 'ascend': true" relation "}]"
+  static const char *const moved[] = {"y.first_empty", "y.last_empty"};
+  for (size_t i = 0; i < COUNT(moved); i++) {
+    assert_change(OFFSETS(", 'movable': true"), moved[i], OPC_DTYPE_OTHER, "related");
+    assert_change(OFFSETS(""), moved[i], OPC_DTYPE_OTHER, "alone"); /* they may follow from something else */
+  }
+  static const char *const others[] = {"y.reversed", "y.zeros", "y.highest", "y.all_bits"};
+  for (size_t i = 0; i < COUNT(others); i++)
+    assert_change(OFFSETS(", 'movable': true"), others[i], OPC_DTYPE_OTHER, "alone");
+}
+
 static void test_the_same_tensor_and_lists(void **state) {
   (void)state;
   assert_change(TWO, "y.same_as_x", OPC_DTYPE_OTHER, "alone");
@@ -135,6 +165,8 @@ int main(void) {
       cmocka_unit_test(test_what_keeps_the_values),
       cmocka_unit_test(test_sizes_without_relations),
       cmocka_unit_test(test_values_and_dtypes),
+      cmocka_unit_test(test_other_numbers),
+      cmocka_unit_test(test_integers_that_move),
       cmocka_unit_test(test_the_same_tensor_and_lists),
       cmocka_unit_test(test_neighbours),
   };

@@ -22,7 +22,8 @@ bool opc_autograd_differ(const opc_autograd_case_t *c, const double *left, const
   bool found = false;
   for (size_t i = 0; i < point->inputs.count; i++) {
     const opc_autograd_part_t *part = &point->inputs.items[i];
-    double largest = 0.0;
+    double largest =
+        1.0 / 256; /* where all are 0, what is left of terms as large as the incoming gradient, which is 1 */
     for (size_t k = part->first; k < part->first + part->count; k++)
       largest = fmax(largest, fmax(isfinite(right[k]) ? fabs(right[k]) : 0.0,
                                    isfinite(c->plain.values[k]) ? fabs(c->plain.values[k]) : 0.0));

@@ -23,6 +23,7 @@ enum {
 
 #define AS_IT_IS "this is the unmodified sample"
 #define OTHER_DTYPES "a kernel has separate code for each dtype"
+#define OTHER_NUMBERS "a kernel takes other branches for zeros, equal numbers, and other magnitudes"
 #define NEXT_TO_IT "a similar call takes other branches: another flag, mode, number, size or optional argument"
 
 static const opc_case_rule_t registration_cases[] = {
@@ -67,7 +68,8 @@ static const opc_case_rule_t memory_cases[] = {
      .when = OPC_WHEN_SEARCHED,
      .judge = OPC_JUDGE_ACCESSES,
      .why = "if inputs of all sizes cause an access out of bounds, the arguments are not the cause"},
-    {.families = OTHER_CALL_OR_VALUES, .judge = OPC_JUDGE_ACCESSES, .neighbours = NEIGHBOURS, .why = NEXT_TO_IT},
+    {.families = OTHER_CALL | SIZES, .judge = OPC_JUDGE_ACCESSES, .neighbours = NEIGHBOURS, .why = NEXT_TO_IT},
+    {.families = OPC_VARIANT_CONTENTS, .judge = OPC_JUDGE_ACCESSES, .neighbours = NEIGHBOURS, .why = OTHER_NUMBERS},
     {.devices = EVERYWHERE,
      .families = PLAIN,
      .dtypes = OPC_REPRESENTATIVE_DTYPES,
@@ -96,6 +98,18 @@ static const opc_case_rule_t dtype_cases[] = {
      .when = OPC_WHEN_MAIN_FLOATING,
      .neighbours = NEIGHBOURS,
      .why = NEXT_TO_IT},
+    {.families = OPC_VARIANT_CONTENTS,
+     .names = "*.zero*",
+     .dtypes = OPC_ONE_DTYPE(OPC_DTYPE_FLOAT16),
+     .when = OPC_WHEN_MAIN_FLOATING,
+     .neighbours = 4,
+     .why = "what is added to a divisor so that it is not zero may itself be zero in a narrow dtype"},
+    {.families = OPC_VARIANT_CONTENTS,
+     .names = "*.times_64",
+     .dtypes = OPC_ONE_DTYPE(OPC_DTYPE_FLOAT16),
+     .when = OPC_WHEN_MAIN_FLOATING,
+     .neighbours = 2,
+     .why = "a product that is kept in a narrow dtype overflows"},
     {.scope = OPC_SCOPE_FIRST_SAMPLE,
      .families = SHAPE,
      .names = "all.larger",
@@ -172,7 +186,11 @@ static const opc_case_rule_t initialisation_cases[] = {
     {.families = LAYOUT | SPECIAL,
      .when = OPC_WHEN_RETURNS_OR_WRITES | OPC_WHEN_ONE_TENSOR,
      .why = "a kernel may skip elements for one layout or value"},
-    {.families = OTHER_CALL_OR_VALUES, .when = OPC_WHEN_RETURNS_OR_WRITES, .neighbours = NEIGHBOURS, .why = NEXT_TO_IT},
+    {.families = OTHER_CALL | SIZES, .when = OPC_WHEN_RETURNS_OR_WRITES, .neighbours = NEIGHBOURS, .why = NEXT_TO_IT},
+    {.families = OPC_VARIANT_CONTENTS,
+     .when = OPC_WHEN_RETURNS_OR_WRITES,
+     .neighbours = NEIGHBOURS,
+     .why = OTHER_NUMBERS},
     {.families = PLAIN, .dtypes = OPC_ALL_DTYPES, .when = OPC_WHEN_RETURNS_OR_WRITES, .why = OTHER_DTYPES}};
 
 static const opc_case_rule_t leak_cases[] = {
@@ -212,11 +230,22 @@ static const opc_case_rule_t bitwise_cases[] = {
      .why = "the sample states the outputs for its own dtype"}};
 
 static const opc_case_rule_t reference_cases[] = {
-    {.families = PLAIN | EMPTY | LAYOUT | BITS | SPECIAL | SAME | SHAPE | SIZES | OPC_VARIANT_CONTENTS,
+    {.families = PLAIN | EMPTY | LAYOUT | BITS | SPECIAL | SAME | SHAPE | SIZES | LONG | OPC_VARIANT_CONTENTS |
+                 OPC_VARIANT_EQUIVALENT,
      .when = OPC_WHEN_REFERENCE,
      .why = "another operator is said to compute what is right"},
     {.families = OTHER_CALL, .when = OPC_WHEN_REFERENCE, .neighbours = NEIGHBOURS, .why = NEXT_TO_IT},
-    {.families = PLAIN, .dtypes = OPC_ALL_DTYPES, .when = OPC_WHEN_REFERENCE, .why = OTHER_DTYPES}};
+    {.families = PLAIN, .dtypes = OPC_ALL_DTYPES, .when = OPC_WHEN_REFERENCE, .why = OTHER_DTYPES},
+    {.families = OPC_VARIANT_CONTENTS,
+     .dtypes = OPC_ONE_DTYPE(OPC_DTYPE_FLOAT16),
+     .when = OPC_WHEN_REFERENCE | OPC_WHEN_MAIN_FLOATING,
+     .neighbours = NEIGHBOURS,
+     .why = "a narrow dtype has neither large squares nor small constants"},
+    {.families = SIZES | LONG,
+     .dtypes = OPC_ONE_DTYPE(OPC_DTYPE_BFLOAT16),
+     .when = OPC_WHEN_REFERENCE | OPC_WHEN_MAIN_FLOATING,
+     .neighbours = NEIGHBOURS,
+     .why = "a count or a sum that is kept in a narrow dtype stops growing"}};
 
 static const opc_case_rule_t equivalent_cases[] = {
     {.families = OPC_VARIANT_EQUIVALENT,

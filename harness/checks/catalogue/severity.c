@@ -2,7 +2,15 @@
 
 #include <string.h>
 
-typedef enum claim { CLAIM_ALWAYS = 0, CLAIM_UNCHECKED, CLAIM_WARNING, CLAIM_ALONE, CLAIM_CHANGED, CLAIM_RANK } claim_t;
+typedef enum claim {
+  CLAIM_ALWAYS = 0,
+  CLAIM_UNCHECKED,
+  CLAIM_WARNING,
+  CLAIM_ALONE,
+  CLAIM_UNVOUCHED,
+  CLAIM_CHANGED,
+  CLAIM_RANK
+} claim_t;
 
 typedef struct claimed {
   const char *rule;
@@ -14,6 +22,7 @@ static const claimed_t table[] = {
 #define OPC_CLAIM_UNCHECKED(rule, seen) {rule, CLAIM_UNCHECKED, seen},
 #define OPC_CLAIM_WARNING(rule) {rule, CLAIM_WARNING, NULL},
 #define OPC_CLAIM_ALONE(rule) {rule, CLAIM_ALONE, NULL},
+#define OPC_CLAIM_UNVOUCHED(rule) {rule, CLAIM_UNVOUCHED, NULL},
 #define OPC_CLAIM_CHANGED(rule) {rule, CLAIM_CHANGED, NULL},
 #define OPC_CLAIM_RANK(rule) {rule, CLAIM_RANK, NULL},
 #include "checks/catalogue/severity.def"
@@ -23,6 +32,7 @@ const char *const opc_claimed_rules[] = {
 #define OPC_CLAIM_UNCHECKED(rule, seen) rule,
 #define OPC_CLAIM_WARNING(rule) rule,
 #define OPC_CLAIM_ALONE(rule) rule,
+#define OPC_CLAIM_UNVOUCHED(rule) rule,
 #define OPC_CLAIM_CHANGED(rule) rule,
 #define OPC_CLAIM_RANK(rule) rule,
 #include "checks/catalogue/severity.def"
@@ -95,6 +105,8 @@ static bool is_weakened(const opc_judgement_asked_t *asked, claim_t claim) {
   switch (claim) {
     case CLAIM_ALONE:
       return alone || asked->other_rank;
+    case CLAIM_UNVOUCHED:
+      return (alone || asked->other_rank) && !asked->clean_reference;
     case CLAIM_CHANGED:
       return standing->change != OPC_INPUT_SAME_VALUES;
     case CLAIM_RANK:

@@ -168,6 +168,12 @@ bool opc_integers_of(const opc_tensor_spec_t *spec, opc_integers_t *out) {
   return false;
 }
 
+bool opc_integers_ascend(const opc_integers_t *integers) {
+  for (size_t i = 1; i < integers->count; i++)
+    if (integers->values[i] < integers->values[i - 1]) return false;
+  return true;
+}
+
 /* The integers of an argument: a tensor's, or a plain integer. */
 static bool integers_at(const opc_sample_t *sample, const opc_operator_t *op, const char *path, opc_integers_t *out) {
   const opc_value_t *value = opc_sample_value(sample, op, path);

@@ -41,6 +41,7 @@ typedef struct opc_relation {
   size_t place_count;
   int64_t number;
   bool inclusive; /* BOUND: the place's own value is allowed */
+  bool movable;   /* ASCENDING: those between the first and the last may be others */
   bool checked;   /* the operator rejects arguments that violate it */
 } opc_relation_t;
 
@@ -74,6 +75,8 @@ typedef struct opc_integers {
   int64_t lowest, highest; /* without values: 0 and -1 */
 } opc_integers_t;
 bool opc_integers_of(const opc_tensor_spec_t *spec, opc_integers_t *out);
+/* True if none is smaller than the one before it. The values must be known. */
+bool opc_integers_ascend(const opc_integers_t *integers);
 
 /* True if its integers mark begins and ends, as offsets do: there must be at least one, even with no segments. */
 bool opc_relation_has_ends(const opc_relation_t *relation);

@@ -43,6 +43,7 @@ static json_t *relation_to_json(const opc_relation_t *relation) {
       break;
     case OPC_RELATION_ASCENDING:
       opc_json_put(&json, "ascend", json_true());
+      if (relation->movable) opc_json_put(&json, "movable", json_true());
       break;
     case OPC_RELATION_SUM:
       opc_json_put(&json, "sum", place_to_json(&relation->places[0]));
@@ -167,9 +168,11 @@ static opc_status_t read_form(opc_json_reader_t *reader, const json_t *json, con
 /* *out_form: the relation's field, for messages. */
 static opc_status_t read_relation(opc_json_reader_t *reader, const json_t *json, opc_relation_t *relation,
                                   const char **out_form) {
-  static const char *const fields[] = {"equal",    "values", "below",   "at_most", "ascend", "sum",     "fixed",
-                                       "multiple", "least",  "unknown", "size",    "of",     "checked", NULL};
-  const json_t *values = json_object_get(json, "values"), *checked = json_object_get(json, "checked");
+  static const char *const fields[] = {"equal", "values", "below",    "at_most", "ascend",
+                                       "sum",   "fixed",  "multiple", "least",   "unknown",
+                                       "size",  "of",     "checked",  "movable", NULL};
+  const json_t *values = json_object_get(json, "values"), *checked = json_object_get(json, "checked"),
+               *movable = json_object_get(json, "movable");
   size_t form = FORM_COUNT, before;
   if (!json_is_object(json)) return opc_json_fail(reader, "expected an object: {\"equal\": [[\"x\", 0], [\"y\", 0]]}");
   opc_status_t status = opc_json_check_fields(reader, json, fields);
@@ -202,6 +205,13 @@ static opc_status_t read_relation(opc_json_reader_t *reader, const json_t *json,
   before = opc_json_enter(reader, forms[form].field);
   status = read_form(reader, json_object_get(json, forms[form].field), json, relation);
   if (status == OPC_OK) opc_json_leave(reader, before);
+  if (status == OPC_OK && movable) {
+    before = opc_json_enter(reader, "movable");
+    status = opc_json_read_boolean(reader, movable, &relation->movable);
+    if (status == OPC_OK && relation->kind != OPC_RELATION_ASCENDING)
+      status = opc_json_fail(reader, "is said beside \"ascend\"");
+    if (status == OPC_OK) opc_json_leave(reader, before);
+  }
   if (status == OPC_OK && checked) {
     before = opc_json_enter(reader, "checked");
     status = opc_json_read_boolean(reader, checked, &relation->checked);

@@ -185,33 +185,77 @@ static bool special_floating(opc_special_t special, opc_dtype_t dtype, bool odd,
       return true;
     case OPC_SPECIAL_ZERO:
     case OPC_SPECIAL_ONE_ZERO:
+    case OPC_SPECIAL_ZERO_ROW:
       *out = 0;
       return !power; /* which has none */
-    case OPC_SPECIAL_NEGATED:
-    case OPC_SPECIAL_TIES:
-    case OPC_SPECIAL_NONE:
+    default:         /* not a certain number */
       break;
   }
   return false;
 }
 
+/* Each element is changed: its new value depends on the old one. */
 static bool changes_each(opc_special_t special) {
-  return special == OPC_SPECIAL_NEGATED || special == OPC_SPECIAL_TIES;
+  switch (special) {
+    case OPC_SPECIAL_ONES:
+    case OPC_SPECIAL_NEGATED:
+    case OPC_SPECIAL_TIES:
+    case OPC_SPECIAL_EIGHTHS:
+    case OPC_SPECIAL_TIMES_64:
+    case OPC_SPECIAL_OVER_64:
+    case OPC_SPECIAL_GRADED:
+      return true;
+    default:
+      return false;
+  }
 }
 
-static double part_changed(opc_special_t special, double part) {
-  return special == OPC_SPECIAL_NEGATED ? -part : floor(part);
+static int64_t row_length(const opc_tensor_spec_t *spec) { return spec->ndim > 1 ? spec->sizes[spec->ndim - 1] : 1; }
+
+/* number: of the element, in logical order. */
+static double part_changed(const opc_tensor_spec_t *spec, int64_t number, double part) {
+  switch (spec->fill.special) {
+    case OPC_SPECIAL_ONES:
+      return number % 3 != 0 ? part : (number / 3) % 2 ? -1 : 1;
+    case OPC_SPECIAL_NEGATED:
+      return -part;
+    case OPC_SPECIAL_TIES:
+      return floor(part);
+    case OPC_SPECIAL_EIGHTHS:
+      return nearbyint(part * 8) / 8;
+    case OPC_SPECIAL_TIMES_64:
+      return part * 64;
+    case OPC_SPECIAL_OVER_64:
+      return part / 64;
+    case OPC_SPECIAL_GRADED:
+      return ldexp(part, -10 * (int)(number / row_length(spec) % 4));
+    default:
+      return part;
+  }
 }
 
-static void change_each(const opc_tensor_spec_t *spec, void *element) {
+/* dtype: the narrow one that the numbers must be of, or the tensor's. */
+static void change_each(const opc_tensor_spec_t *spec, int64_t index, opc_dtype_t dtype, void *element) {
   opc_number_t number = opc_number_load(spec->dtype, element);
+  unsigned char narrow[16];
   if (number.kind == OPC_NUMBER_COMPLEX) {
-    number.c.re = part_changed(spec->fill.special, number.c.re);
-    number.c.im = part_changed(spec->fill.special, number.c.im);
+    number.c.re = part_changed(spec, index, number.c.re);
+    number.c.im = part_changed(spec, index, number.c.im);
   } else {
-    number.f = part_changed(spec->fill.special, number.f);
+    number.f = part_changed(spec, index, number.f);
+  }
+  if (dtype != spec->dtype) {
+    opc_number_store(number, dtype, narrow);
+    number = opc_number_load(dtype, narrow);
   }
   opc_number_store(number, spec->dtype, element);
+}
+
+static bool is_chosen(const opc_tensor_spec_t *spec, int64_t number) {
+  const int64_t numel = opc_tensor_spec_numel(spec), row = row_length(spec);
+  if (spec->fill.special == OPC_SPECIAL_ONE_ZERO) return number == numel / 2;
+  if (spec->fill.special == OPC_SPECIAL_ZERO_ROW) return number / row == numel / row / 2;
+  return number % 3 == 0;
 }
 
 /* False: the dtype has no such number, and the element keeps its fill. */
@@ -245,11 +289,10 @@ static void store_special(const opc_tensor_spec_t *spec, int64_t number, void *o
   opc_dtype_t dtype = spec->fill.rounded_to == OPC_DTYPE_OTHER ? spec->dtype : spec->fill.rounded_to;
   unsigned char element[16];
   if (changes_each(spec->fill.special)) {
-    if (opc_special_exists(spec->fill.special, spec->dtype)) change_each(spec, out);
+    if (opc_special_exists(spec->fill.special, spec->dtype)) change_each(spec, number, dtype, out);
     return;
   }
-  const bool one = spec->fill.special == OPC_SPECIAL_ONE_ZERO;
-  if (one ? number != opc_tensor_spec_numel(spec) / 2 : number % 3 != 0) return;
+  if (!is_chosen(spec, number)) return;
   if (!special_element(spec->fill.special, dtype, (number / 3) % 2 != 0, element)) return;
   if (dtype == spec->dtype) memcpy(out, element, opc_dtype_size(dtype));
   else opc_number_store(opc_number_load(dtype, element), spec->dtype, out);

@@ -295,7 +295,9 @@ static opc_status_t read_special(opc_json_reader_t *reader, const json_t *json, 
   if (!opc_special_words[i])
     return opc_json_fail(
         reader,
-        "\"%.40s\" is not one of nan, negative_zero, infinity, denormal, extreme, zero, negated, ties, one_zero", word);
+        "\"%.40s\" is not one of nan, negative_zero, infinity, denormal, extreme, zero, ones, negated, ties, eighths, "
+        "times_64, over_64, graded, one_zero, zero_row",
+        word);
   *out = (opc_special_t)i;
   opc_json_leave(reader, before);
   return OPC_OK;

@@ -36,8 +36,9 @@ typedef enum opc_fill_kind {
   OPC_FILL_FILE    /* a .npy file, in logical order whatever the file's order */
 } opc_fill_kind_t;
 
-/* Values that a variant puts over the fill: element i is replaced if i % 3 == 0 (so element 0 always is); NEGATED and
- * TIES change each floating element, ONE_ZERO one. */
+/* Values that a variant puts over the fill: element i is replaced if i % 3 == 0 (so element 0 always is). From NEGATED
+ * on they are for floating dtypes, and say themselves which elements they change; a row is what has the same index in
+ * all dimensions but the last, and of a tensor of one dimension an element. Results are rounded to the dtype. */
 typedef enum opc_special {
   OPC_SPECIAL_NONE = 0,
   OPC_SPECIAL_NAN, /* quiet NaN with payload bits set */
@@ -46,9 +47,15 @@ typedef enum opc_special {
   OPC_SPECIAL_DENORMAL, /* smallest denormal, alternating signs */
   OPC_SPECIAL_EXTREME,  /* integers: alternating lowest and highest; floating: largest finite */
   OPC_SPECIAL_ZERO,     /* floating */
-  OPC_SPECIAL_NEGATED,  /* floating: the other sign */
-  OPC_SPECIAL_TIES,     /* floating: rounded down to a whole number, so that equal values are frequent */
-  OPC_SPECIAL_ONE_ZERO  /* floating: the element in the middle */
+  OPC_SPECIAL_ONES,     /* floating: alternating 1 and -1, the ends of a range of numbers */
+  OPC_SPECIAL_NEGATED,  /* each has the other sign */
+  OPC_SPECIAL_TIES,     /* each is rounded down to a whole number, so that equal values are frequent */
+  OPC_SPECIAL_EIGHTHS,  /* each is rounded to a multiple of 1/8: halfway between the numbers of a narrow dtype */
+  OPC_SPECIAL_TIMES_64, /* each is multiplied */
+  OPC_SPECIAL_OVER_64,  /* each is divided */
+  OPC_SPECIAL_GRADED,   /* rows of different magnitude: row i is divided by 1024 to the power of i % 4 */
+  OPC_SPECIAL_ONE_ZERO, /* the element in the middle is 0 */
+  OPC_SPECIAL_ZERO_ROW  /* the row in the middle is 0 */
 } opc_special_t;
 
 typedef struct opc_fill {

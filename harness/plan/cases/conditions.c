@@ -104,7 +104,9 @@ static bool has_size_once(const opc_sample_t *sample, int64_t size) {
 bool opc_sample_leaves_range(const opc_sample_t *sample) {
   const opc_tensor_spec_t *spec;
   for (size_t i = 0; (spec = opc_sample_tensor(sample, i)); i++)
-    if (spec->fill.kind == OPC_FILL_UNIFORM && spec->fill.special == OPC_SPECIAL_NEGATED) return true;
+    if (spec->fill.kind == OPC_FILL_UNIFORM &&
+        (spec->fill.special == OPC_SPECIAL_NEGATED || spec->fill.special == OPC_SPECIAL_TIMES_64))
+      return true;
   return false;
 }
 

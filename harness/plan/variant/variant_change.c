@@ -225,12 +225,60 @@ static bool has_place(const opc_relations_t *relations, const char *path) {
   return false;
 }
 
-/* Other integers are other indices, lengths or links; explicit numbers may have an order. */
+static double real_part(opc_number_t number) {
+  return number.kind == OPC_NUMBER_INT ? (double)number.i : number.kind == OPC_NUMBER_COMPLEX ? number.c.re : number.f;
+}
+
+/* Explicit numbers that ascend or descend: a table of codes, times, the edges of bins. */
+static bool have_order(const opc_fill_t *fill) {
+  bool ascend = true, descend = true;
+  for (size_t i = 1; i < fill->value_count; i++) {
+    ascend &= real_part(fill->values[i]) >= real_part(fill->values[i - 1]);
+    descend &= real_part(fill->values[i]) <= real_part(fill->values[i - 1]);
+  }
+  return ascend || descend;
+}
+
+/* Numbers towards zero: an operator that takes the sample's takes these. */
+static bool is_smaller(const opc_fill_t *fill) {
+  switch (fill->special) {
+    case OPC_SPECIAL_ZERO:
+    case OPC_SPECIAL_ONE_ZERO:
+    case OPC_SPECIAL_ZERO_ROW:
+    case OPC_SPECIAL_EIGHTHS:
+    case OPC_SPECIAL_OVER_64:
+    case OPC_SPECIAL_GRADED:
+      return true;
+    default:
+      return fill->kind == OPC_FILL_ZEROS;
+  }
+}
+
+/* Other integers are other indices, lengths or links; explicit numbers may have an order, or all the same sign. */
 static bool is_structured(const opc_tensor_spec_t *from, const opc_tensor_spec_t *to, unsigned differs) {
-  if (is_integral(from) || from->fill.kind == OPC_FILL_VALUES || from->fill.kind == OPC_FILL_ARANGE ||
-      from->fill.kind == OPC_FILL_FILE)
-    return true;
+  if (is_integral(from) || from->fill.kind == OPC_FILL_ARANGE || from->fill.kind == OPC_FILL_FILE) return true;
+  if (to->fill.special == OPC_SPECIAL_ONES || to->fill.special == OPC_SPECIAL_TIMES_64) return true;
+  if (from->fill.kind == OPC_FILL_VALUES) return !is_smaller(&to->fill) || have_order(&from->fill);
+  if (to->fill.kind == OPC_FILL_ZEROS) return false;
   return from->fill.special == to->fill.special && !(differs & DIFFERS_RANDOMLY);
+}
+
+/* Offsets that begin and end where they did, with other segments between, which the operator need not have from
+ * elsewhere. */
+static bool are_moved_ends(const opc_relations_t *relations, const char *path, const opc_tensor_spec_t *from,
+                           const opc_tensor_spec_t *to) {
+  bool ends = false;
+  opc_integers_t before = {0}, after = {0};
+  for (size_t i = 0; i < relations->count && !ends; i++)
+    ends = relations->items[i].kind == OPC_RELATION_ASCENDING && relations->items[i].movable &&
+           strcmp(relations->items[i].values, path) == 0;
+  if (!ends || !is_integral(from) || !opc_integers_of(from, &before)) return false;
+  ends = opc_integers_of(to, &after) && before.values && after.values && after.count == before.count &&
+         after.count > 0 && opc_integers_ascend(&after) && after.values[0] == before.values[0] &&
+         after.values[after.count - 1] == before.values[after.count - 1];
+  free(before.values);
+  free(after.values);
+  return ends;
 }
 
 /* Sizes, or an integer, changed: the integers that follow them change, too. */
@@ -310,7 +358,9 @@ static opc_input_change_t change_along(const comparison_t *c, const opc_relation
     if (!same_text(from->identity, to->identity) || is_unknown(relations, path, from, to)) return OPC_INPUT_ALONE;
     if ((differs & DIFFERS_DTYPE) && !is_floating(from) && has_meaning(relations, path)) return OPC_INPUT_ALONE;
     if (is_integral(from) && from->fill.special != to->fill.special) return OPC_INPUT_ALONE;
-    if (!resized && (differs & DIFFERS_VALUES) && is_structured(from, to, differs)) return OPC_INPUT_ALONE;
+    if (!resized && (differs & DIFFERS_VALUES) && is_structured(from, to, differs) &&
+        !are_moved_ends(relations, path, from, to))
+      return OPC_INPUT_ALONE;
     if (from->ndim != to->ndim && (has_place(relations, path) || has_meaning(relations, path))) return OPC_INPUT_ALONE;
   }
   if (c->plain_differs || c->left_out) change = OPC_INPUT_RELATED;

@@ -58,6 +58,26 @@ bool opc_contents_one_zero(opc_tensor_spec_t *spec, int64_t number) {
   return overlay(spec, OPC_SPECIAL_ONE_ZERO);
 }
 
+/* Of any dtype. */
+bool opc_contents_zeros(opc_tensor_spec_t *spec, int64_t number) {
+  if (!opc_dtype_is_inexact(spec->dtype)) return opc_integers_zeros(spec, number);
+  if (has_domain(spec) || spec->fill.kind == OPC_FILL_ZEROS || opc_tensor_spec_numel(spec) == 0) return false;
+  free(spec->fill.values);
+  free(spec->fill.file);
+  spec->fill = (opc_fill_t){.kind = OPC_FILL_ZEROS};
+  return true;
+}
+
+bool opc_contents_zero_row(opc_tensor_spec_t *spec, int64_t number) {
+  (void)number;
+  return spec->ndim > 1 && spec->sizes[spec->ndim - 1] > 1 && overlay(spec, OPC_SPECIAL_ZERO_ROW);
+}
+
+bool opc_contents_ones(opc_tensor_spec_t *spec, int64_t number) {
+  (void)number;
+  return overlay(spec, OPC_SPECIAL_ONES);
+}
+
 bool opc_contents_negated(opc_tensor_spec_t *spec, int64_t number) {
   (void)number;
   return overlay(spec, OPC_SPECIAL_NEGATED);
@@ -66,6 +86,26 @@ bool opc_contents_negated(opc_tensor_spec_t *spec, int64_t number) {
 bool opc_contents_ties(opc_tensor_spec_t *spec, int64_t number) {
   (void)number;
   return overlay(spec, OPC_SPECIAL_TIES);
+}
+
+bool opc_contents_eighths(opc_tensor_spec_t *spec, int64_t number) {
+  (void)number;
+  return overlay(spec, OPC_SPECIAL_EIGHTHS);
+}
+
+bool opc_contents_times_64(opc_tensor_spec_t *spec, int64_t number) {
+  (void)number;
+  return overlay(spec, OPC_SPECIAL_TIMES_64);
+}
+
+bool opc_contents_over_64(opc_tensor_spec_t *spec, int64_t number) {
+  (void)number;
+  return overlay(spec, OPC_SPECIAL_OVER_64);
+}
+
+bool opc_contents_graded(opc_tensor_spec_t *spec, int64_t number) {
+  (void)number;
+  return overlay(spec, OPC_SPECIAL_GRADED);
 }
 
 bool opc_bits_conj(opc_tensor_spec_t *spec, int64_t number) {

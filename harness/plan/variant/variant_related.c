@@ -40,12 +40,6 @@ bool opc_related_fill(opc_tensor_spec_t *spec, const int64_t *values, size_t cou
 
 /* ---- integers ---- */
 
-static bool ascend(const opc_integers_t *integers) {
-  for (size_t i = 1; i < integers->count; i++)
-    if (integers->values[i] < integers->values[i - 1]) return false;
-  return true;
-}
-
 static bool same_sizes(const opc_tensor_spec_t *left, const opc_tensor_spec_t *right) {
   return left->ndim == right->ndim &&
          (left->ndim == 0 || memcmp(left->sizes, right->sizes, (size_t)left->ndim * sizeof left->sizes[0]) == 0);
@@ -72,7 +66,7 @@ static bool follow_base(opc_value_t *value, const opc_tensor_spec_t *base) {
     free(from.values);
     return true;
   }
-  const bool in_order = spec->ndim == 1 && ascend(&from);
+  const bool in_order = spec->ndim == 1 && opc_integers_ascend(&from);
   int64_t *values = calloc((size_t)count + 1, sizeof *values);
   for (int64_t i = 0; values && i < count; i++) {
     const int64_t last = (int64_t)from.count - 1;

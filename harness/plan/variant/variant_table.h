@@ -55,6 +55,9 @@ extern const size_t opc_transformation_count;
 
 enum { OPC_VARIANT_NAME_SIZE = 256 };
 
+/* variant_integers.c: of integers, what `zeros` does. */
+bool opc_integers_zeros(opc_tensor_spec_t *spec, int64_t number);
+
 /* variant_neighbour.c: the parameters worth trying for an argument, in order. */
 typedef void opc_neighbour_text_t(const char *text, void *context);
 /* Values of `set`, as texts. */

@@ -149,12 +149,26 @@ static bool has_order(const learn_integers_t *integers) {
   return own->values[0] < own->values[own->count - 1];
 }
 
+/* Whether one between the first and the last may be one more and one less, if the others leave room for it. Where keys
+ * are counted first, their offsets may not. */
+static bool may_move(opc_learner_t *learner, size_t index) {
+  const opc_integers_t *own = &learner->integers[index].own;
+  opc_learn_outcome_t more = OPC_LEARN_NONE, less = OPC_LEARN_NONE;
+  for (size_t i = 1; i + 1 < own->count; i++) {
+    const int64_t value = own->values[i];
+    if (more == OPC_LEARN_NONE && own->values[i + 1] - value > 1) more = with_element(learner, index, i, value + 1);
+    if (less == OPC_LEARN_NONE && value - own->values[i - 1] > 1) less = with_element(learner, index, i, value - 1);
+  }
+  return (more == OPC_LEARN_CLEAN || less == OPC_LEARN_CLEAN) && !learn_is_broken(more) && !learn_is_broken(less);
+}
+
 static void learn_order(opc_learner_t *learner, size_t index) {
   const learn_integers_t *integers = &learner->integers[index];
   const int64_t *values = integers->own.values;
   const size_t count = integers->own.count;
   size_t last = count - 1, first = 1;
   if (!has_order(integers)) return;
+  const bool movable = may_move(learner, index); /* before a swap that may hang: then no more values are tried */
   while (values[last] == values[last - 1]) last--;
   while (values[first] == values[first - 1]) first++;
   opc_learn_outcome_t outcome = with_two(learner, index, last, values[last - 1], last - 1, values[last]);
@@ -162,6 +176,7 @@ static void learn_order(opc_learner_t *learner, size_t index) {
     outcome = with_two(learner, index, first, values[first - 1], first - 1, values[first]);
   if (!learn_is_broken(outcome)) return;
   opc_relation_t relation = relation_of(learner, integers, OPC_RELATION_ASCENDING, outcome);
+  relation.movable = movable;
   learn_add(learner, &relation);
 }
 

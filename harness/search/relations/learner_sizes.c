@@ -50,8 +50,24 @@ static uint32_t smallest_of(opc_learner_t *learner, uint32_t set, size_t place, 
   return 0;
 }
 
+static bool ascends(const opc_learner_t *learner, const char *path) {
+  for (size_t i = 0; i < learner->relations->count; i++) {
+    const opc_relation_t *relation = &learner->relations->items[i];
+    if (relation->kind == OPC_RELATION_ASCENDING && strcmp(relation->values, path) == 0) return true;
+  }
+  return false;
+}
+
+/* The ends of a single segment: without it there is nothing to divide, so that they cannot become fewer. */
+static bool are_ends(const opc_learner_t *learner, uint32_t set) {
+  for (size_t i = 0; i < learner->place_count; i++)
+    if ((set >> i & 1) && (learner->places[i].size != 2 || !ascends(learner, learner->places[i].path))) return false;
+  return true;
+}
+
 /* Clean both larger and smaller: a change that is clean in one direction only is an accident of the values. */
 static bool holds_both_ways(opc_learner_t *learner, uint32_t set, int64_t size, int64_t by) {
+  if (by > 0 && are_ends(learner, set)) return is_clean(learner, set, size);
   if (by > 0) return is_clean(learner, set, -1) || (size >= 4 && is_clean(learner, set, -size / 2));
   return is_clean(learner, set, 1) || is_clean(learner, set, size);
 }

@@ -104,6 +104,7 @@ void opc_result_judge(json_t *result, const opc_case_id_t *id, bool untrusted_in
                                  .other_rank = has_other_rank(id->variant),
                                  .after_other = json_object_get(evidence, "depends_on") != NULL,
                                  .uneven_lists = json_is_true(json_object_get(evidence, "uneven_lists")),
+                                 .clean_reference = json_is_true(json_object_get(evidence, "clean_reference")),
                                  .on_gpu = strcmp(id->device, OPC_MODE_CUDA) == 0,
                                  .untrusted_input = untrusted_input};
   size_t i;
