@@ -33,6 +33,7 @@ ORACLES = (
     ("float64 that float32 could hold", ("dtype.narrow_computation",), lambda p: p[1] == "dtype" and p[3] == "float64"),
     ("a dimension counted from the end", ("equivalent.negative_dim",), lambda p: p[1] == "equivalent" and p[5].endswith(".from_end")),
     ("int32 and int64 indices", ("equivalent.index_dtype",), lambda p: p[1] == "equivalent" and p[5].endswith(".other_width")),
+    ("int64 numbers that differ above 32 bits", ("equivalent.truncated_integer",), lambda p: p[1] == "equivalent" and is_plain(p)),
     ("one float32 argument as float64, and the reverse", ("equivalent.float_dtype",), lambda p: p[1] == "equivalent" and p[5].endswith(".other_float")),
     ("gradients with differences, with the negative incoming gradient, with float64, in another layout, twice", ("autograd.*",), lambda p: p[1] == "autograd" and is_plain(p)),
     ("gradients for complex numbers", ("autograd.*",), lambda p: p[1] == "autograd" and p[3].startswith("complex")),

@@ -248,6 +248,10 @@ static const opc_case_rule_t reference_cases[] = {
      .why = "a count or a sum that is kept in a narrow dtype stops growing"}};
 
 static const opc_case_rule_t equivalent_cases[] = {
+    {.devices = OPC_ON_CPU,
+     .families = PLAIN,
+     .when = OPC_WHEN_INT64,
+     .why = "a kernel that reads int64 numbers as 32 bits takes large numbers for small ones"},
     {.families = OPC_VARIANT_EQUIVALENT,
      .names = "*.from_end",
      .when = OPC_WHEN_TAKES_TENSOR,

@@ -5,6 +5,7 @@
 #include "base/number.h"
 #include "checks/compare/tolerance.h"
 #include "checks/framework/outcome.h"
+#include "checks/numerics/equivalent_narrow.h"
 
 /* The other call means another thing altogether if it is wrong. Rounding, and a sum in another order, stay below. */
 static const double close_enough = 1e-3;
@@ -98,6 +99,10 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
   opc_error_t error = {0};
   opc_status_t status = OPC_OK;
+  if (context->variant.families & OPC_VARIANT_PLAIN) {
+    opc_equivalent_narrow(context, finding);
+    return;
+  }
   if (!opc_case_call_keeping(context, &values, &call, finding)) return;
   status = opc_result_take(&got, &call, OPC_RESULT_ARGUMENTS, &error);
   if (status == OPC_OK) status = opc_again_run(&base, &wanted, &outcome, NULL, &error);

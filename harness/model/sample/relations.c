@@ -168,6 +168,16 @@ bool opc_integers_of(const opc_tensor_spec_t *spec, opc_integers_t *out) {
   return false;
 }
 
+/* UNKNOWN names an argument: "tensors" of "tensors[1]". */
+bool opc_relations_name_values(const opc_relations_t *relations, const char *path) {
+  for (size_t i = 0; i < relations->count; i++) {
+    const char *values = relations->items[i].values;
+    const size_t length = values ? strlen(values) : 0;
+    if (values && strncmp(path, values, length) == 0 && (path[length] == '\0' || path[length] == '[')) return true;
+  }
+  return false;
+}
+
 bool opc_integers_ascend(const opc_integers_t *integers) {
   for (size_t i = 1; i < integers->count; i++)
     if (integers->values[i] < integers->values[i - 1]) return false;

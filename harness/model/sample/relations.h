@@ -66,6 +66,9 @@ opc_value_t *opc_sample_value(const opc_sample_t *sample, const opc_operator_t *
 bool opc_sample_size(const opc_sample_t *sample, const opc_operator_t *op, const opc_size_place_t *place,
                      int64_t *out_size);
 
+/* True if a relation is about the integers at the path, or says that nothing is known about them. */
+bool opc_relations_name_values(const opc_relations_t *relations, const char *path);
+
 /* The integers of a tensor, in logical order, if its description determines them; for random ones only the range.
  * False: neither is known (not integers, special values, too many). The caller frees *out's values, which is NULL if
  * only lowest and highest are known. */

@@ -78,6 +78,7 @@ enum {
   OPC_WHEN_SIZE_ONCE = 1 << 15, /* no tensor has the size chosen by `size` twice */
   /* on the case; OPC_SCOPE_FIRST_FIT ignores it when looking for a sample that fits */
   OPC_WHEN_DTYPE_CHANGES = 1 << 16,
+  OPC_WHEN_INT64 = 1 << 21,  /* some tensor holds int64 numbers */
   OPC_WHEN_RELATED = 1 << 20 /* of neighbours: all known relations between the arguments hold */
 };
 

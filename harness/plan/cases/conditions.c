@@ -72,6 +72,7 @@ static bool has_tag_of(const opc_operator_t *op, const char *const *tags) {
 typedef struct tensor_facts {
   size_t count;
   size_t floating; /* the number of floating ones */
+  size_t int64;    /* and of those that hold int64 */
   bool float8;
   int64_t numel_max;
   int64_t size; /* the last size of the first tensor with dimensions; 0: none has any */
@@ -83,6 +84,7 @@ static tensor_facts_t facts_of(const opc_sample_t *sample) {
   for (; (spec = opc_sample_tensor(sample, facts.count)); facts.count++) {
     int64_t numel = opc_tensor_spec_numel(spec);
     facts.floating += opc_dtype_class(spec->dtype) == OPC_CLASS_FLOATING;
+    facts.int64 += spec->dtype == OPC_DTYPE_INT64;
     facts.float8 |= opc_dtype_is_float8(spec->dtype);
     if (numel > facts.numel_max) facts.numel_max = numel;
     if (!facts.size && spec->ndim > 0) facts.size = spec->sizes[spec->ndim - 1];
@@ -132,7 +134,10 @@ static bool operator_holds(unsigned when, const opc_operator_t *op) {
 
 static bool sample_holds(const opc_case_rule_t *rule, const opc_sample_t *sample) {
   if ((rule->when & OPC_WHEN_SEARCHED) && (sample->source != OPC_SAMPLE_SEARCHED || sample->by_recipe)) return false;
-  enum { OF_TENSORS = OPC_WHEN_ONE_TENSOR | OPC_WHEN_SEVERAL_TENSORS | OPC_WHEN_ALL_FLOATING | OPC_WHEN_SIZE_ONCE };
+  enum {
+    OF_TENSORS =
+        OPC_WHEN_ONE_TENSOR | OPC_WHEN_SEVERAL_TENSORS | OPC_WHEN_ALL_FLOATING | OPC_WHEN_SIZE_ONCE | OPC_WHEN_INT64
+  };
   unsigned when = rule->when;
   if ((when & OPC_WHEN_SAME_BITS) && !sample->expect.same_bits_count) return false;
   if ((when & OPC_WHEN_OUTPUTS) && !sample->expect.outputs) return false;
@@ -141,7 +146,7 @@ static bool sample_holds(const opc_case_rule_t *rule, const opc_sample_t *sample
     return false;
   if (!(when & OF_TENSORS)) return true;
   tensor_facts_t facts = facts_of(sample);
-  return (!(when & OPC_WHEN_ONE_TENSOR) || facts.count == 1) &&
+  return (!(when & OPC_WHEN_INT64) || facts.int64 > 0) && (!(when & OPC_WHEN_ONE_TENSOR) || facts.count == 1) &&
          (!(when & OPC_WHEN_SEVERAL_TENSORS) || facts.count > 1) &&
          (!(when & OPC_WHEN_ALL_FLOATING) || facts.floating == facts.count) &&
          (!(when & OPC_WHEN_SIZE_ONCE) || has_size_once(sample, opc_case_size(rule, sample)));

@@ -181,7 +181,10 @@ static bool has_other_arguments(const char *phase) {
 
 /* The reference that a sample names, not the operator, has ended the process or hung. */
 static void blame_reference(const scene_t *scene, opc_crash_t *out) {
-  if (scene->box.running == 1 && strcmp(scene->box.phase, "the reference") == 0) set_rule(out, "reference.unusable");
+  static const char reference[] = "the reference";
+  const char *phase = scene->box.phase, *rest = phase + sizeof reference - 1;
+  const bool its = strncmp(phase, reference, sizeof reference - 1) == 0 && (*rest == '\0' || *rest == ',');
+  if (scene->box.running == 1 && its) set_rule(out, "reference.unusable");
 }
 
 static void take_standing(const scene_t *scene, opc_crash_t *out) {

@@ -1,0 +1,115 @@
+#include "checks/numerics/equivalent_narrow.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "checks/compare/tolerance.h"
+#include "checks/framework/outcome.h"
+#include "model/sample/relations.h"
+
+/* Numbers whose sum with the ones below stays in range. */
+static const int64_t LARGEST = INT64_C(1) << 60;
+
+/* Added to every number of a tensor. The first two must change the result: an operator that looks at low bits only
+ * (a mask, a remainder of a power of two) has the same result for many numbers, in any width. */
+static const struct step {
+  uint64_t by;
+  bool must_differ;
+} steps[] = {{1, true}, {UINT64_C(1) << 20, true}, {UINT64_C(1) << 32, false}, {UINT64_C(3) << 32, false}};
+
+typedef struct narrow {
+  opc_case_context_t *context;
+  const opc_result_t *plain;
+  opc_replay_t *values;
+} narrow_t;
+
+/* Numbers that refer to nothing: no index, offset or length, as far as was learned. */
+static bool is_data(const opc_case_context_t *context, const opc_tensor_arg_t *arg) {
+  const opc_relations_t *relations = context->base->relations;
+  return arg->before.dtype_known && arg->before.dtype == OPC_DTYPE_INT64 && arg->before.numel > 0 &&
+         !opc_tensor_arg_is_mutable(arg) && relations && !opc_relations_name_values(relations, arg->path);
+}
+
+static bool are_in_range(const struct opc_replay_tensor_arg *arg) {
+  const int64_t *numbers = arg->bytes;
+  for (int64_t i = 0; i < arg->numel; i++)
+    if (numbers[i] > LARGEST || numbers[i] < -LARGEST) return false;
+  return true;
+}
+
+/* Another dtype or a narrower integer as a result may be what the operator is for: a conversion. */
+static bool gives_narrow_integers(const opc_result_t *result) {
+  for (size_t i = 0; i < result->count; i++) {
+    const opc_result_item_t *item = &result->items[i];
+    const opc_dtype_class_t kind = opc_dtype_class(item->meta.dtype);
+    if (item->kind == OPC_VALUE_TENSOR && (kind == OPC_CLASS_SIGNED || kind == OPC_CLASS_UNSIGNED) &&
+        item->meta.itemsize < sizeof(int64_t))
+      return true;
+  }
+  return false;
+}
+
+static void add(struct opc_replay_tensor_arg *arg, uint64_t by) {
+  int64_t *numbers = arg->bytes;
+  for (int64_t i = 0; i < arg->numel; i++) numbers[i] = (int64_t)((uint64_t)numbers[i] + by);
+}
+
+/* *out: the operator gives with these numbers what it would give if it read 32 bits of them. */
+static opc_status_t reads_half(narrow_t *narrow, size_t index, bool *out, opc_error_t *error) {
+  struct opc_replay_tensor_arg *arg = &narrow->values->tensor_args[index];
+  const opc_again_t again = {
+      .context = narrow->context, .replay = narrow->values, .phase = "the operator with other numbers"};
+  opc_status_t status = OPC_OK;
+  *out = true;
+  for (size_t i = 0; i < sizeof steps / sizeof *steps && *out && status == OPC_OK; i++) {
+    OPC_SCOPED(opc_result_clear) opc_result_t result = {0};
+    opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
+    add(arg, steps[i].by);
+    status = opc_again_run(&again, &result, &outcome, NULL, error);
+    add(arg, -steps[i].by);
+    *out = status == OPC_OK && outcome == OPC_CALL_RETURNED &&
+           (opc_result_compare(&result, narrow->plain, NULL, NULL).kind != OPC_DIFFERENCE_NONE) == steps[i].must_differ;
+  }
+  return status;
+}
+
+static opc_status_t judge(narrow_t *narrow, const opc_call_t *call, opc_finding_t *finding, opc_error_t *error) {
+  const opc_again_t again = {.context = narrow->context, .replay = narrow->values, .phase = "the operator, again"};
+  bool random = false, half = false;
+  size_t judged = 0;
+  opc_status_t status = OPC_OK;
+  for (size_t i = 0; i < call->tensor_arg_count && i < narrow->values->count && !half && status == OPC_OK; i++) {
+    const opc_tensor_arg_t *arg = &call->tensor_args[i];
+    if (!is_data(narrow->context, arg) || narrow->values->tensor_args[i].dtype != OPC_DTYPE_INT64 ||
+        !are_in_range(&narrow->values->tensor_args[i]))
+      continue;
+    judged++;
+    status = reads_half(narrow, i, &half, error);
+    if (status == OPC_OK && half) status = opc_result_is_nondeterministic(&again, narrow->plain, &random, error);
+    if (status != OPC_OK || !half) continue;
+    if (random) opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, OPC_NONDETERMINISTIC_TEXT);
+    else
+      opc_finding_fail(finding, "equivalent.truncated_integer",
+                       "with 2^32 added to every number of %s the result has the same bits, and with 3 times 2^32, but "
+                       "not with 1 or 2^20: of its int64 numbers the operator reads 32 bits",
+                       arg->path);
+  }
+  if (status != OPC_OK || half) return status;
+  if (judged) opc_finding_pass(finding, "int64 numbers are not read as 32 bits");
+  else opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no tensor holds int64 numbers that refer to nothing");
+  return OPC_OK;
+}
+
+void opc_equivalent_narrow(opc_case_context_t *context, opc_finding_t *finding) {
+  OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
+  OPC_SCOPED(opc_replay_clear) opc_replay_t values = {0};
+  OPC_SCOPED(opc_result_clear) opc_result_t plain = {0};
+  opc_error_t error = {0};
+  if (!opc_case_call_keeping(context, &values, &call, finding)) return;
+  opc_status_t status = opc_result_take(&plain, &call, OPC_RESULT_ARGUMENTS, &error);
+  narrow_t narrow = {.context = context, .plain = &plain, .values = &values};
+  if (status == OPC_OK && (opc_result_numel(&plain) == 0 || gives_narrow_integers(&plain)))
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the result is no number that 64 bits could change");
+  else if (status == OPC_OK) status = judge(&narrow, &call, finding, &error);
+  if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
+}
