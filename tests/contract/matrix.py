@@ -3,7 +3,7 @@
 
 An expectation file: {"device": "cuda-sim", "operators": {"ns::op": {"primary": RULE, "or": [RULE, …], "allowed": [RULE, …], "arguments": [ARGUMENT, …],
 "says": TEXT, "severity": "warning", "on_device": true, "not_sanitized": REASON, "since": "2.10", "until": "2.12"}}}. A custom class is named as an operator is,
-ns::Name, and a library's file library::FILE. "or": what finds it in place of the primary rule with another version of libtorch, on a GPU, or by chance.
+ns::Name, and a library's file library::FILE. "or": what finds it in place of the primary rule with another version of libtorch, or on a GPU.
 Samples are in the file of the same name beside it, else beside the library. A broken operator's
 run exits 1, finds its primary rule (with the text in its message, and of that severity), and nothing besides but what is allowed. A look-alike has "primary": null: exit 0, no finding, no warning;
 "allowed" names what is true of it all the same, as that torch.compile takes no operator that is declared a view, and must show.

@@ -147,7 +147,7 @@ static void standing_decides_what_a_finding_is(void **state) {
        .severity = ERROR},
       {"meta.shape", "searched/same_values", .plain = true, .uneven_lists = true, .as = "meta.shape",
        .severity = ERROR},
-      /* What the reference computes something definite with is valid for it. */
+      /* Arguments with which the reference stays in bounds and gives the same result again are valid for it. */
       {"reference.other_values", "declared/alone", .as = "reference.other_values", .severity = WARNING},
       {"reference.other_values", "declared/alone", .clean_reference = true, .as = "reference.other_values",
        .severity = ERROR},

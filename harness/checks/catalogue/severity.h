@@ -28,7 +28,7 @@ typedef struct opc_judgement_asked {
   bool other_rank;   /* the variant gave one argument a number of dimensions that it does not have in the sample */
   bool after_other;  /* it shows only after another case in the same process */
   bool uneven_lists; /* its lists of tensors have other lengths than lists beside them */
-  bool clean_reference; /* the reference computes something definite with the arguments */
+  bool clean_reference; /* the reference stays in bounds with the arguments and gives the same result again */
   bool on_gpu;          /* a real one, where kernels can read out of bounds unseen */
   bool untrusted_input; /* --untrusted-input: unchecked arguments are an error */
 } opc_judgement_asked_t;

@@ -129,8 +129,9 @@ static opc_status_t stays_inside(reference_t *reference, const opc_result_t *wan
   return status;
 }
 
-/* Nobody says that the arguments are valid. If the reference computes something definite with them, they are valid for
- * it, and the operator is said to do the same. Not where a NaN or another dtype was put into one of them. */
+/* Nobody says that the arguments are valid. If the reference stays in bounds with them and gives the same result again,
+ * they are valid for it, and the operator is said to do the same. Not where a NaN or another dtype was put into one of
+ * them. */
 static opc_status_t is_vouched_for(reference_t *reference, const opc_result_t *wanted, bool *out, opc_error_t *error) {
   const opc_case_context_t *context = reference->context;
   *out = false;

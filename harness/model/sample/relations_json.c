@@ -209,7 +209,7 @@ static opc_status_t read_relation(opc_json_reader_t *reader, const json_t *json,
     before = opc_json_enter(reader, "movable");
     status = opc_json_read_boolean(reader, movable, &relation->movable);
     if (status == OPC_OK && relation->kind != OPC_RELATION_ASCENDING)
-      status = opc_json_fail(reader, "is said beside \"ascend\"");
+      status = opc_json_fail(reader, "goes only with \"ascend\"");
     if (status == OPC_OK) opc_json_leave(reader, before);
   }
   if (status == OPC_OK && checked) {
