@@ -6,6 +6,7 @@
 #include "checks/compare/object_addresses.h"
 #include "checks/compare/tolerance.h"
 #include "checks/determinism/determinism_asynchronous.h"
+#include "checks/determinism/determinism_cache.h"
 #include "checks/determinism/determinism_generators.h"
 #include "checks/determinism/determinism_once.h"
 #include "checks/determinism/determinism_tags.h"
@@ -165,6 +166,16 @@ static opc_status_t report_run_to_run(sample_case_t *run, const char *text) {
   return status;
 }
 
+/* A result that was kept for other data at the same address differs between addresses too. */
+static opc_status_t report_address(sample_case_t *run, const char *text) {
+  opc_status_t status = OPC_OK;
+  bool kept = false;
+  if (run->context->unmodified && run->context->device.type == OPC_DEVICE_CPU)
+    status = opc_determinism_cache_is_cause(run->context, &kept, run->finding, run->error);
+  if (status == OPC_OK && !kept) opc_finding_fail(run->finding, "determinism.address", "%s", text);
+  return status;
+}
+
 static opc_status_t check_again(sample_case_t *run) {
   OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
   bool of_address = false;
@@ -177,9 +188,10 @@ static opc_status_t check_again(sample_case_t *run) {
     opc_finding_fail(run->finding, "determinism.handle", "%s; only addresses of this process's memory differ",
                      opc_text_c(&text));
   else if (status == OPC_OK && run->differs && !of_address) status = report_run_to_run(run, opc_text_c(&text));
-  else if (status == OPC_OK && run->differs)
-    opc_finding_fail(run->finding, "determinism.address",
-                     "%s; with the arguments in the same memory again it does not differ", opc_text_c(&text));
+  else if (status == OPC_OK && run->differs) {
+    opc_text_add(&text, "; with the arguments in the same memory again it does not differ");
+    status = report_address(run, opc_text_c(&text));
+  }
   return status;
 }
 
@@ -265,49 +277,15 @@ static opc_status_t check_conditions(sample_case_t *run) {
     if (row->condition == OPC_TRIAL_NO_GRAD) status = check_grad(run, row, &differs);
     else status = compare_under(run, &trial, row->name, &text, &differs);
     found |= differs;
-    if (status == OPC_OK && differs && row->condition != OPC_TRIAL_NO_GRAD)
+    if (status == OPC_OK && differs && row->condition == OPC_TRIAL_ELSEWHERE)
+      status = report_address(run, opc_text_c(&text));
+    else if (status == OPC_OK && differs && row->condition != OPC_TRIAL_NO_GRAD)
       opc_finding_fail(run->finding, row->rule, "%s", opc_text_c(&text));
   }
   /* A call that goes out of bounds was not compared: it may be the cause. */
   if (status == OPC_OK && run->differs && !found && !opc_trial_strays())
     opc_finding_fail(run->finding, "determinism.run_to_run", "%s; none of the changes does that alone",
                      opc_text_c(&together));
-  return status;
-}
-
-/* New data where other data was before: this is what programs do whose allocator reuses memory. */
-static opc_status_t check_same_place(sample_case_t *run) {
-  opc_places_t *places = NULL;
-  opc_trial_outcome_t own = {0}, there = {0}, elsewhere = {0};
-  opc_replay_t other = {0};
-  OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
-  bool changed = false;
-  opc_trial_t trial = trial_of(run, 0, "a call before other data come into its arguments' memory");
-  opc_status_t status = opc_trial_other_values(run->context, run->context->sample, &other, &changed, run->error);
-  if (status != OPC_OK || !changed) goto release;
-  trial.places = places = opc_places_new(run->context->sample);
-  if (!places) status = opc_error_set(run->error, OPC_ERR_MEMORY, "out of memory for the arguments");
-  if (status != OPC_OK) goto release;
-  status = opc_trial_run(&trial, &own, run->error);
-  trial.values = &other;
-  trial.phase = "a call on other data in the same memory";
-  if (status == OPC_OK) status = opc_trial_run(&trial, &there, run->error);
-  trial.places = NULL;
-  trial.conditions = OPC_TRIAL_ELSEWHERE;
-  trial.phase = "a call on other data";
-  if (status == OPC_OK) status = opc_trial_run(&trial, &elsewhere, run->error);
-  run->calls += 3;
-  if (status == OPC_OK && !opc_trial_strays() && !opc_places_kept(places) &&
-      opc_trial_differ(&there, &elsewhere, "on the same data in other memory it", &text))
-    opc_finding_fail(run->finding, "determinism.pointer_cache",
-                     "after other data had been in its arguments' memory, %s", opc_text_c(&text));
-
-release:
-  opc_replay_clear(&other);
-  opc_trial_outcome_clear(&own);
-  opc_trial_outcome_clear(&there);
-  opc_trial_outcome_clear(&elsewhere);
-  opc_places_free(places);
   return status;
 }
 
@@ -343,7 +321,8 @@ static opc_status_t run_case(sample_case_t *run) {
   if (status == OPC_OK && !run->differs) status = check_conditions(run);
   if (status == OPC_OK && !run->differs && plain && run->floating)
     status = check_grad(run, &requires_grad_row, &run->differs);
-  if (status == OPC_OK && !run->differs && plain && cpu) status = check_same_place(run);
+  if (status == OPC_OK && !run->differs && plain && cpu)
+    status = opc_determinism_cache_check(context, &run->calls, run->finding, run->error);
   if (status == OPC_OK && !run->differs && plain && context->device.type == OPC_DEVICE_CUDA && !context->simulated)
     status = check_busy(run);
   if (status == OPC_OK)

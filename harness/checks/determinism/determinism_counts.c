@@ -2,6 +2,7 @@
 #include "checks/determinism/determinism_threads.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <time.h>
 
 #include "base/clock.h"
@@ -11,7 +12,8 @@
 #include "memory/trap.h"
 #include "memory/valgrind_requests.h"
 
-/* Three does not divide what two and four divide. */
+/* Three does not divide what two and four divide. A remainder that three threads happen not to leave is left by five or
+ * seven. */
 enum { THREADS = 3, LINGER_STEP_NS = 200 * 1000, LINGER_STEPS = 200 };
 
 static const double seconds_of_a_thread = 2e-6; /* minimum of a thread that had work */
@@ -171,11 +173,11 @@ static opc_status_t run_first(const opc_trial_t *trial, effort_t *effort, const 
 
 /* One thread for everything that the operator calls in turn, several for its own code. *out_inside: the result is then
  * as with one thread, so the parallel parts are libtorch's own. */
-static opc_status_t is_inside(const opc_trial_t *trial, const opc_trial_outcome_t *one, bool *out_inside,
+static opc_status_t is_inside(const opc_trial_t *trial, int threads, const opc_trial_outcome_t *one, bool *out_inside,
                               opc_error_t *error) {
   opc_trial_outcome_t outer = {0};
   opc_bridge_inner_threads(1);
-  opc_status_t status = run_with(trial, THREADS, &outer, error);
+  opc_status_t status = run_with(trial, threads, &outer, error);
   opc_bridge_inner_threads(0);
   *out_inside = status == OPC_OK && !opc_trial_differ(one, &outer, "", NULL);
   opc_trial_outcome_clear(&outer);
@@ -183,8 +185,9 @@ static opc_status_t is_inside(const opc_trial_t *trial, const opc_trial_outcome_
 }
 
 /* In float64, if the operator accepts it, rounding is too small to hide anything else. */
-static opc_status_t judge(const opc_trial_t *trial, const opc_grown_t *grown, const opc_trial_outcome_t *one,
-                          const opc_trial_outcome_t *several, bool *out_rounding, opc_error_t *error) {
+static opc_status_t is_rounding_of(const opc_trial_t *trial, const opc_grown_t *grown, int threads,
+                                   const opc_trial_outcome_t *one, const opc_trial_outcome_t *several,
+                                   bool *out_rounding, opc_error_t *error) {
   opc_sample_t wide = {0};
   opc_trial_t trial_wide = *trial;
   opc_trial_outcome_t one_wide = {0}, several_wide = {0};
@@ -195,13 +198,51 @@ static opc_status_t judge(const opc_trial_t *trial, const opc_grown_t *grown, co
   trial_wide.places = NULL;
   status = run_with(&trial_wide, 1, &one_wide, error);
   if (status == OPC_OK && one_wide.outcome == OPC_CALL_RETURNED)
-    status = run_with(&trial_wide, THREADS, &several_wide, error);
+    status = run_with(&trial_wide, threads, &several_wide, error);
   bool measured = one_wide.outcome == OPC_CALL_RETURNED && several_wide.outcome == OPC_CALL_RETURNED;
   *out_rounding =
       only_rounding(grown, false, one, several) && (!measured || only_rounding(grown, true, &one_wide, &several_wide));
   opc_trial_outcome_clear(&one_wide);
   opc_trial_outcome_clear(&several_wide);
   opc_sample_clear(&wide);
+  return status;
+}
+
+typedef struct counts {
+  const opc_trial_t *trial;
+  const opc_grown_t *grown;
+  const opc_trial_outcome_t *one; /* with one thread */
+  opc_finding_t *finding;
+  opc_error_t *error;
+} counts_t;
+
+/* With so many threads the outcome is `several`, which differs. */
+static opc_status_t judge(const counts_t *counts, int threads, const opc_trial_outcome_t *several) {
+  OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
+  char name[32];
+  bool inside = false, rounding = false;
+  snprintf(name, sizeof name, "with %d threads it", threads);
+  (void)opc_trial_differ(counts->one, several, name, &text);
+  opc_status_t status = is_inside(counts->trial, threads, counts->one, &inside, counts->error);
+  if (status != OPC_OK || inside) return status;
+  status = is_rounding_of(counts->trial, counts->grown, threads, counts->one, several, &rounding, counts->error);
+  if (status == OPC_OK)
+    report(counts->grown, counts->trial->context->op, rounding ? "determinism.thread_rounding" : "determinism.threads",
+           &text, counts->finding);
+  return status;
+}
+
+/* Other numbers of threads, after one that makes no difference. */
+static opc_status_t check_other_counts(const counts_t *counts) {
+  static const int others[] = {5, 7};
+  opc_status_t status = OPC_OK;
+  bool differs = false;
+  for (size_t i = 0; i < sizeof others / sizeof *others && status == OPC_OK && !differs; i++) {
+    OPC_SCOPED(opc_trial_outcome_clear) opc_trial_outcome_t several = {0};
+    status = run_with(counts->trial, others[i], &several, counts->error);
+    differs = status == OPC_OK && opc_trial_differ(counts->one, &several, "", NULL);
+    if (differs) status = judge(counts, others[i], &several);
+  }
   return status;
 }
 
@@ -213,7 +254,8 @@ opc_status_t opc_thread_counts_check(opc_case_context_t *context, opc_grown_t *g
                        .phase = "a call with several intra-op threads"};
   opc_trial_outcome_t one = {0}, first = {0};
   opc_text_t text = {0}, whole = {0};
-  bool rounding = false, inside = false, differs = false, nondeterministic = false;
+  bool differs = false, nondeterministic = false;
+  const counts_t counts = {.trial = &trial, .grown = grown, .one = &one, .finding = finding, .error = error};
   trial.places = opc_places_new(&grown->sample);
   if (!trial.places) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for a larger sample");
   opc_cpu_memory_plain(); /* mapping guards for large tensors again and again would cost more than the calls */
@@ -228,15 +270,11 @@ opc_status_t opc_thread_counts_check(opc_case_context_t *context, opc_grown_t *g
   if (nondeterministic) {
     opc_text_addf(&whole, "with %d threads %s", THREADS, opc_text_c(&text));
     report(grown, context->op, "determinism.threads", &whole, finding);
-    goto release;
+  } else if (differs) {
+    status = judge(&counts, THREADS, &first);
+  } else if (divided) {
+    status = check_other_counts(&counts);
   }
-  if (!differs) goto release;
-  (void)opc_trial_differ(&one, &first, "with 3 threads it", &text);
-  status = is_inside(&trial, &one, &inside, error);
-  if (status != OPC_OK || inside) goto release;
-  status = judge(&trial, grown, &one, &first, &rounding, error);
-  if (status == OPC_OK)
-    report(grown, context->op, rounding ? "determinism.thread_rounding" : "determinism.threads", &text, finding);
 
 release:
   opc_cpu_memory_guard(OPC_GUARD_BEHIND);
