@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Runs broken operators and their look-alikes, and holds the findings against the expectation file. Standard library only.
 
-An expectation file: {"device": "cuda-sim", "operators": {"ns::op": {"primary": RULE, "or": [RULE, …], "allowed": [RULE, …], "arguments": [ARGUMENT, …],
+An expectation file: {"device": "cuda-sim", "options": ["--memory", "256"], "operators": {"ns::op": {"primary": RULE, "or": [RULE, …], "allowed": [RULE, …], "arguments": [ARGUMENT, …],
 "says": TEXT, "severity": "warning", "on_device": true, "not_sanitized": REASON, "since": "2.10", "until": "2.12"}}}. A custom class is named as an operator is,
 ns::Name, and a library's file library::FILE. "or": what finds it in place of the primary rule with another version of libtorch, or on a GPU.
 Samples are in the file of the same name beside it, else beside the library. A broken operator's
 run exits 1, finds its primary rule (with the text in its message, and of that severity), and nothing besides but what is allowed. A look-alike has "primary": null: exit 0, no finding, no warning;
 "allowed" names what is true of it all the same, as that torch.compile takes no operator that is declared a view, and must show.
-The device is cpu where none is named. What is named for another is run there, and once more with --unharmed on the CPU, where its kernels are right: no finding on
+"options" are given to every run. The device is cpu where none is named. What is named for another is run there, and once more with --unharmed on the CPU, where its kernels are right: no finding on
 any operator, and no pass without a kernel for it.
 What is "on_device" is read from a file, and is about the device all the same: it takes one.
 With --torch VERSION, operators are left out whose tags or dtypes only a later libtorch has ("since"), or that a later libtorch keeps from doing it ("until").
@@ -28,6 +28,11 @@ SKIPPED = 77  # CTest's SKIP_RETURN_CODE
 def read_expectations(path):
     with open(path, encoding="utf-8") as file:
         return json.load(file)["operators"]
+
+
+def options_of(path):
+    with open(path, encoding="utf-8") as file:
+        return json.load(file).get("options", [])
 
 
 def device_of(path):
@@ -94,6 +99,7 @@ def run_opcheck(options, extra, operator):
         report = os.path.join(folder, "report.json")
         command = [options.opcheck, "run", "--strict", "--device", options.device, "--json", report, *extra]
         command += ["--samples", samples_for(options, samples, folder)] if os.path.exists(samples) else []
+        command += options.run_options
         command += ["--op", operator] if operator else []
         where = ["--python", options.library, "--python-executable", options.python] if options.python else [options.library]
         done = subprocess.run(command + where, capture_output=True, text=True, errors="replace", check=False)
@@ -230,6 +236,7 @@ def main():
         print("\n".join(tested(read_expectations(options.expectation[0]), options)))
         return 0
     options.device = "cpu" if options.unharmed else device_of(options.expectation[0])
+    options.run_options = options_of(options.expectation[0])
     check = check_rules if options.rules else check_unharmed if options.unharmed else check_library if options.complete else check_operator
     wrong, done = check(options)
     if wrong:

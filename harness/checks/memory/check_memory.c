@@ -7,6 +7,7 @@
 #include "checks/framework/device_zones_use.h"
 #include "checks/framework/guard_findings.h"
 #include "checks/framework/outcome.h"
+#include "checks/memory/memory_use.h"
 #include "memory/cpu_memory.h"
 #include "memory/safe_read.h"
 #include "memory/scratch_memory.h"
@@ -299,6 +300,9 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   /* Memory in quarantine is mapped anew, which costs more than all other steps: what an operator keeps or returns is
    * the same for every variant. */
   if (status == OPC_OK && returned && context->unmodified) status = lifetime_pass(context, finding, &error);
+  if (status == OPC_OK && returned && context->unmodified &&
+      !finding->decided) /* a write out of bounds would do harm */
+    status = opc_memory_use_check(context, finding, &error);
   memory_mode_reset();
   if (finding->rule && !unless_found) *session->own = (void *)&opc_check_memory;
   if (status != OPC_OK) opc_finding_from_error(context, &error, finding);

@@ -11,6 +11,7 @@
 
 #include "bridge/api/bridge.h"
 #include "memory/cpu_memory.h"
+#include "memory/peak.h"
 #include "memory/red_zone.h"
 #include "memory/valgrind_requests.h"
 #include "worker/child/batch.h"
@@ -62,6 +63,7 @@ static void limits_set(long long memory_mib, rlim_t file_limit) {
     limit_set(RLIMIT_STACK, SANDBOX_STACK_LIMIT);
   if (memory_mib <= 0) return;
   rlim_t bytes = (rlim_t)memory_mib << 20;
+  opc_peak_limit((size_t)bytes);
   if (opc_valgrind_active()) opc_red_zone_limit((size_t)bytes);
   limit_set(RLIMIT_AS, mapped_bytes() + (opc_valgrind_active() ? VALGRIND_SHARE * bytes + VALGRIND_OWN : bytes));
 }
