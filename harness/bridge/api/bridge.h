@@ -41,6 +41,10 @@ opc_status_t opc_bridge_list_namespace(const char *name, opc_operator_visit_t *v
                                        opc_error_t *error) OPC_CHECKED;
 /* Describes any operator of the dispatcher by name, listed or not (aten::add.Tensor). The caller clears out. */
 opc_status_t opc_bridge_describe(const char *name, opc_operator_t *out, opc_error_t *error) OPC_CHECKED;
+/* The overloads of "ns::op", as "ns::op" or "ns::op.overload", in the order in which a call of torch.ops.ns.op tries
+ * them. The caller frees each name and the array. OPC_ERR_NOT_FOUND: there is no such operator. */
+opc_status_t opc_bridge_overloads(const char *name, char ***out_names, size_t *out_count,
+                                  opc_error_t *error) OPC_CHECKED;
 /* Text of the exception being handled, for a std::terminate handler; "": none. */
 void opc_bridge_current_exception(char *out, size_t size);
 /* Installs a std::terminate handler that calls report(text) and then aborts. */

@@ -1,5 +1,7 @@
 // Visits everything that the loaded libraries registered, and other operators in a namespace; describes any operator by
 // name.
+#include <torch/csrc/jit/runtime/operator.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -107,6 +109,25 @@ opc_status_t opc_bridge_describe(const char *name, opc_operator_t *out, opc_erro
     opc::describe_operator(*handle, library, defined_here, &op.value);
     *out = op.value;
     op.value = {};
+    return OPC_OK;
+  });
+}
+
+opc_status_t opc_bridge_overloads(const char *name, char ***out_names, size_t *out_count, opc_error_t *error) {
+  *out_names = nullptr;
+  *out_count = 0;
+  return opc::guarded(error, [&]() -> opc_status_t {
+    const auto overloads = torch::jit::getAllSortedOperatorsFor(c10::Symbol::fromQualString(name));
+    if (overloads.empty()) return opc_error_set(error, OPC_ERR_NOT_FOUND, "there is no operator %s", name);
+    auto **names = static_cast<char **>(std::calloc(overloads.size(), sizeof(char *)));
+    if (names == nullptr) return opc_out_of_memory(error);
+    *out_names = names;
+    for (const auto &overload : overloads) {
+      const auto full = c10::toString(overload->schema().operator_name());
+      names[*out_count] = strdup(full.c_str());
+      if (names[*out_count] == nullptr) return opc_out_of_memory(error);
+      ++*out_count;
+    }
     return OPC_OK;
   });
 }

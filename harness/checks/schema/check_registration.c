@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "checks/framework/check.h"
+#include "checks/schema/registration_overloads.h"
 
 static bool starts_with(const char *text, const char *prefix) { return strncmp(text, prefix, strlen(prefix)) == 0; }
 
@@ -281,6 +282,28 @@ static void check_names(const opc_operator_t *op, opc_finding_t *finding) {
                      op->schema);
 }
 
+/* Names that PyTorch's own schemas use for the sizes of a result. */
+static bool is_named_as_sizes(const char *name) {
+  static const char *const names[] = {"size", "sizes", "shape", "output_size", "output_sizes", "output_shape"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (strcmp(names[i], name) == 0) return true;
+  return false;
+}
+
+static void check_sizes(const opc_operator_t *op, opc_finding_t *finding) {
+  if (!op->schema || !op->defined_here || op->kind != OPC_OPERATOR) return;
+  for (size_t i = 0; i < op->argument_count; i++) {
+    const opc_argument_t *argument = &op->arguments[i];
+    const opc_type_t *type = argument->type.kind == OPC_TYPE_OPTIONAL ? argument->type.element : &argument->type;
+    if (!is_named_as_sizes(argument->name) || type->kind != OPC_TYPE_LIST || type->element->kind != OPC_TYPE_INT)
+      continue;
+    opc_finding_fail(finding, "registration.int_for_size",
+                     "argument %s is declared %s: under torch.compile each other size means another compilation",
+                     argument->name, argument->type_text);
+    return;
+  }
+}
+
 static void run(opc_case_context_t *context, opc_finding_t *finding) {
   const opc_operator_t *op = context->op;
   bool fake_in_python = false;
@@ -291,6 +314,8 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   check_tags(op, finding);
   check_meta_kernel(op, finding, &fake_in_python);
   check_names(op, finding);
+  check_sizes(op, finding);
+  opc_registration_check_overloads(op, finding);
   if (fake_in_python)
     opc_finding_skip(finding, OPC_SKIP_FAKE_IN_PYTHON,
                      "kernels and tags agree with the schema; the fake kernel is said to be in Python module %s",

@@ -1,0 +1,9 @@
+/* Whether a call of torch.ops.ns.op can reach an overload. Part of check registration; calls nothing. Threads: one. */
+#ifndef OPC_CHECKS_SCHEMA_REGISTRATION_OVERLOADS_H
+#define OPC_CHECKS_SCHEMA_REGISTRATION_OVERLOADS_H
+
+#include "checks/framework/check.h"
+
+void opc_registration_check_overloads(const opc_operator_t *op, opc_finding_t *finding);
+
+#endif
