@@ -45,6 +45,10 @@ static double relu(double x) { return x > 0.0 ? x : 0.0; }
 static double in_tenths(double x) { return round(10.0 * x) / 10.0; }
 static double in_thousandths(double x) { return round(1000.0 * x) / 1000.0; }
 static double learned_scale(double x) { return x * round(3.7 / x); }
+static double pole_at_half(double x) { return 1.0 / (0.5 - x); }
+static double square_pole_at_half(double x) { return 1.0 / ((0.5 - x) * (0.5 - x)); }
+static double pole_in_tenths(double x) { return in_tenths(x) + 1e-3 / (0.9 - x); }
+static double logarithm(double x) { return log(0.5 - x); }
 static double constant(double x) { return 2.0 + 0.0 * x; }
 static double in_float(double x) { return (double)(float)(x * x * x); }
 
@@ -93,9 +97,19 @@ static void test_rounding(void **state) {
   assert_false(jumps(relu, -0.321));
 }
 
+static void test_poles_are_no_jumps(void **state) {
+  (void)state;
+  for (double at = -0.4; at < 0.49; at += 0.0625) {
+    assert_false(jumps(pole_at_half, at));
+    assert_false(jumps(square_pole_at_half, at));
+    assert_false(jumps(logarithm, at));
+  }
+  assert_true(jumps(pole_in_tenths, 0.321));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_smooth), cmocka_unit_test(test_no_slope),
-                                     cmocka_unit_test(test_precision_of_another_dtype),
-                                     cmocka_unit_test(test_rounding)};
+                                     cmocka_unit_test(test_precision_of_another_dtype), cmocka_unit_test(test_rounding),
+                                     cmocka_unit_test(test_poles_are_no_jumps)};
   return cmocka_run_group_tests_name("slope", tests, NULL, NULL);
 }

@@ -4,7 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/number.h"
 #include "checks/autograd/autograd_case.h"
+#include "checks/compare/as_strided_like.h"
+#include "checks/framework/case_run.h"
 #include "checks/framework/guard_findings.h"
 #include "memory/guard.h"
 
@@ -138,6 +141,28 @@ static opc_status_t gradient_of(opc_autograd_case_t *c, const opc_sample_t *samp
   return status;
 }
 
+/* True in *out: the layout of the inputs is part of the input, as for at::as_strided. All values become different,
+ * which shows where each one is read; equal ones could be read anywhere. */
+static opc_status_t names_places(opc_autograd_case_t *c, const opc_sample_t *sample, opc_replay_t *replay, bool *out,
+                                 opc_error_t *error) {
+  OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
+  const opc_again_t again = {.context = c->point->context,
+                             .sample = sample,
+                             .replay = replay,
+                             .phase = "the operator on inputs in another layout"};
+  *out = false;
+  for (size_t i = 0; i < replay->count; i++) {
+    const struct opc_replay_tensor_arg *arg = &replay->tensor_args[i];
+    const size_t size = opc_dtype_size(arg->dtype);
+    for (int64_t k = 0; opc_dtype_is_inexact(arg->dtype) && k < arg->numel; k++)
+      opc_number_store((opc_number_t){.kind = OPC_NUMBER_INT, .i = k + 1}, arg->dtype,
+                       (char *)arg->bytes + (size_t)k * size);
+  }
+  opc_status_t status = opc_again_call(&again, &call, error);
+  if (status == OPC_OK && call.outcome == OPC_CALL_RETURNED) status = opc_call_names_places(&call, out, error);
+  return status;
+}
+
 /* Check stride reports a forward that is wrong for the layout. */
 static bool forward_agrees(double left, double right) {
   return fabs(left - right) <= 1e-6 * (fabs(left) + fabs(right));
@@ -202,6 +227,9 @@ static opc_status_t inputs_in(opc_autograd_case_t *c, const char *variant, opc_e
                      "backward throws for inputs that are %s, but not for contiguous ones: %.*s",
                      variant + sizeof "all." - 1, opc_autograd_line(&left), opc_text_c(&left.message));
   } else if (opc_autograd_differ(c, left.values, right.values, ORDER, &at) && forward_agrees(loss_left, loss_right)) {
+    bool places = false;
+    status = names_places(c, &laid, &replay, &places, error);
+    if (status != OPC_OK || places) return status;
     opc_autograd_place(&c->point->inputs.items[at.input], at.number, place, sizeof place);
     opc_finding_note_variant(c->finding, variant);
     opc_finding_fail(

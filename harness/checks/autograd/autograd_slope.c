@@ -1,11 +1,14 @@
 #include "checks/autograd/autograd_slope.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 static const double COARSE = 1e-3; /* for larger errors, two steps that agree are enough evidence */
 enum {
   STEPS = 4,           /* each a quarter of the previous one */
   PIECES = 32,         /* into which the path is divided to look for jumps */
+  HALVINGS = 10,       /* of the path, as long as it reaches a pole */
+  POLE_TIMES = 16,     /* what is larger than the usual value by this factor is near a pole */
   ROUNDED_UNITS = 4096 /* what rounding leaves in a gradient whose terms cancel; the terms may be some hundreds */
 };
 
@@ -44,23 +47,59 @@ opc_status_t opc_slope_take(opc_autograd_function_t *function, void *context, do
   return status;
 }
 
-opc_status_t opc_slope_jumps(opc_autograd_function_t *function, void *context, double far, double epsilon, bool *out,
-                             opc_error_t *error) {
-  double first = NAN, last = NAN, sum = 0.0, amount = 0.0, piece = far / PIECES;
-  double small = piece * fmax(1e-5, 10.0 * sqrt(epsilon)); /* far less than an operator would round to on purpose */
-  *out = false;
-  opc_status_t status = function(0.0, context, &first, error);
+/* ---- jumps ---- */
+
+typedef struct path {
+  double change, sum; /* last value minus first; the same as a sum of slopes */
+  double amount;      /* sum of the slopes' absolute values */
+  double first;
+  double sizes[PIECES]; /* absolute values on the way */
+} path_t;
+
+static opc_status_t path_take(opc_autograd_function_t *function, void *context, double far, double epsilon, path_t *out,
+                              opc_error_t *error) {
+  const double piece = far / PIECES;
+  const double small =
+      piece * fmax(1e-5, 10.0 * sqrt(epsilon)); /* far less than an operator would round to on purpose */
+  double last = NAN;
+  *out = (path_t){.first = NAN};
+  opc_status_t status = function(0.0, context, &out->first, error);
   if (status == OPC_OK) status = function(far, context, &last, error);
+  out->change = last - out->first;
   for (int i = 0; status == OPC_OK && i < PIECES; i++) {
     double right = NAN, left = NAN, middle = piece * (i + 0.5);
     status = function(middle + small, context, &right, error);
     if (status == OPC_OK) status = function(middle - small, context, &left, error);
-    sum += (right - left) / (2.0 * small) * piece;
-    amount += fabs((right - left) / (2.0 * small) * piece);
+    out->sizes[i] = fabs(right);
+    out->sum += (right - left) / (2.0 * small) * piece;
+    out->amount += fabs((right - left) / (2.0 * small) * piece);
   }
+  return status;
+}
+
+static int compare_sizes(const void *left, const void *right) {
+  const double a = *(const double *)left, b = *(const double *)right;
+  return (a > b) - (a < b);
+}
+
+/* The function has no value somewhere, or becomes many times as large as it usually is, and its slopes say so too.
+ * Where an operator rounds, the slopes do not. */
+static bool reaches_pole(path_t *path) {
+  if (!isfinite(path->change) || !isfinite(path->amount)) return true;
+  qsort(path->sizes, PIECES, sizeof *path->sizes, compare_sizes);
+  const double largest = path->sizes[PIECES - 1], usual = path->sizes[PIECES / 2];
+  return largest > POLE_TIMES * usual && path->amount > largest / 2;
+}
+
+opc_status_t opc_slope_jumps(opc_autograd_function_t *function, void *context, double far, double epsilon, bool *out,
+                             opc_error_t *error) {
+  path_t path;
+  opc_status_t status = path_take(function, context, far, epsilon, &path, error);
+  for (int i = 0; status == OPC_OK && i < HALVINGS && reaches_pole(&path); i++, far /= 2)
+    status = path_take(function, context, far / 2, epsilon, &path, error);
   /* The midpoint sum of a smooth function is off by far less; NaN decides nothing. */
-  *out =
-      status == OPC_OK && fabs(last - first - sum) > 0.05 * (amount + fabs(last - first)) + 1e3 * epsilon * fabs(first);
+  *out = status == OPC_OK &&
+         fabs(path.change - path.sum) > 0.05 * (path.amount + fabs(path.change)) + 1e3 * epsilon * fabs(path.first);
   return status;
 }
 
