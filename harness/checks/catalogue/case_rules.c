@@ -251,7 +251,9 @@ static const opc_case_rule_t equivalent_cases[] = {
     {.devices = OPC_ON_CPU,
      .families = PLAIN,
      .when = OPC_WHEN_INT64,
-     .why = "a kernel that reads int64 numbers as 32 bits takes large numbers for small ones"},
+     .judge = OPC_JUDGE_OTHER_VALUES,
+     .why =
+         "a kernel that reads int64 numbers, of a tensor or a Scalar, as 32 bits takes large numbers for small ones"},
     {.families = OPC_VARIANT_EQUIVALENT,
      .names = "*.from_end",
      .when = OPC_WHEN_TAKES_TENSOR,
@@ -263,7 +265,25 @@ static const opc_case_rule_t equivalent_cases[] = {
     {.families = OPC_VARIANT_EQUIVALENT,
      .names = "*.other_float",
      .when = OPC_WHEN_TAKES_TENSOR,
-     .why = "a kernel that takes the bytes of one dtype for another one computes with other numbers"}};
+     .why = "a kernel that takes the bytes of one dtype for another one computes with other numbers"},
+    {.devices = OPC_ON_CPU,
+     .families = PLAIN,
+     .dtypes = OPC_ONE_DTYPE(OPC_DTYPE_FLOAT64),
+     .when = OPC_WHEN_TAKES_TENSOR | OPC_WHEN_NUMBER | OPC_WHEN_MAIN_FLOATING,
+     .why = "a float argument has 64 bits, and a kernel may keep 32 of them"},
+    {.devices = OPC_ON_CPU,
+     .families = SHAPE,
+     .names = "all.larger",
+     .when = OPC_WHEN_TAKES_TENSOR | OPC_WHEN_RETURNS_OR_WRITES,
+     .judge = OPC_JUDGE_OTHER_VALUES,
+     .numel_max = 4096, /* each element is compared */
+     .why = "code for what a whole vector or tile leaves over may compute something else"},
+    {.devices = OPC_ON_CPU,
+     .families = SIZES,
+     .when = OPC_WHEN_TAKES_TENSOR | OPC_WHEN_RETURNS_OR_WRITES,
+     .judge = OPC_JUDGE_OTHER_VALUES,
+     .numel_max = 4096,
+     .why = "code for what a whole vector or tile leaves over may compute something else"}};
 
 static const char *const promising_tags[] = {
 #define OPC_TAG_PROMISE(tag, function) tag,

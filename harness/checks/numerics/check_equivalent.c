@@ -6,6 +6,8 @@
 #include "checks/compare/tolerance.h"
 #include "checks/framework/outcome.h"
 #include "checks/numerics/equivalent_narrow.h"
+#include "checks/numerics/equivalent_number.h"
+#include "checks/numerics/equivalent_uneven.h"
 
 /* The other call means another thing altogether if it is wrong. Rounding, and a sum in another order, stay below. */
 static const double close_enough = 1e-3;
@@ -99,8 +101,16 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
   opc_error_t error = {0};
   opc_status_t status = OPC_OK;
+  if (context->variant.families & OPC_VARIANT_PLAIN && strcmp(context->id.dtype, "float64") == 0) {
+    opc_equivalent_float(context, finding);
+    return;
+  }
   if (context->variant.families & OPC_VARIANT_PLAIN) {
     opc_equivalent_narrow(context, finding);
+    return;
+  }
+  if (!(context->variant.families & OPC_VARIANT_EQUIVALENT)) {
+    opc_equivalent_uneven(context, finding);
     return;
   }
   if (!opc_case_call_keeping(context, &values, &call, finding)) return;

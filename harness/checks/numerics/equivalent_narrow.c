@@ -5,6 +5,7 @@
 
 #include "checks/compare/tolerance.h"
 #include "checks/framework/outcome.h"
+#include "checks/numerics/equivalent_number.h"
 #include "model/sample/relations.h"
 
 /* Numbers whose sum with the ones below stays in range. */
@@ -76,14 +77,14 @@ static opc_status_t reads_half(narrow_t *narrow, size_t index, bool *out, opc_er
 static opc_status_t judge(narrow_t *narrow, const opc_call_t *call, opc_finding_t *finding, opc_error_t *error) {
   const opc_again_t again = {.context = narrow->context, .replay = narrow->values, .phase = "the operator, again"};
   bool random = false, half = false;
-  size_t judged = 0;
+  bool judged = false;
   opc_status_t status = OPC_OK;
   for (size_t i = 0; i < call->tensor_arg_count && i < narrow->values->count && !half && status == OPC_OK; i++) {
     const opc_tensor_arg_t *arg = &call->tensor_args[i];
     if (!is_data(narrow->context, arg) || narrow->values->tensor_args[i].dtype != OPC_DTYPE_INT64 ||
         !are_in_range(&narrow->values->tensor_args[i]))
       continue;
-    judged++;
+    judged = true;
     status = reads_half(narrow, i, &half, error);
     if (status == OPC_OK && half) status = opc_result_is_nondeterministic(&again, narrow->plain, &random, error);
     if (status != OPC_OK || !half) continue;
@@ -95,8 +96,12 @@ static opc_status_t judge(narrow_t *narrow, const opc_call_t *call, opc_finding_
                        arg->path);
   }
   if (status != OPC_OK || half) return status;
+  status = opc_equivalent_integer(narrow->context, narrow->values, &judged, finding, error);
+  if (status != OPC_OK) return status;
   if (judged) opc_finding_pass(finding, "int64 numbers are not read as 32 bits");
-  else opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no tensor holds int64 numbers that refer to nothing");
+  else
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                     "no tensor holds int64 numbers that refer to nothing, and no Scalar is an integer");
   return OPC_OK;
 }
 

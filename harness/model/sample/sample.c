@@ -1,5 +1,6 @@
 #include "model/sample/sample.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -127,6 +128,19 @@ opc_status_t opc_sample_fill_other(const opc_sample_t *sample, const opc_tensor_
                                    uint64_t seed, uint64_t other, void *out, opc_error_t *error) {
   bool may_be_index = spec->dtype == OPC_DTYPE_INT64 || spec->dtype == OPC_DTYPE_INT32;
   return opc_fill_logical(spec, path, may_be_index && sample->source == OPC_SAMPLE_SEARCHED ? seed : other, out, error);
+}
+
+double opc_sample_number(const opc_sample_t *sample, const opc_operator_t *op, size_t index) {
+  const opc_value_t *value = &sample->arguments[index];
+  const char *text = op->arguments[index].default_text;
+  if (sample->absent[index]) {
+    char *end = NULL;
+    const double number = text ? strtod(text, &end) : NAN;
+    return end && end != text && !*end ? number : NAN;
+  }
+  if (value->kind == OPC_VALUE_LIST && value->list.count > 0) value = &value->list.items[0];
+  if (value->kind == OPC_VALUE_INT) return (double)value->integer;
+  return value->kind == OPC_VALUE_FLOAT ? value->floating : NAN;
 }
 
 opc_tensor_spec_t *opc_sample_tensor(const opc_sample_t *sample, size_t number) {

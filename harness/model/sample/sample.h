@@ -65,6 +65,9 @@ opc_status_t opc_sample_copy(const opc_sample_t *sample, opc_sample_t *out, opc_
 opc_status_t opc_sample_init(opc_sample_t *sample, const opc_operator_t *op, opc_error_t *error) OPC_CHECKED;
 /* The tensor with index `number` among the arguments, in order; NULL: there are fewer. */
 opc_tensor_spec_t *opc_sample_tensor(const opc_sample_t *sample, size_t number);
+/* The number that the sample gives for an argument (of a list, the first), or else its default. NAN: it is no real
+ * number. */
+double opc_sample_number(const opc_sample_t *sample, const opc_operator_t *op, size_t index);
 /* Names the sample "s-…" after its arguments if it has no name. */
 opc_status_t opc_sample_name(opc_sample_t *sample, const opc_operator_t *op, opc_error_t *error) OPC_CHECKED;
 

@@ -65,6 +65,7 @@ enum {
   OPC_WHEN_META_KERNEL = 1 << 6,
   OPC_WHEN_FORMULA = 1 << 7,    /* it has its own derivative formula */
   OPC_WHEN_AUTOGRAD = 1 << 8,   /* it may have a derivative: its own, or through the operators that it is composed of */
+  OPC_WHEN_NUMBER = 1 << 22,    /* some argument is a real number: float or Scalar */
   OPC_WHEN_IN_PYTHON = 1 << 18, /* a Python interpreter hosts the worker */
   /* on the sample */
   OPC_WHEN_SAME_BITS = 1 << 9,  /* it promises outputs with the same bits as an argument */
@@ -95,6 +96,7 @@ enum {
   OPC_JUDGE_UNLESS_FOUND = 1 << 2,  /* reports nothing new after a finding of the same check */
   OPC_JUDGE_BY_LARGEST = 1 << 3,    /* a difference counts only from a fraction of the largest element on */
   OPC_JUDGE_MOST_ELEMENTS = 1 << 4, /* a difference counts only if most elements differ */
+  OPC_JUDGE_OTHER_VALUES = 1 << 6,  /* the check passes values of its own, which nobody vouches for: standing alone */
   OPC_JUDGE_IF_LAUNCHES = 1 << 5    /* tried only if the unmodified sample shows that the library launches kernels */
 };
 

@@ -6,6 +6,15 @@
 
 /* ---- conditions on an operator ---- */
 
+static bool takes(const opc_operator_t *op, opc_type_kind_t kind) {
+  bool found = false;
+  for (size_t i = 0; i < op->argument_count; i++) {
+    const opc_type_t *type = &op->arguments[i].type;
+    found |= (type->kind == OPC_TYPE_OPTIONAL ? type->element : type)->kind == kind;
+  }
+  return found;
+}
+
 static bool takes_tensor(const opc_operator_t *op) {
   for (size_t i = 0; i < op->argument_count; i++)
     if (opc_type_holds_tensor(&op->arguments[i].type)) return true;
@@ -129,7 +138,8 @@ static bool operator_holds(unsigned when, const opc_operator_t *op) {
          (!(when & OPC_WHEN_NO_ALIAS) || has_no_alias(op)) && (!(when & OPC_WHEN_UNWRAPPED) || is_unwrapped(op)) &&
          (!(when & OPC_WHEN_META_KERNEL) || has_meta_kernel(op)) &&
          (!(when & OPC_WHEN_FORMULA) || opc_operator_has_formula(op)) &&
-         (!(when & OPC_WHEN_AUTOGRAD) || may_have_derivative(op)) && (!(when & OPC_WHEN_IN_PYTHON) || op->in_python);
+         (!(when & OPC_WHEN_AUTOGRAD) || may_have_derivative(op)) && (!(when & OPC_WHEN_IN_PYTHON) || op->in_python) &&
+         (!(when & OPC_WHEN_NUMBER) || takes(op, OPC_TYPE_FLOAT) || takes(op, OPC_TYPE_SCALAR));
 }
 
 static bool sample_holds(const opc_case_rule_t *rule, const opc_sample_t *sample) {

@@ -211,7 +211,8 @@ static opc_standing_t standing_of(const opc_operator_t *op, const opc_planned_ca
   const bool narrow = (planned->facts.families & OPC_VARIANT_CONTENTS) && planned->dtype != OPC_DTYPE_OTHER;
   /* Nobody has to expect the effect of NaN or the largest numbers on an index, of another dtype in one of several
    * tensors, or of large numbers and zeros in a dtype that has neither their squares nor the constant that is added. */
-  if (base->unchecked || mixed || narrow || (planned->facts.families & (OPC_VARIANT_SPECIAL | OPC_VARIANT_CAST)))
+  if (base->unchecked || mixed || narrow || (planned->rule->judge & OPC_JUDGE_OTHER_VALUES) ||
+      (planned->facts.families & (OPC_VARIANT_SPECIAL | OPC_VARIANT_CAST)))
     standing.change = OPC_INPUT_ALONE;
   else if ((planned->facts.families & OPC_VARIANT_SHAPE) && planned->facts.changed == OPC_CHANGED_ONE &&
            count_tensors(base, op) > 1)

@@ -22,20 +22,6 @@ static bool is_whole_list(const opc_type_t *type) {
   return type->kind == OPC_TYPE_LIST && type->fixed_length > 0 && is_whole(type->element);
 }
 
-/* The argument's value, or its default as a number. *out is NAN if it is neither. */
-static void number_of(const opc_sample_t *sample, const opc_operator_t *op, size_t index, double *out) {
-  const opc_value_t *value = &sample->arguments[index];
-  const char *text = op->arguments[index].default_text;
-  char *end = NULL;
-  *out = NAN;
-  if (sample->absent[index] && text) *out = strtod(text, &end);
-  if (end && (end == text || *end)) *out = NAN;
-  if (sample->absent[index]) return;
-  if (value->kind == OPC_VALUE_LIST && value->list.count > 0) value = &value->list.items[0];
-  if (value->kind == OPC_VALUE_INT) *out = (double)value->integer;
-  if (value->kind == OPC_VALUE_FLOAT) *out = value->floating;
-}
-
 static bool is_given(const opc_sample_t *sample, size_t index) {
   return !sample->absent[index] && sample->arguments[index].kind != OPC_VALUE_NONE;
 }
@@ -87,7 +73,7 @@ bool opc_neighbour_set(opc_variant_step_t *step) {
   const opc_type_t *type = plain_type(&step->op->arguments[index]);
   const double number = strtod(step->word, NULL);
   const bool whole = fabs(number) < (double)(INT64_C(1) << 53) && number == (double)(int64_t)number;
-  number_of(step->sample, step->op, index, &now);
+  now = opc_sample_number(step->sample, step->op, index);
   if (is_whole_list(type)) return whole && set_items(step, index, (int64_t)number);
   if (now == number || !(is_real(type) || (is_whole(type) && whole))) return false;
   const bool as_integer = is_whole(type) || (type->kind == OPC_TYPE_SCALAR && whole &&
@@ -104,7 +90,7 @@ bool opc_neighbour_from_end(opc_variant_step_t *step) {
   if (!find(step, &index) || !is_whole(plain_type(&step->op->arguments[index])) ||
       !opc_argument_is_named(step->op->arguments[index].name, "dim axis"))
     return false;
-  number_of(step->sample, step->op, index, &now);
+  now = opc_sample_number(step->sample, step->op, index);
   if (!first || !(now >= 0 && now < first->ndim)) return false;
   return replace(step, index, (opc_value_t){.kind = OPC_VALUE_INT, .integer = (int64_t)now - first->ndim});
 }
@@ -197,7 +183,7 @@ void opc_neighbour_values(const opc_sample_t *sample, const opc_operator_t *op, 
     use_number((double)(size - 1), use, context);
     use_number((double)size, use, context);
   } else if (is_real(type)) {
-    number_of(sample, op, argument, &now);
+    now = opc_sample_number(sample, op, argument);
     const double other[] = {now == 0 ? 1 : -now, 0, 2 * now, now / 2};
     for (size_t i = 0; i < sizeof other / sizeof *other; i++) use_number(other[i], use, context);
   }
