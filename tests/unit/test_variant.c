@@ -191,6 +191,7 @@ static void test_neighbours_of_a_call(void **state) {
       {"flag.flipped", "[" X46 ",null,false,0.5,[2,2],1,\"mean\",[4,6]]"},
       {"dim.left_out", "[" X46 ",null,true,0.5,[2,2],null,\"mean\",[4,6]]"},
       {"all.fewer6", "[{\"tensor\":{\"shape\":[4,3],\"stream\":\"x\"}},null,true,0.5,[2,2],1,\"mean\",[4,6]]"},
+      {"all.unsqueezed", "[{\"tensor\":{\"shape\":[1,4,6],\"stream\":\"x\"}},null,true,0.5,[2,2],1,\"mean\",[4,6]]"},
       {"slope.set-0.5", "[" X46 ",null,true,-0.5,[2,2],1,\"mean\",[4,6]]"},
       {"stride.set1", "[" X46 ",null,true,0.5,[1,1],1,\"mean\",[4,6]]"},
       {"dim.set-1", "[" X46 ",null,true,0.5,[2,2],-1,\"mean\",[4,6]]"},
@@ -212,6 +213,31 @@ static void test_neighbours_of_a_call(void **state) {
     /* A list of any length may be sizes or an order, and a word that the sample has already is no other call. */
     if (strncmp(name, "sizes.", 6) == 0 || strcmp(name, "reduction.word_mean") == 0) fail_msg("%s", name);
   }
+  listing_clear(&listing);
+  opc_operator_clear(&op);
+  op = before;
+}
+
+/* The second batch differs from the first one, and a row stays as it is. */
+static void test_second_batch(void **state) {
+  (void)state;
+  opc_operator_t before = with_call_operator();
+  listing_t listing = list_variants(
+      "[{'tensor': {'shape': [1, 2, 3], 'fill': {'values': [1, 2, 3, 4, 5, 6]}}}, {'tensor': {'shape': [2, 3]}}, true, "
+      "0.5, [2, 2], 1, 'mean', [4, 6]]",
+      OPC_VARIANT_FEWER);
+  size_t second = 0;
+  while (second < listing.count && strcmp(listing.names[second], "all.second") != 0) second++;
+  assert_true(second < listing.count);
+  assert_non_null(strstr(listing.samples[second], "\"shape\":[2,2,3]"));
+  assert_non_null(strstr(listing.samples[second], "\"shape\":[2,3]"));
+  assert_non_null(strstr(listing.samples[second], "[1,2,3,4,5,6,4,5,6,1,2,3]"));
+  assert_true(has(&listing, "all.unsqueezed"));
+  assert_false(has(&listing, "all.squeezed")); /* one of the tensors has no first dimension of 1 */
+  listing_clear(&listing);
+  listing = list_variants("[{'tensor': {'shape': [1, 2, 3]}}, null, true, 0.5, [2, 2], 1, 'mean', [4, 6]]",
+                          OPC_VARIANT_FEWER);
+  assert_true(has(&listing, "all.squeezed"));
   listing_clear(&listing);
   opc_operator_clear(&op);
   op = before;
@@ -632,6 +658,7 @@ int main(void) {
       cmocka_unit_test(test_other_contents),
       cmocka_unit_test(test_other_integers),
       cmocka_unit_test(test_neighbours_of_a_call),
+      cmocka_unit_test(test_second_batch),
       cmocka_unit_test(test_neighbours_of_defaults),
       cmocka_unit_test(test_equivalent_calls),
       cmocka_unit_test(test_names_of_arguments),

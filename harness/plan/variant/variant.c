@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "plan/variant/variant_change.h"
 #include "plan/variant/variant_related.h"
 #include "plan/variant/variant_table.h"
 
@@ -209,7 +210,8 @@ static opc_status_t follow_relations(const opc_sample_t *base, const opc_operato
       OPC_VARIANT_EMPTY | OPC_VARIANT_SHAPE | OPC_VARIANT_SIZES | OPC_VARIANT_LONG | OPC_VARIANT_FEWER;
   opc_sample_t fitted;
   if (!base->relations || base->relations->count == 0 || strncmp(name, "all.", 4) != 0 || strchr(name, '+') ||
-      !(opc_variant_family(name) & sizes) || opc_relations_hold(base->relations, varied, op, NULL, NULL, NULL, 0))
+      !(opc_variant_family(name) & sizes) || opc_variant_has_other_dimensions(base, varied) ||
+      opc_relations_hold(base->relations, varied, op, NULL, NULL, NULL, 0))
     return OPC_OK;
   opc_status_t status = opc_sample_copy(varied, &fitted, error);
   if (status != OPC_OK) return status;

@@ -394,11 +394,18 @@ static opc_input_change_t change_of(const comparison_t *c, const char *variant) 
   return resized ? change_of_sizes(c, variant) : change;
 }
 
+bool opc_variant_has_other_dimensions(const opc_sample_t *base, const opc_sample_t *varied) {
+  const opc_tensor_spec_t *from, *to;
+  for (size_t i = 0; (from = opc_sample_tensor(base, i)) && (to = opc_sample_tensor(varied, i)); i++)
+    if (to->ndim > 0 && to->ndim != from->ndim) return true;
+  return false;
+}
+
 opc_input_change_t opc_variant_change(const opc_sample_t *base, const opc_operator_t *op, const opc_sample_t *varied,
                                       const char *variant) {
   comparison_t comparison = {0};
   opc_input_change_t change = OPC_INPUT_ALONE;
-  if (compare(&comparison, base, op, varied))
+  if (compare(&comparison, base, op, varied) && !opc_variant_has_other_dimensions(base, varied))
     change = base->relations ? change_along(&comparison, base->relations, base, varied, op)
                              : change_of(&comparison, variant);
   opc_variant_tensors_clear(&comparison.from);

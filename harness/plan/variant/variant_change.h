@@ -11,6 +11,10 @@
 opc_input_change_t opc_variant_change(const opc_sample_t *base, const opc_operator_t *op, const opc_sample_t *varied,
                                       const char *variant);
 
+/* True if some tensor has another number of dimensions, other than 0. Relations name dimensions by number, so they say
+ * nothing about it. */
+bool opc_variant_has_other_dimensions(const opc_sample_t *base, const opc_sample_t *varied);
+
 /* True if integer arguments (not tensors) equal the base's: no relation has changed them. */
 bool opc_variant_keeps_integers(const opc_sample_t *base, const opc_sample_t *varied);
 

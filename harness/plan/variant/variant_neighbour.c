@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/owned.h"
 #include "base/text.h"
 #include "model/schema/argument_words.h"
 #include "plan/variant/variant_table.h"
@@ -161,6 +162,52 @@ bool opc_neighbour_fewer(opc_variant_step_t *step) {
       .where = opc_resize_where_size, .context = &step->number, .factor = 1, .add = -(step->number - step->number / 2)};
   return step->number >= 2 && opc_tensors_resize(step->tensors, &resize, &resized) && resized.changed > 0;
 }
+
+static bool where_single(const opc_variant_tensor_t *tensor, size_t number, int dim, void *context) {
+  (void)number;
+  (void)context;
+  return dim == 0 && tensor->value->tensor->ndim > 1 && tensor->value->tensor->sizes[0] == 1;
+}
+
+/* Given values are repeated in the second batch; with its rows in the reverse order it differs from the first, and what
+ * is sorted within a row stays sorted. */
+static void reverse_second(opc_tensor_spec_t *spec) {
+  opc_number_t *values = spec->fill.values;
+  if (spec->fill.kind != OPC_FILL_VALUES || spec->ndim < 3 || spec->sizes[0] != 2 || spec->sizes[1] < 2) return;
+  const size_t half = spec->fill.value_count / 2, rows = (size_t)spec->sizes[1], row = half / rows;
+  for (size_t i = 0; i < half; i++) values[half + i] = values[(rows - 1 - i / row) * row + i % row];
+}
+
+/* A batch of one becomes a batch of two, in all tensors that have one. */
+bool opc_neighbour_second(opc_variant_step_t *step) {
+  opc_resized_t resized;
+  const opc_resize_t resize = {.where = where_single, .factor = 2};
+  OPC_SCOPED(opc_scope_free) bool *single = calloc(step->tensors->count + 1, sizeof *single);
+  if (!single) return false;
+  for (size_t i = 0; i < step->tensors->count; i++) single[i] = where_single(&step->tensors->items[i], i, 0, NULL);
+  if (!opc_tensors_resize(step->tensors, &resize, &resized) || resized.changed == 0) return false;
+  for (size_t i = 0; i < step->tensors->count; i++)
+    if (single[i]) reverse_second(step->tensors->items[i].value->tensor);
+  return true;
+}
+
+/* Other numbers of dimensions, with the same elements: all tensors get a first dimension of size 1, or lose it. */
+static bool change_dimensions(opc_variant_step_t *step, int more) {
+  for (size_t i = 0; i < step->tensors->count; i++) {
+    const opc_variant_tensor_t *tensor = &step->tensors->items[i];
+    opc_tensor_spec_t *spec = tensor->value->tensor;
+    int64_t sizes[OPC_MAX_DIMS + 1] = {1};
+    if (tensor->twin != i || tensor->shared || spec->ndim == 0 || spec->ndim + more > OPC_MAX_DIMS) return false;
+    if (more < 0 && (spec->ndim < 2 || spec->sizes[0] != 1)) return false;
+    for (int dim = 0; dim < spec->ndim; dim++)
+      if (dim + more >= 0) sizes[dim + more] = spec->sizes[dim];
+    if (!opc_variant_resize(spec, spec->ndim + more, sizes)) return false;
+  }
+  return step->tensors->count > 0;
+}
+
+bool opc_neighbour_unsqueezed(opc_variant_step_t *step) { return change_dimensions(step, 1); }
+bool opc_neighbour_squeezed(opc_variant_step_t *step) { return change_dimensions(step, -1); }
 
 /* ---- parameters worth trying ---- */
 
