@@ -9,7 +9,6 @@
 #include "checks/framework/guard_findings.h"
 #include "checks/framework/outcome.h"
 #include "memory/guard.h"
-#include "model/sample/relations.h"
 #include "plan/variant/variant_change.h"
 
 /* Positions: fewer could not show that one is an exception. At most every fourth may be one. */
@@ -65,16 +64,17 @@ static bool mentions(const opc_tensor_meta_t *meta, int64_t size) {
   return false;
 }
 
-/* True: the arguments stay valid with equal positions, and then nothing in them tells one position from another. */
+/* True: the arguments stay valid with equal positions, nothing in them tells one position from another, and the
+ * operator writes all positions. Integers may be indices, also where no relation was learned. */
 static bool applies(const uneven_t *uneven) {
-  const opc_relations_t *relations = uneven->context->base->relations;
   bool any = false;
   for (size_t i = 0; i < uneven->call->tensor_arg_count; i++) {
     const opc_tensor_arg_t *arg = &uneven->call->tensor_args[i];
     const bool member = belongs(&uneven->way, &arg->before), floating = opc_dtype_is_inexact(arg->before.dtype);
-    if (!arg->before.dtype_known || !uneven->own[i]) return false;
-    if (is_integral(arg->before.dtype) && (!relations || opc_relations_name_values(relations, arg->path))) return false;
-    if (!member && (uneven->way.part == ELEMENTS ? !floating : mentions(&arg->before, uneven->way.count))) return false;
+    if (!arg->before.dtype_known || !uneven->own[i] || is_integral(arg->before.dtype)) return false;
+    if (!member && (opc_tensor_arg_is_mutable(arg) || (uneven->way.part == ELEMENTS && !floating) ||
+                    (uneven->way.part != ELEMENTS && mentions(&arg->before, uneven->way.count))))
+      return false;
     any |= member && floating;
   }
   return any;
