@@ -9,6 +9,7 @@
 
 #include "checks/autograd/autograd_slope.h"
 
+enum { HALVINGS = 10 };
 static const double EPSILON = 0x1p-52;
 
 typedef double real_t(double);
@@ -36,7 +37,7 @@ static bool jumps(real_t *real, double at) {
   function_t function = {real, at};
   opc_error_t error;
   bool found = false;
-  assert_int_equal(opc_slope_jumps(value_of, &function, 1.0, EPSILON, &found, &error), OPC_OK);
+  assert_int_equal(opc_slope_jumps(value_of, &function, 1.0, HALVINGS, EPSILON, &found, &error), OPC_OK);
   return found;
 }
 

@@ -46,7 +46,7 @@ static opc_status_t settle_difference(const opc_autograd_judge_t *judge, opc_gra
                                       opc_error_t *error) {
   if (found->agreement != OPC_DIFFERS) return OPC_OK;
   opc_status_t status =
-      opc_slope_jumps(judge->function, judge->context, 1.0, judge->point->epsilon, &found->rounds, error);
+      opc_slope_jumps(judge->function, judge->context, 1.0, 0, judge->point->epsilon, &found->rounds, error);
   if (found->rounds) found->agreement = OPC_UNDECIDED;
   return status;
 }

@@ -7,6 +7,8 @@
 #include "checks/autograd/autograd_case.h"
 #include "checks/autograd/autograd_difference.h"
 
+enum { HALVINGS = 10 }; /* of a step that reaches a pole */
+
 /* The weighted sum of the first gradients, with inputs and weights moved: the number that the second backward
  * differentiates. */
 typedef struct second {
@@ -150,7 +152,7 @@ static opc_status_t compare(second_t *s, const analytic_t *analytic, bool along_
    * rounding. */
   const bool noise = fabs(value) <= point->epsilon && fabs(slope.value) <= point->epsilon;
   bool differs = status == OPC_OK && !noise && opc_slope_compare(&slope, value, scale, point->epsilon) == OPC_DIFFERS;
-  if (differs) status = opc_slope_jumps(dotted, s, 1.0, point->epsilon, &jumps, error);
+  if (differs) status = opc_slope_jumps(dotted, s, 1.0, HALVINGS, point->epsilon, &jumps, error);
   *still = moving;
   free(zeros);
   if (status != OPC_OK || !differs || jumps) return status;

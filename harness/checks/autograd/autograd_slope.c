@@ -7,7 +7,6 @@ static const double COARSE = 1e-3; /* for larger errors, two steps that agree ar
 enum {
   STEPS = 4,           /* each a quarter of the previous one */
   PIECES = 32,         /* into which the path is divided to look for jumps */
-  HALVINGS = 10,       /* of the path, as long as it reaches a pole */
   POLE_TIMES = 16,     /* what is larger than the usual value by this factor is near a pole */
   ROUNDED_UNITS = 4096 /* what rounding leaves in a gradient whose terms cancel; the terms may be some hundreds */
 };
@@ -91,11 +90,11 @@ static bool reaches_pole(path_t *path) {
   return largest > POLE_TIMES * usual && path->amount > largest / 2;
 }
 
-opc_status_t opc_slope_jumps(opc_autograd_function_t *function, void *context, double far, double epsilon, bool *out,
-                             opc_error_t *error) {
+opc_status_t opc_slope_jumps(opc_autograd_function_t *function, void *context, double far, int halvings, double epsilon,
+                             bool *out, opc_error_t *error) {
   path_t path;
   opc_status_t status = path_take(function, context, far, epsilon, &path, error);
-  for (int i = 0; status == OPC_OK && i < HALVINGS && reaches_pole(&path); i++, far /= 2)
+  for (int i = 0; status == OPC_OK && i < halvings && reaches_pole(&path); i++, far /= 2)
     status = path_take(function, context, far / 2, epsilon, &path, error);
   /* The midpoint sum of a smooth function is off by far less; NaN decides nothing. */
   *out = status == OPC_OK &&

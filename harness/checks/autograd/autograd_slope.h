@@ -25,10 +25,11 @@ typedef struct opc_slope {
 opc_status_t opc_slope_take(opc_autograd_function_t *function, void *context, double epsilon, opc_slope_t *out,
                             opc_error_t *error) OPC_CHECKED;
 /* The function jumps somewhere on the way to `far`: its change is not the sum of its slopes. An operator that rounds
- * has slope 0 almost everywhere, and often another gradient by design (a straight-through estimator). A pole on the way
- * is no jump: the way is halved until it reaches none. *out is false if this cannot be determined. */
-opc_status_t opc_slope_jumps(opc_autograd_function_t *function, void *context, double far, double epsilon, bool *out,
-                             opc_error_t *error) OPC_CHECKED;
+ * has slope 0 almost everywhere, and often another gradient by design (a straight-through estimator). The way is
+ * halved up to `halvings` times as long as it reaches a pole, which is no jump. *out is false if this cannot be
+ * determined. */
+opc_status_t opc_slope_jumps(opc_autograd_function_t *function, void *context, double far, int halvings, double epsilon,
+                             bool *out, opc_error_t *error) OPC_CHECKED;
 
 typedef enum opc_agreement { OPC_AGREES = 0, OPC_DIFFERS, OPC_UNDECIDED } opc_agreement_t;
 /* scale: the sum of |gradient * direction|; rounding errors of the gradient are relative to it. */

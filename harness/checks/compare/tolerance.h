@@ -38,7 +38,7 @@ opc_status_t opc_tolerance_measure_far(opc_tolerance_t *tolerance, const opc_aga
 void opc_tolerance_clear(opc_tolerance_t *tolerance);
 
 /* True in *out: the result changes for reasons other than layout and dtype: random numbers, hidden state, time,
- * uninitialised memory. Runs the call again with another poison byte, with its tensors at other addresses, and with
+ * uninitialised memory. Runs the call again with another poison byte, with its tensors at two other places, and with
  * another seed. */
 opc_status_t opc_result_is_nondeterministic(const opc_again_t *again, const opc_result_t *result, bool *out,
                                             opc_error_t *error) OPC_CHECKED;

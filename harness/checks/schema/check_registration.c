@@ -298,7 +298,7 @@ static void check_sizes(const opc_operator_t *op, opc_finding_t *finding) {
     if (!is_named_as_sizes(argument->name) || type->kind != OPC_TYPE_LIST || type->element->kind != OPC_TYPE_INT)
       continue;
     opc_finding_fail(finding, "registration.int_for_size",
-                     "argument %s is declared %s: under torch.compile each other size means another compilation",
+                     "argument %s is declared %s, not SymInt: torch.compile compiles again for each new size",
                      argument->name, argument->type_text);
     return;
   }
