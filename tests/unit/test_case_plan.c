@@ -133,7 +133,7 @@ static void neighbours_are_limited(void **state) {
   opc_sample_t sample = sample_of("'name': 's', 'args': [" TENSOR("[8, 12]", "float32") "]");
   static const opc_case_rule_t rules[] = {
       {.families = OPC_VARIANT_PLAIN, .why = "w"},
-      {.families = OPC_VARIANT_FEWER | OPC_VARIANT_NEIGHBOUR, .names = "*.[!l]*", .neighbours = 3, .why = "w"},
+      {.families = OPC_VARIANT_OTHER_SHAPE | OPC_VARIANT_NEIGHBOUR, .names = "*.[!l]*", .neighbours = 3, .why = "w"},
       {.families = OPC_VARIANT_SIZES, .neighbours = 1, .why = "w"},
   };
   static const opc_case_table_t table = {"check", true, false, rules, COUNT(rules)};

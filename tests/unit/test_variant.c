@@ -184,7 +184,7 @@ static void test_neighbours_of_a_call(void **state) {
   (void)state;
   opc_operator_t before = with_call_operator();
   listing_t listing = list_variants("[{'tensor': {'shape': [4, 6]}}, null, true, 0.5, [2, 2], 1, 'mean', [4, 6]]",
-                                    OPC_VARIANT_NEIGHBOUR | OPC_VARIANT_FEWER);
+                                    OPC_VARIANT_NEIGHBOUR | OPC_VARIANT_OTHER_SHAPE);
   static const struct {
     const char *name, *arguments;
   } wanted[] = {
@@ -209,7 +209,7 @@ static void test_neighbours_of_a_call(void **state) {
   for (size_t i = 0; i < listing.count; i++) {
     const char *name = listing.names[i];
     assert_int_equal(opc_variant_family(name),
-                     strncmp(name, "all.", 4) == 0 ? OPC_VARIANT_FEWER : OPC_VARIANT_NEIGHBOUR);
+                     strncmp(name, "all.", 4) == 0 ? OPC_VARIANT_OTHER_SHAPE : OPC_VARIANT_NEIGHBOUR);
     /* A list of any length may be sizes or an order, and a word that the sample has already is no other call. */
     if (strncmp(name, "sizes.", 6) == 0 || strcmp(name, "reduction.word_mean") == 0) fail_msg("%s", name);
   }
@@ -225,7 +225,7 @@ static void test_second_batch(void **state) {
   listing_t listing = list_variants(
       "[{'tensor': {'shape': [1, 2, 3], 'fill': {'values': [1, 2, 3, 4, 5, 6]}}}, {'tensor': {'shape': [2, 3]}}, true, "
       "0.5, [2, 2], 1, 'mean', [4, 6]]",
-      OPC_VARIANT_FEWER);
+      OPC_VARIANT_OTHER_SHAPE);
   size_t second = 0;
   while (second < listing.count && strcmp(listing.names[second], "all.second") != 0) second++;
   assert_true(second < listing.count);
@@ -236,7 +236,7 @@ static void test_second_batch(void **state) {
   assert_false(has(&listing, "all.squeezed")); /* one of the tensors has no first dimension of 1 */
   listing_clear(&listing);
   listing = list_variants("[{'tensor': {'shape': [1, 2, 3]}}, null, true, 0.5, [2, 2], 1, 'mean', [4, 6]]",
-                          OPC_VARIANT_FEWER);
+                          OPC_VARIANT_OTHER_SHAPE);
   assert_true(has(&listing, "all.squeezed"));
   listing_clear(&listing);
   opc_operator_clear(&op);

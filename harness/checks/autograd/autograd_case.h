@@ -14,6 +14,7 @@ typedef struct opc_autograd_case {
       plain;   /* all inputs require grad, everything contiguous, in double precision if the operator accepts it */
   bool steady; /* two equal calls give equal outputs, so slopes can be measured */
   bool grad_twice_refused; /* double backward is refused */
+  bool undecided;          /* of some input, because the function jumps on a way as long as the input itself */
   bool bits_vary; /* the derivative says that its bits differ from call to call; they may, as a sum in another order */
 } opc_autograd_case_t;
 

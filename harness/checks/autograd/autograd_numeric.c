@@ -126,6 +126,7 @@ opc_status_t opc_autograd_check_values(opc_autograd_case_t *c, opc_error_t *erro
     agree += verdict.agreement == OPC_AGREES;
     rounds += verdict.rounds;
   }
+  c->undecided = rounds > 0;
   if (status == OPC_OK && !c->finding->rule && !agree)
     opc_finding_skip(
         c->finding, OPC_SKIP_NOT_APPLICABLE, "%s",

@@ -152,7 +152,9 @@ static opc_status_t compare(second_t *s, const analytic_t *analytic, bool along_
    * rounding. */
   const bool noise = fabs(value) <= point->epsilon && fabs(slope.value) <= point->epsilon;
   bool differs = status == OPC_OK && !noise && opc_slope_compare(&slope, value, scale, point->epsilon) == OPC_DIFFERS;
-  if (differs) status = opc_slope_jumps(dotted, s, 1.0, HALVINGS, point->epsilon, &jumps, error);
+  /* Where the first gradients could not be judged, what they are derived from may jump too. */
+  const int halvings = s->c->undecided ? 0 : HALVINGS;
+  if (differs) status = opc_slope_jumps(dotted, s, 1.0, halvings, point->epsilon, &jumps, error);
   *still = moving;
   free(zeros);
   if (status != OPC_OK || !differs || jumps) return status;

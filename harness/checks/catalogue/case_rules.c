@@ -16,9 +16,9 @@ enum {
   LARGE = OPC_VARIANT_LARGE,
   EVERYWHERE = OPC_ON_CPU | OPC_ON_CUDA | OPC_ON_SIMULATED,
   CUDA_CALLS = OPC_ON_CUDA | OPC_ON_SIMULATED,
-  OTHER_CALL = OPC_VARIANT_NEIGHBOUR | OPC_VARIANT_FEWER,
+  OTHER_CALL = OPC_VARIANT_NEIGHBOUR | OPC_VARIANT_OTHER_SHAPE,
   NEIGHBOURS = 64, /* of one sample under one check */
-  OTHER_CALL_OR_VALUES = OPC_VARIANT_NEIGHBOUR | OPC_VARIANT_FEWER | OPC_VARIANT_CONTENTS | OPC_VARIANT_SIZES
+  OTHER_CALL_OR_VALUES = OPC_VARIANT_NEIGHBOUR | OPC_VARIANT_OTHER_SHAPE | OPC_VARIANT_CONTENTS | OPC_VARIANT_SIZES
 };
 
 #define AS_IT_IS "this is the unmodified sample"
@@ -381,7 +381,7 @@ static const opc_case_rule_t autograd_cases[] = {
      .when = OPC_WHEN_AUTOGRAD,
      .neighbours = 2,
      .why = "a derivative that divides by its input is not a number where that is zero"},
-    {.families = SIZES | OPC_VARIANT_FEWER,
+    {.families = SIZES | OPC_VARIANT_OTHER_SHAPE,
      .when = OPC_WHEN_AUTOGRAD | OPC_WHEN_ALL_FLOATING,
      .neighbours = 4,
      .why = NEXT_TO_IT},

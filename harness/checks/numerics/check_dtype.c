@@ -288,7 +288,7 @@ static bool is_narrow(const opc_result_item_t *item, double *out_example, int64_
     memcpy(&number, (const char *)item->bytes + (size_t)e * sizeof number, sizeof number);
     if (!isfinite(number)) continue;
     if (has_bits(number, BEHIND_FLOAT32)) return false;
-    if (!has_bits(number, BEHIND_SHORT)) continue;
+    if (!has_bits(number, BEHIND_SHORT) || number == trunc(number)) continue; /* whole arguments stay whole */
     bool known = false;
     for (int i = 0; i < different; i++) known |= before[i] == number;
     if (!known && different < LONG_LEAST) before[different++] = number;

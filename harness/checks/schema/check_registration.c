@@ -315,7 +315,7 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   check_meta_kernel(op, finding, &fake_in_python);
   check_names(op, finding);
   check_sizes(op, finding);
-  opc_registration_check_overloads(op, finding);
+  opc_registration_check_overloads(context, finding);
   if (fake_in_python)
     opc_finding_skip(finding, OPC_SKIP_FAKE_IN_PYTHON,
                      "kernels and tags agree with the schema; the fake kernel is said to be in Python module %s",

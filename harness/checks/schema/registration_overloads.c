@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "bridge/api/bridge.h"
+#include "checks/framework/outcome.h"
 
 /* ---- types ---- */
 
@@ -65,7 +66,8 @@ static void names_free(char **names, size_t count) {
   free(names);
 }
 
-void opc_registration_check_overloads(const opc_operator_t *op, opc_finding_t *finding) {
+void opc_registration_check_overloads(const opc_case_context_t *context, opc_finding_t *finding) {
+  const opc_operator_t *op = context->op;
   char base[256], **names = NULL;
   size_t count = 0;
   opc_error_t error = {0};
@@ -85,4 +87,5 @@ void opc_registration_check_overloads(const opc_operator_t *op, opc_finding_t *f
     break;
   }
   names_free(names, count);
+  if (status != OPC_OK && status != OPC_ERR_NOT_FOUND) opc_finding_from_error(context, &error, finding);
 }

@@ -4,6 +4,6 @@
 
 #include "checks/framework/check.h"
 
-void opc_registration_check_overloads(const opc_operator_t *op, opc_finding_t *finding);
+void opc_registration_check_overloads(const opc_case_context_t *context, opc_finding_t *finding);
 
 #endif

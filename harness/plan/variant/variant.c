@@ -207,7 +207,7 @@ static opc_status_t twins_of(opc_sample_t *sample, const opc_operator_t *op, opc
 static opc_status_t follow_relations(const opc_sample_t *base, const opc_operator_t *op, const char *name,
                                      opc_sample_t *varied, opc_error_t *error) {
   const unsigned sizes =
-      OPC_VARIANT_EMPTY | OPC_VARIANT_SHAPE | OPC_VARIANT_SIZES | OPC_VARIANT_LONG | OPC_VARIANT_FEWER;
+      OPC_VARIANT_EMPTY | OPC_VARIANT_SHAPE | OPC_VARIANT_SIZES | OPC_VARIANT_LONG | OPC_VARIANT_OTHER_SHAPE;
   opc_sample_t fitted;
   if (!base->relations || base->relations->count == 0 || strncmp(name, "all.", 4) != 0 || strchr(name, '+') ||
       !(opc_variant_family(name) & sizes) || opc_variant_has_other_dimensions(base, varied) ||

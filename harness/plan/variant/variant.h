@@ -40,11 +40,11 @@ enum {
   OPC_VARIANT_NEIGHBOUR =
       1 << 15, /* not in ALL; another call that a user may make: flag.flipped, bias.left_out, k.set-1, mode.word_mean,
                  bias.like_x and bias.row4 (an optional tensor that the sample does not give) */
-  OPC_VARIANT_FEWER = 1 << 16,      /* not in ALL; all.fewer10: every 10 becomes 5; all.second: a batch of one becomes a
-                                       batch of two; all.unsqueezed, all.squeezed: a first dimension of 1 more, or less */
-  OPC_VARIANT_EQUIVALENT = 1 << 17, /* not in ALL; another way to write the same call: dim.from_end (1 of 3 dimensions
-                                       becomes -2), index.other_width (int64 becomes int32, and the reverse),
-                                       weight.other_float (float32 becomes float64 beside another one) */
+  OPC_VARIANT_OTHER_SHAPE = 1 << 16, /* not in ALL; all.fewer10: every 10 becomes 5; all.second: a batch of one becomes
+                                  a batch of two; all.unsqueezed, all.squeezed: a first dimension of 1 more, or less */
+  OPC_VARIANT_EQUIVALENT = 1 << 17,  /* not in ALL; another way to write the same call: dim.from_end (1 of 3 dimensions
+                                        becomes -2), index.other_width (int64 becomes int32, and the reverse),
+                                        weight.other_float (float32 becomes float64 beside another one) */
   OPC_VARIANT_ONE_ZERO = 1 << 18, /* not in ALL; x.one_zero: a single zero makes no ties, which are kinks of a slope */
   OPC_VARIANT_SURVEY =
       1 << 13 /* not in ALL; tests whether a finding shows on every accepted input: all.zero_integers (every integer
