@@ -76,7 +76,8 @@ static opc_status_t fork_child(fork_server_t *fork_server, fork_server_child_t *
   pid_t parent = getpid();
   /* Valgrind looks for leaks in this process, and would report libtorch's thread pool. */
   if (++fork_server->forks == 1 && !opc_valgrind_active()) opc_sandbox_prepare();
-  if (fork_server->forks == JOIN_AT_FORK) opc_heap_pages_join();
+  /* With Python the heap is large: this takes 335 ms, and the forks of 15 operators save less (measured). */
+  if (fork_server->forks == JOIN_AT_FORK && !opc_interpreter_hosts()) opc_heap_pages_join();
   fflush(NULL); /* so that text printed by a library is not printed twice */
   opc_interpreter_before_fork();
   child->pid = fork();
