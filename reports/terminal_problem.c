@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "checks/catalogue/rules.h"
 #include "model/case/case.h"
+#include "reports/finding_place.h"
 #include "reports/problems/problem_json.h"
 
 enum { HEAD_WIDTH = 100, INPUT_LINES = 2 };
@@ -39,14 +40,9 @@ static void show_head(const opc_screen_t *screen, const opc_terminal_entry_t *en
   opc_text_clear(&more);
 }
 
-static void show_where(const opc_screen_t *screen, const json_t *json, const json_t *op) {
+static void show_where(const opc_screen_t *screen, const json_t *json, const json_t *record, const json_t *op) {
   opc_text_t where = {0};
-  const char *location = opc_record_text(json, "location"), *registered = opc_record_text(op, "registered_at");
-  const char *library = opc_base_name(opc_record_text(op, "library"));
-  if (*location) opc_text_addf(&where, "%s", location);
-  else if (strncmp(registered, "registered ", 11) == 0) opc_text_add(&where, registered); /* torch::RegisterOperators */
-  else if (*registered) opc_text_addf(&where, "registered at %s", opc_base_name(registered));
-  if (where.length && *library && !strstr(location, library)) opc_text_addf(&where, " in %s", library);
+  opc_finding_place(json, record, op, &where);
   opc_screen_brief(screen, "where", opc_text_c(&where), 1);
   opc_text_clear(&where);
 }
@@ -131,7 +127,7 @@ static void show(const opc_screen_t *screen, const opc_terminal_entry_t *entry, 
   opc_screen_brief(screen, "what", opc_record_text(json, "message"), message_lines[detail]);
   if (suspect) opc_screen_field(screen, "", "not confirmed: the run stopped early");
   if (detailed) {
-    show_where(screen, json, op);
+    show_where(screen, json, record, op);
     show_operators(screen, entry, 2);
     show_input(screen, json_object_get(json_object_get(record, "evidence"), "input"));
     show_tried(screen, record);

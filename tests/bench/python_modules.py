@@ -28,7 +28,13 @@ def modules():
         yield name, expectations, {operator: next(one for one in listed if one["operator"] == operator) for operator in expectations}
 
 
-def our_seconds(tool, python, name, operators):
+def library_of(fixtures, name):
+    """What a module adds kernels to, if that is a C++ library: fixtures/python/CMakeLists.txt."""
+    path = fixtures / f"lib{name}.so"
+    return [str(path)] if path.is_file() else []
+
+
+def our_seconds(tool, python, name, operators, library):
     """CPU seconds of the whole process tree beyond loading: the battery on those operators with one sample each, all variants, and the confirmation of
     what is found."""
     with tempfile.TemporaryDirectory() as folder:
@@ -36,28 +42,29 @@ def our_seconds(tool, python, name, operators):
         with open(samples, "w", encoding="utf-8") as stream:
             json.dump({"format": "opcheck-c/samples/1", "samples": list(operators.values())}, stream)
         selected = [word for operator in operators for word in ("--op", operator)]
-        command = [tool, "run", "--samples", samples, "--json", report, *selected, "--python-executable", python, "--python", str(FOLDER / f"{name}.py")]
+        command = [tool, "run", "--samples", samples, "--json", report, *selected, "--python-executable", python, "--python", str(FOLDER / f"{name}.py"), *library]
         _, seconds, _ = timed(command, ok=REPORTED)
         with open(report, encoding="utf-8") as stream:
             return beyond_loading(json.load(stream), seconds)
 
 
-def their_seconds(python, name, operators):
+def their_seconds(python, name, operators, library):
     """The head that names the versions, and by operator CPU seconds of the four default tests, the first time that they see it. Operators that the tests
     do not come to an end with have none, and are left out."""
-    plan = {"library": None, "fakes": name, "operators": {operator: [sample] for operator, sample in operators.items()}}
+    plan = {"library": library[0] if library else None, "fakes": name, "operators": {operator: [sample] for operator, sample in operators.items()}}
     head, rows = run_python(python, [plan], FOLDER, costs="once")
     seconds = {operator: python_seconds(row, head["default"], "once") for operator, row in rows.items()}
     return head, {operator: taken for operator, taken in seconds.items() if taken is not None}
 
 
-def measure(tool, python):
+def measure(tool, python, fixtures):
     """The head, and a row for each module."""
     head, rows = None, []
     for name, expectations, samples in modules():
-        head, theirs = their_seconds(python, name, samples)
+        library = library_of(fixtures, name)
+        head, theirs = their_seconds(python, name, samples, library)
         both = {operator: samples[operator] for operator in theirs}
-        ours = min(our_seconds(tool, python, name, both) for _ in range(TURNS))
+        ours = min(our_seconds(tool, python, name, both, library) for _ in range(TURNS))
         correct = all(expectations[operator]["primary"] is None for operator in both)
         rows.append({"module": name, "correct": correct, "operators": len(both), "ours": ours, "theirs": sum(theirs.values())})
         print(f"bench: --python: {name}: {len(both)} of {len(samples)} operators", file=sys.stderr)

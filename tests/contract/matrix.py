@@ -101,8 +101,9 @@ def run_opcheck(options, extra, operator):
         command += ["--samples", samples_for(options, samples, folder)] if os.path.exists(samples) else []
         command += options.run_options
         command += ["--op", operator] if operator else []
-        where = ["--python", options.library, "--python-executable", options.python] if options.python else [options.library]
-        done = subprocess.run(command + where, capture_output=True, text=True, errors="replace", check=False)
+        command += ["--python", options.module, "--python-executable", options.python] if options.module else []
+        command += [options.library] if options.library else []
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
         try:
             with open(report, encoding="utf-8") as file:
                 read = json.load(file)
@@ -228,7 +229,8 @@ def main():
     parser.add_argument("--unharmed", action="store_true", help="run all on the CPU, where nothing is to be found")
     parser.add_argument("--rules", action="store_true", help="check that every rule is somebody's primary")
     parser.add_argument("--torch", help="the version of libtorch, 2.11")
-    parser.add_argument("--python", help="the Python that imports LIBRARY, a module")
+    parser.add_argument("--module", help="a Python module; with a library, it adds kernels to its operators")
+    parser.add_argument("--python", help="the Python that imports the module")
     parser.add_argument("--sanitized", action="store_true", help="the programs were built with OPC_SANITIZE")
     parser.add_argument("expectation", nargs="+")
     options = parser.parse_args()

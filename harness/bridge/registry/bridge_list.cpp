@@ -32,13 +32,31 @@ struct Cleared {
 namespace opc {
 namespace {
 
-// libtorch's own text names the file of torch.library.
-void place_in_python(const RegisteredOperator &entry, opc_operator_t *op) {
-  if (entry.place.empty()) return;
-  char *place = strdup(entry.place.c_str());
-  if (place == nullptr) return;
-  std::free(op->registered_at);
-  op->registered_at = place;
+// For a registration from Python libtorch's own text names the file of torch.library. The place in the user's code
+// takes its position, but not that of a C++ file, whose library the user's code only loaded.
+void place_in_python(const std::string &place, char **registered_at) {
+  if (place.empty() || *registered_at == nullptr || std::strstr(*registered_at, ".py:") == nullptr) return;
+  char *copy = strdup(place.c_str());
+  if (copy == nullptr) return;
+  std::free(*registered_at);
+  *registered_at = copy;
+}
+
+void places_in_python(const RegisteredOperator &entry, opc_operator_t *op) {
+  place_in_python(entry.place, &op->registered_at);
+  for (size_t i = 0; i < op->kernel_count; i++) {
+    const auto kernel = entry.kernels.find(op->kernels[i].key);
+    if (kernel == entry.kernels.end()) continue;
+    place_in_python(kernel->second.place, &op->kernels[i].registered_at);
+    if (kernel->second.library != entry.library) op->kernels[i].library = strdup(kernel->second.library.c_str());
+  }
+}
+
+// Whether --python imported the module that has the fake kernel.
+bool is_imported(const opc_operator_t &op) {
+  char answer[8] = "";
+  return op.python_module != nullptr && interpreter.ask != nullptr &&
+         interpreter.ask("imported", op.python_module, answer, sizeof answer) && answer[0] != '\0';
 }
 
 }  // namespace
@@ -53,7 +71,8 @@ opc_status_t opc_bridge_list(opc_operator_visit_t *visit_operator, opc_class_vis
       if (!handle || visit_operator == nullptr) continue;  // a registration that was removed
       Cleared<opc_operator_t, opc_operator_clear> op;
       opc::describe_operator(*handle, entry.library, entry.defined, &op.value);
-      opc::place_in_python(entry, &op.value);
+      opc::places_in_python(entry, &op.value);
+      op.value.python_module_imported = opc::is_imported(op.value);
       visit_operator(&op.value, context);
     }
     for (const auto &entry : opc::registered_classes()) {

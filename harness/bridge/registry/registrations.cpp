@@ -36,16 +36,17 @@ std::string python_place() {
   return interpreter.place != nullptr && interpreter.place(text, sizeof text) ? text : "";
 }
 
-void note_operator(const c10::OperatorName &name, bool defined) {
+RegisteredOperator &note_operator(const c10::OperatorName &name, bool defined) {
   auto &all = registrations();
   const auto [place, is_new] = all.index.emplace(name, all.operators.size());
   if (is_new) {
-    all.operators.push_back({name, *current_library, defined, python_place()});
+    all.operators.push_back({name, *current_library, defined, python_place(), {}});
   } else if (defined && !all.operators[place->second].defined) {
     all.operators[place->second].defined = true;
     all.operators[place->second].library = *current_library;
     all.operators[place->second].place = python_place();
   }
+  return all.operators[place->second];
 }
 
 // libtorch's own definition of the function at `here`. The loader gives its mangled name, so that none is hard-coded:
@@ -107,7 +108,8 @@ RegistrationHandleRAII Dispatcher::registerImpl(OperatorName op_name, std::optio
   const auto name = op_name;
   auto handle = (this->*next)(std::move(op_name), dispatch_key, std::move(kernel), std::move(cpp_signature),
                               std::move(inferred_function_schema), std::move(debug));
-  opc::note_operator(name, false);
+  auto &entry = opc::note_operator(name, false);
+  if (dispatch_key) entry.kernels[c10::toString(*dispatch_key)] = {*opc::current_library, opc::python_place()};
   return handle;
 }
 

@@ -10,16 +10,23 @@
 #include <ATen/core/class_type.h>
 #include <ATen/core/operator_name.h>
 
+#include <map>
 #include <string>
 #include <vector>
 
 namespace opc {
 
+struct RegisteredKernel {
+  std::string library;
+  std::string place;  // in the user's Python code; "": not known
+};
+
 struct RegisteredOperator {
   c10::OperatorName name;
   std::string library;
-  bool defined;       // false: only kernels were registered for it
-  std::string place;  // of the definition in the user's Python code; "": not known
+  bool defined;                                     // false: only kernels were registered for it
+  std::string place;                                // of the definition in the user's Python code; "": not known
+  std::map<std::string, RegisteredKernel> kernels;  // by dispatch key, the last one registered
 };
 
 struct RegisteredClass {

@@ -269,6 +269,8 @@ static void judge_refusal(const opc_case_context_t *context, const opc_call_t *c
         opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
                          "its fake kernel makes a size that depends on data (new_dynamic_size), for which Meta tensors "
                          "are not enough");
+      else if (!has_own && !wants_data)
+        opc_finding_skip(finding, OPC_SKIP_NO_KERNEL, "there is no Meta kernel: %.*s", length, message);
       else if (!has_own_kernel(op) && !wants_data)
         opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
                          "it has no Meta kernel of its own; its composite kernel refuses plain Meta tensors, which "

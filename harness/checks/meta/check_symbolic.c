@@ -343,7 +343,7 @@ static bool skip_operator(const opc_operator_t *op, opc_finding_t *finding) {
   if (!op->library || (!op->defined_here && opc_kernel_is_torchs(opc_operator_kernel(op, "Meta"))))
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
                      "its Meta kernel is libtorch's own, whose code for symbols is in Python");
-  else if (op->python_module && !has_kernel(op, "Meta"))
+  else if (opc_operator_fake_elsewhere(op) && !has_kernel(op, "Meta"))
     opc_finding_skip(finding, OPC_SKIP_FAKE_IN_PYTHON, "the fake kernel is said to be in Python module %s",
                      op->python_module);
   else if (!has_kernel(op, "Meta"))

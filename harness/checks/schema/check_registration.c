@@ -36,7 +36,7 @@ static void check_kernels(const opc_operator_t *op, opc_finding_t *finding) {
     return;
   }
   if (!real_kernel(op) && op->defined_here) {
-    if (op->python_module) return; /* its kernels come with the Python module */
+    if (opc_operator_fake_elsewhere(op)) return; /* its kernels come with the Python module */
     opc_finding_fail(finding, "registration.no_kernel", "%s has no kernel at any dispatch key", op->name);
   }
 }
@@ -100,16 +100,18 @@ static void check_meta_kernel(const opc_operator_t *op, opc_finding_t *finding, 
     const opc_kernel_t *kernel = &op->kernels[i];
     if (!kernel->fallthrough && (strcmp(kernel->key, "Meta") == 0 || is_composite_key(kernel->key))) return;
   }
-  if (op->python_module) {
+  if (opc_operator_fake_elsewhere(op)) {
     *fake_in_python = true;
     return;
   }
   OPC_SCOPED(opc_text_clear) opc_text_t keys = {0};
   for (size_t i = 0; i < op->kernel_count; i++)
     if (!op->kernels[i].fallthrough) opc_text_addf(&keys, "%s%s", keys.length ? ", " : "", op->kernels[i].key);
-  opc_finding_fail(finding, "registration.no_meta_kernel", "%s has kernels for %s but none for Meta tensors%s",
+  opc_finding_fail(finding, "registration.no_meta_kernel", "%s has kernels for %s but none for Meta tensors%s%s%s",
                    op->name, opc_text_c(&keys),
-                   opc_operator_has_tag(op, "pt2_compliant_tag") ? ", although it is tagged pt2_compliant_tag" : "");
+                   opc_operator_has_tag(op, "pt2_compliant_tag") ? ", although it is tagged pt2_compliant_tag" : "",
+                   op->python_module ? "; nor does this Python module register one, which the schema names: " : "",
+                   op->python_module ? op->python_module : "");
 }
 
 /* Iterates over the types in a C++ signature "(Tensor _0, int[] _1) -> Tensor _0". False: no more. */

@@ -136,7 +136,7 @@ static void check_pt2_compliant(const opc_operator_t *op, opc_finding_t *finding
                      opc_text_c(&reason));
   /* Without a Meta kernel in C++, a Python module may register one: registration.no_meta_kernel warns, and nothing is
    * proved here. With --python that module is loaded, unless the library names another. */
-  if (!has_meta_kernel(op) && !composite && op->in_python && !op->python_module)
+  if (!has_meta_kernel(op) && !composite && op->in_python && !opc_operator_fake_elsewhere(op))
     opc_finding_fail(finding, "tags.compliant", "tagged pt2_compliant_tag, but it has no fake kernel");
   else if (has_meta_kernel(op) || composite) opc_text_addf(held, "%spt2_compliant_tag", held->length ? ", " : "");
 }

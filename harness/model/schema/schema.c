@@ -132,6 +132,7 @@ void opc_operator_clear(opc_operator_t *op) {
   for (size_t i = 0; op->kernels && i < op->kernel_count; i++) {
     free(op->kernels[i].key);
     free(op->kernels[i].registered_at);
+    free(op->kernels[i].library);
     free(op->kernels[i].cpp_signature);
   }
   free(op->kernels);
@@ -145,6 +146,10 @@ const opc_kernel_t *opc_operator_kernel(const opc_operator_t *op, const char *ke
   for (size_t i = 0; op && key && i < op->kernel_count; i++)
     if (strcmp(op->kernels[i].key, key) == 0) return &op->kernels[i];
   return NULL;
+}
+
+bool opc_operator_fake_elsewhere(const opc_operator_t *op) {
+  return op->python_module != NULL && !op->python_module_imported;
 }
 
 /* The place is a file that libtorch's build generates, such as "…/ATen/RegisterMeta_0.cpp:26378". */

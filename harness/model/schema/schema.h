@@ -73,7 +73,8 @@ typedef struct opc_argument {
 /* A kernel registered directly for an operator at a dispatch key. */
 typedef struct opc_kernel {
   char *key;           /* as c10 prints it: "CPU", "Meta", "CompositeImplicitAutograd"… */
-  char *registered_at; /* "file.cpp:12" */
+  char *registered_at; /* "file.cpp:12"; of a kernel from Python the line in the user's code, if it is known */
+  char *library; /* path of another library than the operator's, or Python module, that registered it; else NULL */
   char *cpp_signature; /* inferred C++ schema, "(Tensor _0, int _1) -> Tensor _0"; NULL for boxed kernels */
   bool fallthrough;
 } opc_kernel_t;
@@ -92,14 +93,15 @@ typedef struct opc_method {
 
 typedef struct opc_operator {
   opc_operator_kind_t kind;
-  char *name;             /* "ns::op" or "ns::op.overload": how reports, filters and sample files name it */
-  char *schema;           /* canonical text; NULL: kernels without a definition (dangling) */
-  char *registered_at;    /* "file.cpp:12" of the definition; NULL if dangling */
-  char *library;          /* path of the library that registered it while loading */
-  bool defined_here;      /* false: this library only added kernels to another library's operator */
-  bool in_python;         /* a Python interpreter hosts the worker that listed it (--python) */
-  bool namespace_defined; /* if dangling: whether a loaded library defines operators in its namespace */
-  char *python_module;    /* module of its fake kernel (set_python_module); NULL: none */
+  char *name;                  /* "ns::op" or "ns::op.overload": how reports, filters and sample files name it */
+  char *schema;                /* canonical text; NULL: kernels without a definition (dangling) */
+  char *registered_at;         /* "file.cpp:12" of the definition; NULL if dangling */
+  char *library;               /* path of the library that registered it while loading */
+  bool defined_here;           /* false: this library only added kernels to another library's operator */
+  bool in_python;              /* a Python interpreter hosts the worker that listed it (--python) */
+  bool namespace_defined;      /* if dangling: whether a loaded library defines operators in its namespace */
+  char *python_module;         /* module of its fake kernel (set_python_module); NULL: none */
+  bool python_module_imported; /* --python imported that module, so that its kernels are known */
   opc_argument_t *arguments, *returns;
   size_t argument_count, return_count;
   bool is_vararg, is_varret;
@@ -114,6 +116,8 @@ typedef struct opc_operator {
 void opc_operator_clear(opc_operator_t *op);
 const opc_kernel_t *opc_operator_kernel(const opc_operator_t *op,
                                         const char *key); /* NULL: no direct kernel at this key */
+/* Its fake kernel is said to be in a Python module that was not imported. */
+bool opc_operator_fake_elsewhere(const opc_operator_t *op);
 /* True for a kernel that was generated for libtorch's own operators; a library may add others beside it. */
 bool opc_kernel_is_torchs(const opc_kernel_t *kernel);
 /* True if a call with tensors on the device could reach a kernel at all. Autograd and BackendSelect kernels count: what

@@ -43,6 +43,7 @@ static json_t *kernels_to_json(const opc_operator_t *op) {
     json_t *item = json_object();
     opc_json_put(&item, "key", opc_json_text(kernel->key));
     opc_json_put(&item, "registered_at", opc_json_text(kernel->registered_at));
+    if (kernel->library) opc_json_put(&item, "library", opc_json_text(kernel->library));
     opc_json_put(&item, "cpp_signature", opc_json_text(kernel->cpp_signature));
     opc_json_put(&item, "fallthrough", json_boolean(kernel->fallthrough));
     opc_json_append(&json, item);
@@ -81,6 +82,7 @@ json_t *opc_operator_to_json(const opc_operator_t *op) {
   if (op->in_python) opc_json_put(&json, "in_python", json_true());
   if (!op->schema) opc_json_put(&json, "namespace_defined", json_boolean(op->namespace_defined));
   opc_json_put(&json, "python_module", opc_json_text(op->python_module));
+  if (op->python_module_imported) opc_json_put(&json, "python_module_imported", json_true());
   if (op->kind != OPC_OPERATOR) opc_json_put(&json, "kind", json_string(kind_words[op->kind]));
   if (op->method_count) opc_json_put(&json, "methods", methods_to_json(op->methods, op->method_count));
   return json;
@@ -177,6 +179,7 @@ static opc_status_t read_kernel(opc_json_reader_t *reader, const json_t *json, v
   opc_kernel_t *kernel = item;
   opc_status_t status = read_text(reader, json, "key", false, &kernel->key);
   if (status == OPC_OK) status = read_text(reader, json, "registered_at", true, &kernel->registered_at);
+  if (status == OPC_OK) status = read_text(reader, json, "library", true, &kernel->library);
   if (status == OPC_OK) status = read_text(reader, json, "cpp_signature", true, &kernel->cpp_signature);
   if (status == OPC_OK) status = read_flag(reader, json, "fallthrough", &kernel->fallthrough);
   return status;
@@ -209,6 +212,7 @@ opc_status_t opc_operator_from_json(const json_t *json, opc_operator_t *out, opc
   if (status == OPC_OK) status = read_text(&reader, json, "library", true, &out->library);
   if (status == OPC_OK) status = read_text(&reader, json, "registered_at", true, &out->registered_at);
   if (status == OPC_OK) status = read_text(&reader, json, "python_module", true, &out->python_module);
+  if (status == OPC_OK) status = read_flag(&reader, json, "python_module_imported", &out->python_module_imported);
   if (status == OPC_OK) status = read_flag(&reader, json, "defined_here", &out->defined_here);
   if (status == OPC_OK) status = read_flag(&reader, json, "in_python", &out->in_python);
   if (status == OPC_OK) status = read_flag(&reader, json, "namespace_defined", &out->namespace_defined);

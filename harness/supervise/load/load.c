@@ -406,13 +406,21 @@ static bool any_left(const opc_loaded_t *loaded) {
   return false;
 }
 
+static bool adds_kernel(const opc_library_t *library, const opc_operator_t *op) {
+  for (size_t i = 0; i < op->kernel_count; i++)
+    if (op->kernels[i].library != NULL && strcmp(op->kernels[i].library, library->path) == 0) return true;
+  return false;
+}
+
 static void count_registrations(opc_loaded_t *loaded) {
   size_t i;
   json_t *entry;
   for (size_t l = 0; l < loaded->library_count; l++) {
     opc_library_t *library = &loaded->libraries[l];
-    for (i = 0; i < loaded->operator_count; i++)
+    for (i = 0; i < loaded->operator_count; i++) {
       library->operators += strcmp(loaded->operators[i].library, library->path) == 0;
+      library->extended += adds_kernel(library, &loaded->operators[i]);
+    }
     json_array_foreach(loaded->classes, i, entry) {
       const char *path = json_string_value(json_object_get(entry, "library"));
       library->classes += path != NULL && strcmp(path, library->path) == 0;

@@ -19,6 +19,7 @@ typedef struct opc_library {
   opc_library_state_t state;
   opc_library_error_t error; /* if FAILED */
   int64_t operators, classes;
+  int64_t extended;       /* operators of other libraries that it adds kernels to */
   char *note;             /* which symbols of its dependencies are stubs; NULL: none */
   char *build_note;       /* which of several builds it is; NULL: there is one */
   bool package;           /* a .pt2 */

@@ -1,5 +1,6 @@
 #include "supervise/run/run.h"
 
+#include <inttypes.h>
 #include <limits.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -80,7 +81,12 @@ static opc_status_t tell_loaded(opc_session_t *session, opc_error_t *error) {
       status = opc_journal_note(session->journal, error, "%s: %s", library->path, library->build_note);
     if (status == OPC_OK && !failed && library->note != NULL)
       status = opc_journal_note(session->journal, error, "%s: %s", library->path, library->note);
-    if (status == OPC_OK && !failed && library->operators == 0) {
+    if (status == OPC_OK && !failed && library->operators == 0 && library->extended > 0) {
+      status = opc_journal_note(session->journal, error,
+                                "%s registers no operators of its own; it adds kernels to %" PRId64
+                                " operators of other libraries",
+                                library->path, library->extended);
+    } else if (status == OPC_OK && !failed && library->operators == 0) {
       status = opc_journal_note(
           session->journal, error, "%s registers no operators%s", library->path,
           library->classes > 0 ? ", only classes"

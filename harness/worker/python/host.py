@@ -89,6 +89,7 @@ HELD = []  # what must stay alive
 # What the worker may ask for, given a word. The answer is text; nothing is "".
 ANSWERS = {
     b"import": lambda word: import_module(word) and "",
+    b"imported": lambda word: "yes" if word in sys.modules else "",
     b"warm up": lambda word: warm_up(),
     b"watch": lambda word: part("host_fake").watch(word),
     b"leave": lambda word: part("host_fake").leave() and "",
