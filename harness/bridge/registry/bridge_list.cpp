@@ -32,10 +32,13 @@ struct Cleared {
 namespace opc {
 namespace {
 
-// For a registration from Python libtorch's own text names the file of torch.library. The place in the user's code
-// takes its position, but not that of a C++ file, whose library the user's code only loaded.
+// For a registration from Python libtorch's own text names the file of torch.library, or /dev/null in older versions.
+// The place in the user's code takes its position, but not that of a C++ file, whose library the user's code only
+// loaded.
 void place_in_python(const std::string &place, char **registered_at) {
-  if (place.empty() || *registered_at == nullptr || std::strstr(*registered_at, ".py:") == nullptr) return;
+  const bool is_python = *registered_at != nullptr && (std::strstr(*registered_at, ".py:") != nullptr ||
+                                                       std::strncmp(*registered_at, "/dev/null:", 10) == 0);
+  if (place.empty() || !is_python) return;
   char *copy = strdup(place.c_str());
   if (copy == nullptr) return;
   std::free(*registered_at);

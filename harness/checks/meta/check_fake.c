@@ -15,7 +15,7 @@ static const char *rule_of(const json_t *json) {
 
 /* Check symbolic decides about Meta kernels in C++, which get symbols in place of sizes there, too. */
 static bool is_in_cpp(const opc_kernel_t *kernel) {
-  return kernel && !kernel->fallthrough && (!kernel->registered_at || !strstr(kernel->registered_at, ".py:"));
+  return kernel && !kernel->fallthrough && !opc_kernel_is_python(kernel);
 }
 
 static opc_status_t report(const opc_operator_t *op, const json_t *answer, opc_finding_t *finding, opc_error_t *error) {

@@ -241,7 +241,11 @@ static bool asked(const symbolic_case_t *run, opc_symbolic_kind_t kind) {
 static void judge_refusal(symbolic_case_t *run) {
   const char *message = opc_text_c(&run->message);
   int length = (int)strcspn(message, "\n");
-  if (run->symbolic.inner_threw[0])
+  if (opc_kernel_is_python(opc_operator_kernel(run->context->op, "Meta")))
+    opc_finding_skip(run->finding, OPC_SKIP_NOT_APPLICABLE,
+                     "its Meta kernel is in Python and throws on symbols that are no FakeTensors: see check fake: %.*s",
+                     length, message);
+  else if (run->symbolic.inner_threw[0])
     opc_finding_skip(
         run->finding, OPC_SKIP_NOT_APPLICABLE,
         "the Meta kernel calls %s, which throws on symbolic sizes; in a process with Python it need not: %.*s",

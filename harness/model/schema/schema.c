@@ -157,6 +157,10 @@ bool opc_kernel_is_torchs(const opc_kernel_t *kernel) {
   return kernel != NULL && kernel->registered_at != NULL && strstr(kernel->registered_at, "/ATen/Register") != NULL;
 }
 
+bool opc_kernel_is_python(const opc_kernel_t *kernel) {
+  return kernel != NULL && kernel->registered_at != NULL && strstr(kernel->registered_at, ".py:") != NULL;
+}
+
 static bool is_one_of(const char *name, const char *const *list, size_t count) {
   for (size_t i = 0; i < count; i++)
     if (strcmp(list[i], name) == 0) return true;

@@ -120,6 +120,8 @@ const opc_kernel_t *opc_operator_kernel(const opc_operator_t *op,
 bool opc_operator_fake_elsewhere(const opc_operator_t *op);
 /* True for a kernel that was generated for libtorch's own operators; a library may add others beside it. */
 bool opc_kernel_is_torchs(const opc_kernel_t *kernel);
+/* True for a kernel that Python registered. */
+bool opc_kernel_is_python(const opc_kernel_t *kernel);
 /* True if a call with tensors on the device could reach a kernel at all. Autograd and BackendSelect kernels count: what
  * they call is only known when they run. */
 bool opc_operator_serves(const opc_operator_t *op, opc_device_type_t device);

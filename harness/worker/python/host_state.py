@@ -33,7 +33,10 @@ def pop_modes(length, pop, wanted):
 
 
 def default_device():
-    return str(torch.get_default_device())
+    try:
+        return str(torch.get_default_device())
+    except AttributeError:  # up to torch 2.8, after set_default_device(None)
+        return "cpu"
 
 
 def restore_device(device):
