@@ -199,7 +199,7 @@ static const char *verdict(const opc_problems_t *problems, const opc_terminal_vi
   *why = "";
   if (!sum.complete && problems->errors == 0) return "INCOMPLETE";
   if (!sum.complete) *why = "the run stopped early; ";
-  else if (view->exit_code == 3) *why = "not all reports could be written; ";
+  else if (view->exit_code == 3) *why = "not all files could be written; ";
   else if (sum.libraries_failed) *why = "not every library could be loaded; ";
   if (view->exit_code == 5 && problems->errors == 0) {
     *why = "no operators, none selected, or none could be called; ";

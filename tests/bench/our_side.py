@@ -31,6 +31,12 @@ def libraries(build):
             print(f"bench: {library} is not built and is left out", file=sys.stderr)
 
 
+def options_of(name):
+    """What every run of that library is given, beside its samples: tests/contract/matrix.py."""
+    with open(FIXTURES / f"{name}.expect.json", encoding="utf-8") as stream:
+        return json.load(stream).get("options", [])
+
+
 def beyond_loading(report, seconds):
     """Of a whole process tree's CPU seconds. The worker tells itself what loading took: that is ten times a battery, and drifts by as much as one takes."""
     return seconds - report["run"]["loading_cpu_seconds"]

@@ -181,7 +181,7 @@ def planted_broken(tool, build):
     found, missed, alarms = [], [], []
     for name, library, expectations in our_side.libraries(build):
         for words in {tuple(our_side.arguments_of(one, str(our_side.FIXTURES))) for one in expectations.values()}:
-            report, _ = our_side.run_report(tool, ["--samples", our_side.sample_file(name), *words], library)
+            report, _ = our_side.run_report(tool, ["--samples", our_side.sample_file(name), *our_side.options_of(name), *words], library)
             for operator, expectation in expectations.items():
                 if tuple(our_side.arguments_of(expectation, str(our_side.FIXTURES))) != words:
                     continue

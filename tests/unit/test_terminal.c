@@ -162,7 +162,7 @@ static void many_operators_are_a_line_each(void **state) {
 static void a_report_that_failed_is_said(void **state) {
   (void)state;
   char *text = shown(HEAD PASS_LINE("n::a", "stride", "cpu/-/s/plain") END_LINE(0), 0, 3);
-  assert_contains(text, "FAILED: not all reports could be written; 1 of 1 operators and classes checked\n");
+  assert_contains(text, "FAILED: not all files could be written; 1 of 1 operators and classes checked\n");
   free(text);
 }
 

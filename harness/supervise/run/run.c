@@ -492,6 +492,7 @@ static opc_status_t run(opc_session_t *session, opc_run_options_t *own, int *out
   if (status == OPC_OK && !options->list_only) status = opc_session_release(session, error);
   if (status == OPC_OK && !options->list_only) status = tell_unused(session, error);
   if (status == OPC_OK && session->memcheck != NULL) status = tell_memcheck(session, error);
+  session->finished = status == OPC_OK && !session->trouble;
   if (status == OPC_OK && options->save_samples != NULL && !options->list_only) {
     status = opc_sample_set_write(&session->samples, options->save_samples, find_operator, &session->loaded, error);
   }
@@ -517,12 +518,12 @@ opc_status_t opc_run_execute(const opc_run_options_t *options, int *out_exit_cod
   opc_interrupt_begin();
   opc_status_t status = run(&session, &own, out_exit_code, error);
   if (session.journal != NULL) {
-    bool complete = status == OPC_OK;
-    if (!complete) *out_exit_code = code_of(status);
+    const bool complete = status == OPC_OK || session.finished;
+    if (status != OPC_OK) *out_exit_code = code_of(status);
     json_t *end = json_pack("{s:s, s:f, s:i, s:b}", "t", "end", "seconds", opc_clock() - began, "exit_code",
                             *out_exit_code, "complete", complete);
-    opc_status_t written = opc_journal_write(session.journal, end, complete ? error : NULL);
-    if (complete) status = written;
+    opc_status_t written = opc_journal_write(session.journal, end, status == OPC_OK ? error : NULL);
+    if (status == OPC_OK) status = written;
   }
   opc_search_rounds_end(&session);
   opc_recipe_set_clear(&session.recipes); /* they point to their operators */
