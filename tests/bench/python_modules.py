@@ -1,14 +1,14 @@
-"""Operators that are registered from Python: what opcheck-c's whole battery costs with --python, against torch.library.opcheck on one sample of each
-operator. Standard library only."""
+"""Operators that are registered from Python: what opcheck-c finds with --python and what its whole battery costs, against torch.library.opcheck on one sample of
+each operator. Standard library only."""
 
 import json
 import os
 import sys
 import tempfile
 
-from against_python import python_seconds, run_python
+from against_python import judge_ours, judge_python, python_seconds, read_reviewed, run_python
 from against_tables import SUMMARY, setting, table, with_block
-from our_side import REPORTED, beyond_loading, read_expectations
+from our_side import REPORTED, beyond_loading, findings_of, read_expectations
 from processes import ROOT, timed
 
 FOLDER = ROOT / "fixtures/python"
@@ -16,6 +16,8 @@ BEGIN = "<!-- python-operators: written by scripts/bench --against-python --writ
 END = "<!-- /python-operators -->"
 WANTED = 2  # times what Python's default tests cost, at most
 TURNS = 3  # of which the least counts, as of Python's
+FOUND = ("defects", "python_found", "found", "alike", "python_alarms", "alarms")
+SUMMED = (*FOUND, "operators", "ours", "theirs")
 
 
 def modules():
@@ -34,9 +36,9 @@ def library_of(fixtures, name):
     return [str(path)] if path.is_file() else []
 
 
-def our_seconds(tool, python, name, operators, library):
-    """CPU seconds of the whole process tree beyond loading: the battery on those operators with one sample each, all variants, and the confirmation of
-    what is found."""
+def our_report(tool, python, name, operators, library):
+    """The report on those operators with one sample each, and CPU seconds of the whole process tree beyond loading: the battery, all variants, and the
+    confirmation of what is found."""
     with tempfile.TemporaryDirectory() as folder:
         samples, report = os.path.join(folder, "samples.json"), os.path.join(folder, "report.json")
         with open(samples, "w", encoding="utf-8") as stream:
@@ -45,16 +47,44 @@ def our_seconds(tool, python, name, operators, library):
         command = [tool, "run", "--samples", samples, "--json", report, *selected, "--python-executable", python, "--python", str(FOLDER / f"{name}.py"), *library]
         _, seconds, _ = timed(command, ok=REPORTED)
         with open(report, encoding="utf-8") as stream:
-            return beyond_loading(json.load(stream), seconds)
+            read = json.load(stream)
+    return read, beyond_loading(read, seconds)
+
+
+def plan_of(name, operators, library):
+    return {"library": library[0] if library else None, "fakes": name, "operators": {operator: [sample] for operator, sample in operators.items()}}
 
 
 def their_seconds(python, name, operators, library):
     """The head that names the versions, and by operator CPU seconds of the four default tests, the first time that they see it. Operators that the tests
     do not come to an end with have none, and are left out."""
-    plan = {"library": library[0] if library else None, "fakes": name, "operators": {operator: [sample] for operator, sample in operators.items()}}
-    head, rows = run_python(python, [plan], FOLDER, costs="once")
+    head, rows = run_python(python, [plan_of(name, operators, library)], FOLDER, costs="once")
     seconds = {operator: python_seconds(row, head["default"], "once") for operator, row in rows.items()}
     return head, {operator: taken for operator, taken in seconds.items() if taken is not None}
+
+
+def our_verdict(report, operator, expectation):
+    """What is allowed beside the primary rule is true, and no false alarm."""
+    rules = set(findings_of(report, operator)) - set(expectation.get("allowed", []))
+    primary = next((rule for rule in [expectation["primary"], *expectation.get("or", [])] if rule in rules), expectation["primary"])
+    verdicts = {result["verdict"] for result in report["results"] if result["operator"] == operator}
+    return judge_ours({"rules": sorted(rules), "verdicts": verdicts}, primary)
+
+
+def who_finds(report, theirs, expectations):
+    """How many defects each side finds, how many look-alikes it gives an alarm for, and what Python alone finds."""
+    reviewed = read_reviewed()
+    counts = dict.fromkeys(("defects", "found", "python_found", "alike", "alarms", "python_alarms"), 0)
+    alone = []
+    for operator, expectation in expectations.items():
+        ours, python = our_verdict(report, operator, expectation), judge_python(theirs[operator], expectation["primary"], reviewed)[0]
+        broken = expectation["primary"] is not None
+        counts["defects" if broken else "alike"] += 1
+        counts["found" if broken else "alarms"] += ours in ("found", "false alarm")
+        counts["python_found" if broken else "python_alarms"] += python in ("found", "false alarm")
+        if broken and python == "found" != ours:
+            alone.append(operator)
+    return {**counts, "python_alone": alone}
 
 
 def measure(tool, python, fixtures):
@@ -64,9 +94,12 @@ def measure(tool, python, fixtures):
         library = library_of(fixtures, name)
         head, theirs = their_seconds(python, name, samples, library)
         both = {operator: samples[operator] for operator in theirs}
-        ours = min(our_seconds(tool, python, name, both, library) for _ in range(TURNS))
+        ours = min(our_report(tool, python, name, both, library)[1] for _ in range(TURNS))
+        report, _ = our_report(tool, python, name, samples, library)
+        _, verdicts = run_python(python, [plan_of(name, samples, library)], FOLDER, costs=False)
         correct = all(expectations[operator]["primary"] is None for operator in both)
-        rows.append({"module": name, "correct": correct, "operators": len(both), "ours": ours, "theirs": sum(theirs.values())})
+        rows.append({"module": name, "correct": correct, "operators": len(both), "ours": ours, "theirs": sum(theirs.values()),
+                     **who_finds(report, verdicts, expectations)})  # fmt: skip
         print(f"bench: --python: {name}: {len(both)} of {len(samples)} operators", file=sys.stderr)
     return head, rows
 
@@ -75,7 +108,7 @@ def measure(tool, python, fixtures):
 
 
 def total(rows, name):
-    return {"module": name, **{key: sum(row[key] for row in rows) for key in ("operators", "ours", "theirs")}}
+    return {"module": name, "python_alone": [operator for row in rows for operator in row["python_alone"]], **{key: sum(row[key] for row in rows) for key in SUMMED}}
 
 
 def of_correct(rows):
@@ -95,8 +128,14 @@ def summary(rows):
     """A line for each module, and two sums."""
     sums = [of_correct(rows), total(rows, "all")]
     named = [*((f"`{row['module']}`", row) for row in rows), *((f"**{row['module']}**", row) for row in sums)]
-    return table(["module", "operators", "Python, ms an operator", "opcheck-c, ms an operator", "ratio"],
-                 [[name, row["operators"], f"{each(row, 'theirs'):.0f}", f"{each(row, 'ours'):.0f}", f"{ratio(row):.2f}"] for name, row in named])  # fmt: skip
+    head = ["module", "defects", "found by Python", "found by opcheck-c", "look-alikes", "false alarms of Python", "of opcheck-c", "Python, ms an operator",
+            "opcheck-c, ms an operator", "ratio"]  # fmt: skip
+    return table(head, [[name, *(row[key] for key in FOUND), f"{each(row, 'theirs'):.0f}", f"{each(row, 'ours'):.0f}", f"{ratio(row):.2f}"] for name, row in named])
+
+
+def alone_line(rows):
+    alone = total(rows, "all")["python_alone"]
+    return f"Found by Python's opcheck alone: {', '.join(f'`{operator}`' for operator in alone) if alone else 'nothing'}."
 
 
 def cost_line(rows):
@@ -113,6 +152,8 @@ loading: Python's four default tests the first time that they see an operator, a
 confirmation of what it finds in the broken modules. {setting(head)}.
 
 {summary(rows)}
+
+{alone_line(rows)}
 
 {cost_line(rows)}
 {END}"""

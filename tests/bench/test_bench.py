@@ -329,8 +329,10 @@ class AtenCoverage(unittest.TestCase):
 
 
 class PythonModules(unittest.TestCase):
-    ROWS = [{"module": "right", "correct": True, "operators": 4, "ours": 0.8, "theirs": 0.2},
-            {"module": "wrong", "correct": False, "operators": 2, "ours": 4.0, "theirs": 0.4}]  # fmt: skip
+    ROWS = [{"module": "right", "correct": True, "operators": 4, "ours": 0.8, "theirs": 0.2, "defects": 0, "found": 0, "python_found": 0, "alike": 4, "alarms": 0,
+             "python_alarms": 1, "python_alone": []},
+            {"module": "wrong", "correct": False, "operators": 2, "ours": 4.0, "theirs": 0.4, "defects": 2, "found": 1, "python_found": 1, "alike": 0, "alarms": 0,
+             "python_alarms": 0, "python_alone": ["ns::b"]}]  # fmt: skip
 
     def test_the_ratio_that_is_wanted_is_of_the_correct_modules(self):
         line = python_modules.cost_line(self.ROWS)
@@ -339,8 +341,19 @@ class PythonModules(unittest.TestCase):
 
     def test_a_line_for_each_module_and_two_sums(self):
         lines = python_modules.summary(self.ROWS).splitlines()[2:]
-        self.assertEqual(lines, ["| `right` | 4 | 50 | 200 | 4.00 |", "| `wrong` | 2 | 200 | 2000 | 10.00 |",
-                                 "| **correct modules** | 4 | 50 | 200 | 4.00 |", "| **all** | 6 | 100 | 800 | 8.00 |"])  # fmt: skip
+        self.assertEqual(lines, ["| `right` | 0 | 0 | 0 | 4 | 1 | 0 | 50 | 200 | 4.00 |", "| `wrong` | 2 | 1 | 1 | 0 | 0 | 0 | 200 | 2000 | 10.00 |",
+                                 "| **correct modules** | 0 | 0 | 0 | 4 | 1 | 0 | 50 | 200 | 4.00 |", "| **all** | 2 | 1 | 1 | 4 | 1 | 0 | 100 | 800 | 8.00 |"])  # fmt: skip
+        self.assertEqual(python_modules.alone_line(self.ROWS), "Found by Python's opcheck alone: `ns::b`.")
+        self.assertEqual(python_modules.alone_line(self.ROWS[:1]), "Found by Python's opcheck alone: nothing.")
+
+    def test_who_finds_what(self):
+        expectations = {"ns::a": {"primary": "meta.shape", "allowed": ["meta.alias"]}, "ns::b": {"primary": "x.y", "or": ["x.z"]}, "ns::c": {"primary": None}}
+        result = {"severity": "error", "message": "m", "evidence": {}, "check": "meta", "case": "c"}
+        report = {"results": [{**result, "operator": "ns::a", "verdict": "fail", "rule": "meta.alias"}, {**result, "operator": "ns::b", "verdict": "fail", "rule": "x.z"},
+                              {**result, "operator": "ns::c", "verdict": "pass", "rule": None}]}  # fmt: skip
+        theirs = {name: {"operator": name, "failures": failures, "end": "ran"} for name, failures in (("ns::a", {"test_schema": "wrong"}), ("ns::b", {}), ("ns::c", {}))}
+        found = python_modules.who_finds(report, theirs, expectations)
+        self.assertEqual(found, {"defects": 2, "found": 1, "python_found": 1, "alike": 1, "alarms": 0, "python_alarms": 0, "python_alone": ["ns::a"]})
 
     def test_each_operator_has_a_sample(self):
         names = [name for name, expectations, samples in python_modules.modules() if set(expectations) == set(samples)]
