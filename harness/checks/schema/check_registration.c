@@ -107,11 +107,11 @@ static void check_meta_kernel(const opc_operator_t *op, opc_finding_t *finding, 
   OPC_SCOPED(opc_text_clear) opc_text_t keys = {0};
   for (size_t i = 0; i < op->kernel_count; i++)
     if (!op->kernels[i].fallthrough) opc_text_addf(&keys, "%s%s", keys.length ? ", " : "", op->kernels[i].key);
-  opc_finding_fail(finding, "registration.no_meta_kernel", "%s has kernels for %s but none for Meta tensors%s%s%s",
+  opc_finding_fail(finding, "registration.no_meta_kernel", "%s has kernels for %s but none for Meta tensors%s%s%s%s",
                    op->name, opc_text_c(&keys),
                    opc_operator_has_tag(op, "pt2_compliant_tag") ? ", although it is tagged pt2_compliant_tag" : "",
-                   op->python_module ? "; nor does this Python module register one, which the schema names: " : "",
-                   op->python_module ? op->python_module : "");
+                   op->python_module ? "; Python module " : "", op->python_module ? op->python_module : "",
+                   op->python_module ? " registers none either" : "");
 }
 
 /* Iterates over the types in a C++ signature "(Tensor _0, int[] _1) -> Tensor _0". False: no more. */

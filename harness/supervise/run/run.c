@@ -84,8 +84,8 @@ static opc_status_t tell_loaded(opc_session_t *session, opc_error_t *error) {
     if (status == OPC_OK && !failed && library->operators == 0 && library->extended > 0) {
       status = opc_journal_note(session->journal, error,
                                 "%s registers no operators of its own; it adds kernels to %" PRId64
-                                " operators of other libraries",
-                                library->path, library->extended);
+                                " operator%s of other libraries",
+                                library->path, library->extended, library->extended == 1 ? "" : "s");
     } else if (status == OPC_OK && !failed && library->operators == 0) {
       status = opc_journal_note(
           session->journal, error, "%s registers no operators%s", library->path,
