@@ -245,17 +245,23 @@ class Versions(unittest.TestCase):
 
     def test_a_test_that_was_not_built_is_no_skip(self):
         path = pathlib.Path(self.folder.name) / "junit.xml"
-        path.write_text('''<testsuite><testcase name="a" status="run"/><testcase name="b" status="fail"><failure message=""/></testcase>
-            <testcase name="c" status="notrun"><skipped message="SKIP_RETURN_CODE=77"/></testcase>
-            <testcase name="d" status="notrun"><skipped message="Unable to find executable"/></testcase></testsuite>''', encoding="utf-8")
-        self.assertEqual(self.versions.outcomes(path), (1, 1, ["b", "d"]))
+        labels = '<properties><property name="cmake_labels" value="real;gpu"/></properties>'
+        path.write_text(f'''<testsuite><testcase name="a" status="run">{labels}</testcase><testcase name="b" status="fail"><failure message=""/></testcase>
+            <testcase name="c" status="notrun"><skipped message="SKIP_RETURN_CODE=77"/>{labels}<system-out>SKIP: a
+SKIP: /some/where/lib.so: no GPU</system-out></testcase>
+            <testcase name="d" status="notrun"><skipped message="Unable to find executable"/></testcase>
+            <testcase name="e" status="notrun"><skipped message="SKIP_REGULAR_EXPRESSION_MATCHED"/></testcase></testsuite>''', encoding="utf-8")
+        self.assertEqual(self.versions.outcomes(path), {"passed": 1, "skipped": 2, "failed": ["b", "d"], "labels": {"real": [1, 2], "gpu": [1, 2]},
+                                                        "reasons": {"lib.so: no GPU": 1, "no reason was given": 1}})  # fmt: skip
 
     def test_rows_are_in_the_order_of_versions_and_failures_are_named(self):
-        self.versions.write({"2.10": self.row(), "2.9": self.row(failed=["contract.x"])}, ["2.11", "2.9", "2.10"])
+        labels = {"cli": [5, 6]}
+        self.versions.write({"2.10": self.row(labels=labels, reasons={"no GPU": 1}), "2.9": self.row(failed=["contract.x"])}, ["2.11", "2.9", "2.10"])
         text = self.versions.EVIDENCE.read_text(encoding="utf-8")
         self.assertLess(text.index("| 2.9 | 12 | 17 | 80 | 7 | 5 | 1 | 1 |"), text.index("| 2.10 | 12 | 17 | 80 | 6 | 5 | 1 | 0 |"))
-        self.assertIn("- 2.9: `contract.x`", text)
-        self.assertIn("Not run by this script yet: 2.11.", text)
+        for line in ("- 2.9: `contract.x`", "Not run by this script yet: 2.11.", "Only the tests with the labels `unit` and `contract` were run with 2.9.",
+                     "| libtorch | cli |", "| 2.10 | 5/6 |", "- no GPU (2.10: 1)"):  # fmt: skip
+            self.assertIn(line, text.splitlines())
 
     def test_a_version_that_cannot_be_built_does_not_stop_the_others(self):
         broken = subprocess.CalledProcessError(1, ["scripts/setup", "--torch=2.7"])
