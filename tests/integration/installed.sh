@@ -7,7 +7,7 @@ source="$1" build="$2" folder="$3" version="$4" torch="$5" other_version="${6:-}
 rm -rf "$folder"
 mkdir -p "$folder"
 cd "$folder"
-unset VIRTUAL_ENV CONDA_PREFIX LD_LIBRARY_PATH PYTHONPATH TORCH_ROOT
+unset VIRTUAL_ENV CONDA_PREFIX LD_LIBRARY_PATH PYTHONPATH TORCH_ROOT OPC_TORCH
 export PATH=/usr/bin:/bin HOME="$folder/no_home" OPC_BUILD="$build"
 
 # A site-packages/torch as a wheel has it at run time: no headers.

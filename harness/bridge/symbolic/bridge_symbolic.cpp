@@ -12,6 +12,17 @@
 #include "bridge/symbolic/symbolic_record.h"
 #include "bridge/torch/call_stack.h"
 #include "bridge/torch/exceptions.h"
+#include "bridge/torch/torch_version.h"
+
+#if !OPC_TORCH_AT_LEAST(2, 9)
+// Where the operator makes a tensor with symbols as sizes and asks for a plain one, these versions ask Python, and a
+// process without Python ends. This definition precedes libtorch's, and throws as later versions do.
+c10::impl::PyInterpreter &c10::impl::PyObjectSlot::load_pyobj_interpreter() const {
+  PyInterpreter *interpreter = const_cast<PyObjectSlot *>(this)->pyobj_interpreter();
+  TORCH_CHECK(interpreter != nullptr, "Cannot ask for a plain size of a tensor with symbolic sizes/strides");
+  return *interpreter;
+}
+#endif
 
 namespace {
 
