@@ -165,6 +165,7 @@ static bool special_floating(opc_special_t special, opc_dtype_t dtype, bool odd,
   const bool ieee = encoding == OPC_ENCODING_IEEE, power = encoding == OPC_ENCODING_POWER;
   switch (special) {
     case OPC_SPECIAL_NAN:
+    case OPC_SPECIAL_LAST_NAN:
       *out = ieee                            ? infinity | UINT64_C(1) << (fraction - 1) | 1
              : encoding == OPC_ENCODING_FNUZ ? minus
              : power                         ? minus | (minus - 1)
@@ -255,6 +256,7 @@ static bool is_chosen(const opc_tensor_spec_t *spec, int64_t number) {
   const int64_t numel = opc_tensor_spec_numel(spec), row = row_length(spec);
   if (spec->fill.special == OPC_SPECIAL_ONE_ZERO) return number == numel / 2;
   if (spec->fill.special == OPC_SPECIAL_ZERO_ROW) return number / row == numel / row / 2;
+  if (spec->fill.special == OPC_SPECIAL_LAST_NAN) return spec->ndim > 1 ? number % row == row - 1 : number == numel - 1;
   return number % 3 == 0;
 }
 

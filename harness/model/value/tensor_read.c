@@ -296,7 +296,7 @@ static opc_status_t read_special(opc_json_reader_t *reader, const json_t *json, 
     return opc_json_fail(
         reader,
         "\"%.40s\" is not one of nan, negative_zero, infinity, denormal, extreme, zero, ones, negated, ties, eighths, "
-        "times_64, over_64, graded, one_zero, zero_row",
+        "times_64, over_64, graded, one_zero, zero_row, last_nan",
         word);
   *out = (opc_special_t)i;
   opc_json_leave(reader, before);

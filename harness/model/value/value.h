@@ -55,7 +55,8 @@ typedef enum opc_special {
   OPC_SPECIAL_OVER_64,  /* each is divided */
   OPC_SPECIAL_GRADED,   /* rows of different magnitude: row i is divided by 1024 to the power of i % 4 */
   OPC_SPECIAL_ONE_ZERO, /* the element in the middle is 0 */
-  OPC_SPECIAL_ZERO_ROW  /* the row in the middle is 0 */
+  OPC_SPECIAL_ZERO_ROW, /* the row in the middle is 0 */
+  OPC_SPECIAL_LAST_NAN  /* the last element of each row is NaN; of a tensor of one dimension, the last one */
 } opc_special_t;
 
 typedef struct opc_fill {

@@ -28,5 +28,6 @@ const char *const opc_special_words[] = {
     [OPC_SPECIAL_GRADED] = "graded",
     [OPC_SPECIAL_ONE_ZERO] = "one_zero",
     [OPC_SPECIAL_ZERO_ROW] = "zero_row",
-    [OPC_SPECIAL_ZERO_ROW + 1] = NULL,
+    [OPC_SPECIAL_LAST_NAN] = "last_nan",
+    [OPC_SPECIAL_LAST_NAN + 1] = NULL,
 };

@@ -28,6 +28,11 @@ bool opc_special_nan(opc_tensor_spec_t *spec, int64_t number) {
   return overlay(spec, OPC_SPECIAL_NAN);
 }
 
+bool opc_special_last_nan(opc_tensor_spec_t *spec, int64_t number) {
+  (void)number;
+  return spec->ndim > 0 && spec->sizes[spec->ndim - 1] > 1 && overlay(spec, OPC_SPECIAL_LAST_NAN);
+}
+
 bool opc_special_negative_zero(opc_tensor_spec_t *spec, int64_t number) {
   (void)number;
   return overlay(spec, OPC_SPECIAL_NEGATIVE_ZERO);
