@@ -205,6 +205,11 @@ static const opc_case_rule_t determinism_cases[] = {
     {.scope = OPC_SCOPE_ALL_SAMPLES,
      .why = "no result may depend on the order of the samples, on threads or on settings"}};
 
+static const opc_case_rule_t defaults_cases[] = {
+    {.scope = OPC_SCOPE_ALL_SAMPLES,
+     .judge = OPC_JUDGE_OTHER_VALUES,
+     .why = "only all samples together show whether a default is ever accepted"}};
+
 static const opc_case_rule_t state_cases[] = {
     {.samples = OPC_ACCEPTED | OPC_REFUSED, .families = PLAIN, .why = AS_IT_IS},
     {.families = EMPTY, .why = "a kernel may forget to restore state before it refuses a size"},

@@ -347,6 +347,10 @@ static opc_status_t plan_device(const opc_plan_request_t *request, size_t index,
   }
   if (!all_samples || !callable || part != OPC_PLAN_VARIANTS) return OPC_OK;
   bare.rule = all_samples;
+  if (all_samples->judge & OPC_JUDGE_OTHER_VALUES) {
+    bare.standing.plain = false;
+    bare.standing.change = OPC_INPUT_ALONE;
+  }
   *out_stopped = !emit(&bare, context);
   return OPC_OK;
 }
