@@ -245,13 +245,13 @@ class Versions(unittest.TestCase):
 
     def test_a_test_that_was_not_built_is_no_skip(self):
         path = pathlib.Path(self.folder.name) / "junit.xml"
-        labels = '<properties><property name="cmake_labels" value="real;gpu"/></properties>'
-        path.write_text(f'''<testsuite><testcase name="a" status="run">{labels}</testcase><testcase name="b" status="fail"><failure message=""/></testcase>
-            <testcase name="c" status="notrun"><skipped message="SKIP_RETURN_CODE=77"/>{labels}<system-out>SKIP: a
+        path.write_text('''<testsuite><testcase name="a" status="run"/><testcase name="b" status="fail"><failure message=""/></testcase>
+            <testcase name="c" status="notrun"><skipped message="SKIP_RETURN_CODE=77"/><system-out>SKIP: a
 SKIP: /some/where/lib.so: no GPU</system-out></testcase>
             <testcase name="d" status="notrun"><skipped message="Unable to find executable"/></testcase>
             <testcase name="e" status="notrun"><skipped message="SKIP_REGULAR_EXPRESSION_MATCHED"/></testcase></testsuite>''', encoding="utf-8")
-        self.assertEqual(self.versions.outcomes(path), {"passed": 1, "skipped": 2, "failed": ["b", "d"], "labels": {"real": [1, 2], "gpu": [1, 2]},
+        labels = {"a": ["real", "gpu"], "c": ["real", "gpu"], "another": ["unit"]}
+        self.assertEqual(self.versions.outcomes(path, labels), {"passed": 1, "skipped": 2, "failed": ["b", "d"], "labels": {"real": [1, 2], "gpu": [1, 2]},
                                                         "reasons": {"lib.so: no GPU": 1, "no reason was given": 1}})  # fmt: skip
 
     def test_rows_are_in_the_order_of_versions_and_failures_are_named(self):
