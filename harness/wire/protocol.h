@@ -72,9 +72,9 @@
  *        "out_of_time":S        skip all variants: the operator's cases have taken more than S seconds; with
  *                               "out_of_time_for_all":true, skip unmodified samples too
  *      }
- *      {"t":"try","operator":NAME,"device":"cpu"…,"sample":SAMPLE,"seed":N,"values":true}
- *                               one call of a search; values: return those of small outputs. On devices other than the
- *                               CPU it only matters whether the operator returns
+ *      {"t":"try","operator":NAME,"device":"cpu"…,"sample":SAMPLE,"seed":N,"values":true,
+ *        "without_meta":true}   one call of a search; values: return those of small outputs; without_meta: the Meta
+ * kernel is not asked, because it crashes. On devices other than the CPU it only matters whether the operator returns
  *    End of file: the child exits with exit code 0.
  *    SAMPLE is the sample file's object with "source":"file|recorded|searched" added. "unchecked":true: with these
  *    arguments, for which nobody vouches, the operator is known to go out of bounds; only check memory runs on it. If
@@ -104,9 +104,10 @@
  *                               was rejected
  *        "steady":true,         a repeated call gave the same result
  *        "digest":TEXT,         of the bytes of outputs and mutated arguments
- *        "access":{"argument":PATH,"write":B,"beyond":N,"place":TEXT}}   of an unclean try: next to which argument ("":
+ *        "access":{"argument":PATH,"write":B,"beyond":N,"place":TEXT},   of an unclean try: next to which argument ("":
  *                               memory that the operator allocated), how many bytes past its end (negative: before it),
  *                               at which instruction ("lib.so+1a2b")
+ *        "refused_on_meta":TEXT   of a clean try: the operator's own Meta kernel refuses the arguments
  *      {"t":"refused","message":TEXT}   the command itself was wrong (harness error)
  *
  * 3. Crash record: a memfd of OPC_CRASH_RECORD_SIZE bytes that child and supervisor map. The child writes the case
@@ -114,6 +115,9 @@
  * message is needed, starting a case costs no system call. */
 #ifndef OPC_WIRE_PROTOCOL_H
 #define OPC_WIRE_PROTOCOL_H
+
+/* Phase of the call in which a search asks the Meta kernel. */
+#define OPC_PHASE_META_OF_TRY "the Meta kernel on the arguments of a search"
 
 #include <stdint.h>
 

@@ -64,7 +64,8 @@ static void every_rule_of_the_table_exists(void **state) {
 
 typedef struct row {
   const char *rule, *standing;
-  bool plain, control_held, every_input, other_rank, after_other, uneven_lists, on_gpu, untrusted, clean_reference;
+  bool plain, control_held, every_input, other_rank, after_other, uneven_lists, index_beyond, lone_tensor, on_gpu,
+      untrusted, clean_reference;
   const char *operator_name;
   const char *as;
   opc_severity_t severity;
@@ -102,9 +103,14 @@ static void standing_decides_what_a_finding_is(void **state) {
       {"memory.out_of_bounds_read", "searched/same_values", .plain = true, .every_input = true,
        .as = "memory.out_of_bounds_read", .severity = ERROR},
       /* Contradictions that hold on every accepted input. */
-      {"meta.shape", "searched/alone", .as = "meta.shape", .severity = ERROR},
-      {"meta.shape", "searched/alone", .other_rank = true, .as = "meta.shape", .severity = WARNING},
-      {"meta.shape", "searched/related", .other_rank = true, .as = "meta.shape", .severity = ERROR},
+      {"meta.shape", "searched/alone", .as = "meta.shape", .severity = WARNING},
+      {"meta.shape", "searched/same_values", .plain = true, .as = "meta.shape", .severity = WARNING},
+      {"meta.shape", "searched/same_values", .control_held = true, .as = "meta.shape", .severity = ERROR},
+      {"meta.shape", "declared/related", .as = "meta.shape", .severity = ERROR},
+      {"meta.shape", "searched/related", .lone_tensor = true, .as = "meta.shape", .severity = ERROR},
+      {"meta.rejects", "searched/same_values", .plain = true, .as = "meta.rejects", .severity = WARNING},
+      {"meta.rejects", "searched/alone", .every_input = true, .as = "meta.rejects", .severity = ERROR},
+      {"meta.stride", "searched/same_values", .plain = true, .as = "meta.stride", .severity = ERROR},
       {"mutation.undeclared", "searched/same_values", .plain = true, .as = "mutation.undeclared", .severity = ERROR},
       {"stride.wrong_result", "searched/same_values", .as = "stride.wrong_result", .severity = ERROR},
       {"initialisation.output", "searched/same_values", .plain = true, .as = "initialisation.output",
@@ -145,7 +151,11 @@ static void standing_decides_what_a_finding_is(void **state) {
       {"determinism.address", "searched/same_values", .plain = true, .as = "determinism.address", .severity = ERROR},
       {"determinism.address", "declared/same_values", .plain = true, .uneven_lists = true, .as = "determinism.address",
        .severity = ERROR},
-      {"meta.shape", "searched/same_values", .plain = true, .uneven_lists = true, .as = "meta.shape",
+      {"meta.stride", "searched/same_values", .plain = true, .uneven_lists = true, .as = "meta.stride",
+       .severity = ERROR},
+      {"stride.wrong_result", "searched/same_values", .index_beyond = true, .as = "stride.wrong_result",
+       .severity = WARNING},
+      {"stride.wrong_result", "declared/same_values", .index_beyond = true, .as = "stride.wrong_result",
        .severity = ERROR},
       /* Arguments with which the reference stays in bounds and gives the same result again are valid for it. */
       {"reference.other_values", "declared/alone", .as = "reference.other_values", .severity = WARNING},
@@ -178,6 +188,8 @@ static void standing_decides_what_a_finding_is(void **state) {
                                    .other_rank = row->other_rank,
                                    .after_other = row->after_other,
                                    .uneven_lists = row->uneven_lists,
+                                   .index_beyond = row->index_beyond,
+                                   .lone_tensor = row->lone_tensor,
                                    .on_gpu = row->on_gpu,
                                    .clean_reference = row->clean_reference,
                                    .untrusted_input = row->untrusted};

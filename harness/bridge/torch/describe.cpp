@@ -100,11 +100,19 @@ void fill_tags(const c10::OperatorHandle &handle, opc_operator_t *out) {
   }
 }
 
-// getAllOpNames also lists those without a schema.
-bool is_namespace_defined(const c10::OperatorName &name) {
+// Of an operator that Python defines. /dev/null: torch before 2.11.
+bool is_python_place(const std::string &place) {
+  return place.find(".py:") != std::string::npos || place.find("/dev/null") != std::string::npos;
+}
+
+// For a kernel of a library only what libraries define counts: the rest may be in Python modules that nobody has
+// imported. getAllOpNames also lists operators without a schema.
+bool is_namespace_defined(const c10::OperatorName &name, bool kernel_in_python) {
   auto &dispatcher = c10::Dispatcher::singleton();
   for (const auto &other : dispatcher.getAllOpNames()) {
-    if (other.getNamespace() == name.getNamespace() && dispatcher.findSchema(other)) return true;
+    if (other.getNamespace() != name.getNamespace()) continue;
+    const auto defined = dispatcher.findSchema(other);
+    if (defined && (kernel_in_python || !is_python_place(defined->debug()))) return true;
   }
   return false;
 }
@@ -121,12 +129,14 @@ void describe_operator(const c10::OperatorHandle &handle, const std::string &lib
     fill_schema(handle.schema(), out);
     out->registered_at = copy_string(place_of(handle.debug()));
     fill_tags(handle, out);
-  } else {
-    out->namespace_defined = is_namespace_defined(handle.operator_name());
   }
   const auto stub = c10::Dispatcher::singleton().getPyStub(handle.operator_name());
   if (stub && stub->first != nullptr) out->python_module = copy_string(stub->first);
   describe_kernels(handle, out);
+  if (!handle.hasSchema()) {
+    const char *place = out->kernel_count > 0 ? out->kernels[0].registered_at : nullptr;
+    out->namespace_defined = is_namespace_defined(handle.operator_name(), place != nullptr && is_python_place(place));
+  }
 }
 
 // OperatorHandle answers for one key at a time, without file and signature: only its printed state has them, one line

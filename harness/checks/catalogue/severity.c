@@ -9,7 +9,7 @@ typedef enum claim {
   CLAIM_ALONE,
   CLAIM_UNVOUCHED,
   CLAIM_CHANGED,
-  CLAIM_RANK
+  CLAIM_SEVERAL
 } claim_t;
 
 typedef struct claimed {
@@ -24,7 +24,7 @@ static const claimed_t table[] = {
 #define OPC_CLAIM_ALONE(rule) {rule, CLAIM_ALONE, NULL},
 #define OPC_CLAIM_UNVOUCHED(rule) {rule, CLAIM_UNVOUCHED, NULL},
 #define OPC_CLAIM_CHANGED(rule) {rule, CLAIM_CHANGED, NULL},
-#define OPC_CLAIM_RANK(rule) {rule, CLAIM_RANK, NULL},
+#define OPC_CLAIM_SEVERAL(rule) {rule, CLAIM_SEVERAL, NULL},
 #include "checks/catalogue/severity.def"
 };
 
@@ -34,7 +34,7 @@ const char *const opc_claimed_rules[] = {
 #define OPC_CLAIM_ALONE(rule) rule,
 #define OPC_CLAIM_UNVOUCHED(rule) rule,
 #define OPC_CLAIM_CHANGED(rule) rule,
-#define OPC_CLAIM_RANK(rule) rule,
+#define OPC_CLAIM_SEVERAL(rule) rule,
 #include "checks/catalogue/severity.def"
 };
 const size_t opc_claimed_rule_count = sizeof opc_claimed_rules / sizeof *opc_claimed_rules;
@@ -109,8 +109,9 @@ static bool is_weakened(const opc_judgement_asked_t *asked, claim_t claim) {
       return (alone || asked->other_rank) && !asked->clean_reference;
     case CLAIM_CHANGED:
       return standing->change != OPC_INPUT_SAME_VALUES;
-    case CLAIM_RANK:
-      return alone && asked->other_rank;
+    case CLAIM_SEVERAL:
+      if (asked->lone_tensor) return false;
+      return standing->change != OPC_INPUT_SAME_VALUES || standing->plain || !asked->control_held || asked->after_other;
     case CLAIM_UNCHECKED:
       if (asked->on_gpu) return true; /* the plain layout may have left its tensors too, where nothing sees it */
       /* fallthrough */
@@ -127,7 +128,7 @@ opc_judgement_t opc_rule_judge(const opc_judgement_asked_t *asked) {
   claimed_t claimed = claim_of(rule);
   opc_judgement_t judgement = {.rule = rule, .severity = asked->severity};
   if (standing->voucher == OPC_VOUCHER_NONE || opc_standing_is_valid(standing)) return judgement;
-  if (((asked->on_gpu || asked->uneven_lists) && is_in(rule, ADDED(in_bounds))) ||
+  if (((asked->on_gpu || asked->uneven_lists || asked->index_beyond) && is_in(rule, ADDED(in_bounds))) ||
       (asked->after_other && is_in(rule, ADDED(one_call))) ||
       (says_that_it_packs(asked->operator_name) && is_in(rule, ADDED(by_position))))
     judgement.severity = OPC_SEVERITY_WARNING;

@@ -22,6 +22,19 @@ bool opc_message_wants_data(const char *message) {
   return false;
 }
 
+bool opc_message_wants_python(const char *message) {
+  return (strstr(message, "torch_call_dispatcher") && strstr(message, "API call failed")) ||
+         strstr(message, "_overrideable not implemented");
+}
+
+bool opc_message_makes_size(const char *message) {
+  return strstr(message, "may return an output Tensor with data-dependent shape") != NULL;
+}
+
+bool opc_message_refuses_arguments(const char *message) {
+  return !opc_message_wants_data(message) && !opc_message_wants_python(message) && !opc_message_makes_size(message);
+}
+
 bool opc_case_is_declared(const opc_case_context_t *context) {
   const opc_case_id_t *id = &context->id;
   bool own_dtype =

@@ -35,6 +35,14 @@ bool opc_message_refuses_determinism(const char *message);
 /* The message of a call that asks a tensor without data for its data: this always fails. Copying one to a device with
  * data is not among them: under torch.compile that gives another tensor without data. */
 bool opc_message_wants_data(const char *message);
+/* The message of a Meta kernel that a process with Python might not throw, because ATen's other Meta kernels are in
+ * Python: libtorch's stable interface hides the cause, and convolutions end in the hook for unknown backends. */
+bool opc_message_wants_python(const char *message);
+/* The message of torch.library.get_ctx() in a fake kernel in Python that has no FakeTensorMode: it makes a size that
+ * depends on data. */
+bool opc_message_makes_size(const char *message);
+/* None of these: the Meta kernel refuses the arguments. */
+bool opc_message_refuses_arguments(const char *message);
 
 /* True: the case is a file's unmodified sample. The expectations in the file apply only here. */
 bool opc_case_is_declared(const opc_case_context_t *context);

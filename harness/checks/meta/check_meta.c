@@ -189,18 +189,6 @@ static bool move_to_meta(const opc_operator_t *op, opc_sample_t *sample, size_t 
   return reaches;
 }
 
-/* Failures of calls inside the kernel that may not happen in a process with Python, which has ATen's other Meta
- * kernels: libtorch's stable interface hides the cause, and convolutions end in the hook for unknown backends. */
-static bool may_want_python(const char *message) {
-  return (strstr(message, "torch_call_dispatcher") && strstr(message, "API call failed")) ||
-         strstr(message, "_overrideable not implemented");
-}
-
-/* What torch.library.get_ctx() of a fake kernel in Python raises without a FakeTensorMode. */
-static bool makes_size(const char *message) {
-  return strstr(message, "may return an output Tensor with data-dependent shape") != NULL;
-}
-
 /* It gives numbers and nothing else: no tensor, no object, no written argument. Numbers that follow from data cannot be
  * had without data, so a Meta kernel can only refuse. */
 static bool gives_numbers_only(const opc_operator_t *op) {
@@ -252,7 +240,7 @@ static void judge_refusal(const opc_case_context_t *context, const opc_call_t *c
     case OPC_CALL_INTERNAL_ASSERT:
     case OPC_CALL_OUT_OF_MEMORY:
     case OPC_CALL_RETURNED:
-      if (may_want_python(message))
+      if (opc_message_wants_python(message))
         opc_finding_skip(
             finding, OPC_SKIP_NO_KERNEL,
             "a call that the Meta kernel makes failed, perhaps because there is no Meta kernel in C++: %.*s", length,
@@ -265,7 +253,7 @@ static void judge_refusal(const opc_case_context_t *context, const opc_call_t *c
         opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
                          "it gives numbers only, which follow from data, so the Meta kernel refuses: %.*s", length,
                          message);
-      else if (makes_size(message))
+      else if (opc_message_makes_size(message))
         opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
                          "its fake kernel makes a size that depends on data (new_dynamic_size), for which Meta tensors "
                          "are not enough");
@@ -276,9 +264,11 @@ static void judge_refusal(const opc_case_context_t *context, const opc_call_t *c
                          "it has no Meta kernel of its own; its composite kernel refuses plain Meta tensors, which "
                          "proves nothing: %.*s",
                          length, message);
-      else
+      else {
+        if (wants_data) opc_finding_evidence(finding, "every_input", json_true()); /* whatever the arguments are */
         opc_finding_fail(finding, "meta.rejects", "the real kernel returns, the Meta kernel throws: %.*s", length,
                          message);
+      }
       break;
   }
 }

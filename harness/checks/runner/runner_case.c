@@ -194,6 +194,24 @@ static bool has_uneven_lists(const opc_operator_t *op, const opc_sample_t *sampl
   return false;
 }
 
+static bool holds_number(const opc_value_t *value) {
+  bool holds = value->kind == OPC_VALUE_INT || value->kind == OPC_VALUE_FLOAT;
+  for (size_t i = 0; !holds && value->kind == OPC_VALUE_LIST && i < value->list.count; i++)
+    holds = holds_number(&value->list.items[i]);
+  return holds;
+}
+
+/* One tensor, and no number that is given: nothing among the arguments that might not fit together. */
+static bool is_lone_tensor(const opc_sample_t *sample) {
+  size_t tensors = 0;
+  for (size_t i = 0; i < sample->argument_count; i++) {
+    size_t number = 0;
+    while (opc_value_tensor(&sample->arguments[i], &number) != NULL) number = ++tensors;
+    if (!sample->absent[i] && holds_number(&sample->arguments[i])) return false;
+  }
+  return tensors == 1;
+}
+
 bool opc_run_case(opc_run_t *run, const char *id_text, opc_case_context_t *context, const opc_planned_case_t *planned) {
   const opc_check_t *check = opc_checks[run->check];
   const opc_runner_request_t *request = run->request;
@@ -261,6 +279,8 @@ bool opc_run_case(opc_run_t *run, const char *id_text, opc_case_context_t *conte
   if (context->sample && found) opc_finding_evidence(&finding, "input", opc_case_evidence(context));
   if (context->sample && found && has_uneven_lists(context->op, context->sample))
     opc_finding_evidence(&finding, "uneven_lists", json_true());
+  if (context->sample && found && is_lone_tensor(context->sample))
+    opc_finding_evidence(&finding, "lone_tensor", json_true());
   if (!finding.decided)
     opc_finding_skip(&finding, OPC_SKIP_NOT_APPLICABLE, "there is nothing here that this check could prove");
   bool large = (context->variant.families & OPC_VARIANT_LARGE) !=

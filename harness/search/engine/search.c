@@ -233,7 +233,9 @@ static bool next_found(opc_search_t *search, opc_sample_t *out) {
     return false;
   bool shrinking = search->shrunk > 0 && search->derived.next < search->derived.count;
   if (opc_search_is_rich(search, true) && !shrinking) return false;
-  int since_found = search->found_at > 0 ? search->tries - search->found_at : 0;
+  /* What the Meta kernel refuses is probably not what the operator is for. */
+  const bool found = search->found_at > 0 && !opc_search_is_contradicted(search);
+  int since_found = found ? search->tries - search->found_at : 0;
   bool values_hopeless = since_found > AFTER_FOUND_MAX / 3 || !opc_search_has_tensors(search->op);
   if ((values_hopeless && opc_search_is_rich(search, false)) || since_found > AFTER_FOUND_MAX) return false;
   while (!propose(search, out)) {

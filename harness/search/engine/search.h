@@ -31,9 +31,11 @@ typedef struct opc_try_outcome {
   uint64_t digest;  /* of all its effects; 0: not the same every time */
   const char *overrun; /* UNCLEAN: which access, of which argument, how far out of bounds, in any text that is the same
                           for the same defect; NULL: unknown */
-  bool effect;         /* a non-empty tensor output, a mutated argument, or a non-tensor result */
-  bool depends_on_values; /* another fill gave other bytes */
-  int64_t output_numel;   /* of the largest tensor output or mutated argument */
+  const char *refused_on_meta; /* RETURNED: what the operator's own Meta kernel says if it refuses these arguments;
+                                  NULL: it does not. Read only during the call */
+  bool effect;                 /* a non-empty tensor output, a mutated argument, or a non-tensor result */
+  bool depends_on_values;      /* another fill gave other bytes */
+  int64_t output_numel;        /* of the largest tensor output or mutated argument */
 } opc_try_outcome_t;
 
 /* States of an operator after its search. */

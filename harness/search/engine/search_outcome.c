@@ -151,6 +151,7 @@ static opc_kept_t kept_of(const opc_search_t *search, const opc_try_outcome_t *o
                       .numel = numel,
                       .rich = !empties && (outcome->output_numel >= 2 || !opc_search_has_tensors(search->op)),
                       .depends_on_values = outcome->depends_on_values,
+                      .contradicted = outcome->refused_on_meta != NULL,
                       .digest = outcome->digest};
 }
 
@@ -203,13 +204,18 @@ static void keep_forgotten(opc_search_t *search) {
   if (uninitialised->first_at == 0) uninitialised->first_at = search->tries;
 }
 
+static int rank_of(const opc_kept_t *kept) {
+  return kept->rich + 2 * kept->depends_on_values + 4 * !kept->contradicted;
+}
+
 static void keep(opc_search_t *search, const opc_try_outcome_t *outcome, bool empties, int64_t numel) {
   opc_kept_t kept = kept_of(search, outcome, empties, numel);
+  const bool first = search->kept_count == 0 || (!kept.contradicted && opc_search_is_contradicted(search));
   size_t place = search->kept_count;
   for (size_t i = 0; i < search->kept_count; i++) {
     const opc_kept_t *other = &search->kept[i];
     if (other->shape != kept.shape) continue;
-    if (kept.rich + 2 * kept.depends_on_values <= other->rich + 2 * other->depends_on_values) return;
+    if (rank_of(&kept) <= rank_of(other)) return;
     place = i;
   }
   if (place == OPC_KEPT_MAX) return;
@@ -217,8 +223,9 @@ static void keep(opc_search_t *search, const opc_try_outcome_t *outcome, bool em
   if (place < search->kept_count) opc_sample_clear(&search->kept[place].sample);
   else search->kept_count++;
   search->kept[place] = kept;
-  if (search->found_at == 0) search->found_at = search->tries;
+  if (first) search->found_at = search->tries;
   search->accepted[search->family]++;
+  if (kept.contradicted) return;
   if (numel > OPC_SEARCH_LARGE &&
       (search->shrunk == 0 || numel < search->shrunk / 2)) { /* a much smaller tuple is shrunk again */
     search->shrunk = numel;
@@ -237,6 +244,7 @@ static void tell_returned(opc_search_t *search, const opc_try_outcome_t *outcome
   int64_t numel = count_elements(&search->current, &tensors, &empty);
   if (outcome->effect && (tensors == 0 || empty < tensors)) {
     keep(search, outcome, empty > 0, numel);
+    if (outcome->refused_on_meta) tell_rejected(search, outcome->refused_on_meta, "the Meta kernel");
     return;
   }
   bool is_new;
@@ -256,7 +264,12 @@ static void tell_option(opc_search_t *search, const opc_try_outcome_t *outcome) 
              integers = patterns || opc_options_at_integers(&search->options);
   size_t tensors, empty, before = opc_options_found(&search->options, found);
   (void)count_elements(&search->current, &tensors, &empty);
-  opc_options_report(&search->options, search->op, &search->current, outcome,
+  opc_try_outcome_t told = *outcome;
+  if (told.refused_on_meta && !opc_search_is_contradicted(search)) {
+    told.kind = OPC_TRY_REJECTED;
+    told.message = told.refused_on_meta;
+  }
+  opc_options_report(&search->options, search->op, &search->current, &told,
                      outcome->effect && (tensors == 0 || empty < tensors));
   search->accepted[OPC_FAMILY_OPTION] += opc_options_found(&search->options, found) > before;
   search->crashes += outcome->kind == OPC_TRY_CRASHED;

@@ -15,8 +15,16 @@ const char *opc_search_state_name(opc_search_state_t state) {
 
 /* ---- what was accepted ---- */
 
-/* Accepted tuples that differ in shape, at most `limit`: the richest first; among equals, the smallest. */
+bool opc_search_is_contradicted(const opc_search_t *search) {
+  for (size_t i = 0; i < search->kept_count; i++)
+    if (!search->kept[i].contradicted) return false;
+  return search->kept_count > 0;
+}
+
+/* Accepted tuples that differ in shape, at most `limit`: the richest first; among equals, the smallest. Those that the
+ * Meta kernel refuses count only if there are no others. */
 static size_t choose(const opc_search_t *search, size_t chosen[], size_t limit) {
+  const bool contradicted = opc_search_is_contradicted(search);
   size_t count = 0;
   while (count < limit) {
     size_t best = OPC_KEPT_MAX;
@@ -24,7 +32,7 @@ static size_t choose(const opc_search_t *search, size_t chosen[], size_t limit) 
       const opc_kept_t *kept = &search->kept[i];
       bool taken = false;
       for (size_t k = 0; k < count; k++) taken |= search->kept[chosen[k]].shape == kept->shape;
-      if (taken) continue;
+      if (taken || kept->contradicted != contradicted) continue;
       const opc_kept_t *other = best < OPC_KEPT_MAX ? &search->kept[best] : NULL;
       int rank = kept->rich + 2 * kept->depends_on_values,
           other_rank = other ? other->rich + 2 * other->depends_on_values : -1;
@@ -46,6 +54,7 @@ bool opc_search_has_tensors(const opc_operator_t *op) {
 /* Enough: two shapes whose results have some size and depend on what is computed (if any did). */
 bool opc_search_is_rich(const opc_search_t *search, bool with_values) {
   size_t chosen[OPC_SEARCH_SHAPES_MAX], count = choose(search, chosen, OPC_SEARCH_SHAPES_MAX), rich = 0;
+  if (opc_search_is_contradicted(search)) return false;
   for (size_t i = 0; i < count; i++)
     rich += search->kept[chosen[i]].rich && (!with_values || search->kept[chosen[i]].depends_on_values);
   return rich >= 2 || (rich == 1 && search->op->argument_count == 0);

@@ -32,6 +32,7 @@ typedef struct opc_kept {
   uint64_t digest; /* of its results */
   int64_t numel;   /* of all inputs: smaller means simpler */
   bool rich, depends_on_values;
+  bool contradicted; /* the Meta kernel refuses it: its author takes the arguments for wrong, or the kernel is */
 } opc_kept_t;
 
 /* Tries that returned but cannot be trusted. */
@@ -104,6 +105,8 @@ uint64_t opc_search_digest_value(const opc_value_t *value, bool shapes_only);
 void opc_tabu_note(opc_search_t *search, int deaths);
 /* True if arguments of this form have killed the process more than once, and done nothing else. */
 bool opc_tabu_has(const opc_search_t *search, const opc_sample_t *sample);
+/* True if the Meta kernel refuses every accepted tuple. */
+bool opc_search_is_contradicted(const opc_search_t *search);
 /* The accepted tuple whose options are varied: the second best if there is one, as its shape differs from the best's.
  * NULL: none. */
 const opc_kept_t *opc_search_varied(const opc_search_t *search);

@@ -229,6 +229,7 @@ opc_status_t opc_crash_describe(const opc_child_t *child, opc_symboliser_t *symb
   blame_reference(scene, out);
   out->seconds = seconds_run(child, scene);
   out->own_call = is_own_call(scene);
+  out->asked_meta = scene->box.running == 1 && strcmp(scene->box.phase, OPC_PHASE_META_OF_TRY) == 0;
   if (scene->box.phase[0] != '\0' && scene->box.running == 1) add_phase(scene->box.phase, &out->message);
   if (scene->frames.own != NULL) opc_frame_place(scene->frames.own, out->place, sizeof out->place);
   else snprintf(out->place, sizeof out->place, "status %d", child->status);

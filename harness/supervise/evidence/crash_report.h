@@ -26,6 +26,7 @@ typedef struct opc_crash {
   char standing[OPC_STANDING_SIZE]; /* of the running case; "" if it had no input */
   bool
       own_call; /* the operator itself ran on the case's own arguments: not its Meta kernel, not on derived arguments */
+  bool asked_meta;  /* a search asked the Meta kernel, after the operator itself had returned */
   bool unwatchable; /* Valgrind could not continue: not a crash of the operator; message says why */
   double seconds;   /* how long the case had run; 0: none was running */
   opc_text_t message;

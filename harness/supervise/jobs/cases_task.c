@@ -102,6 +102,7 @@ static opc_status_t on_result(opc_task_t *task, json_t *message, opc_error_t *er
   task->held = json_incref(message);
   task->stillborn = 0;
   note_seconds(task, message);
+  opc_kept_layouts_note(&task->kept_layouts, message);
   opc_every_input_note(&task->every_input, message, &task->samples, task->op);
   status = opc_suspects_note_case(task, opc_json_text_of(message, "case"), error);
   if (status != OPC_OK || times_used(task) <= task->out_of_time) return status;

@@ -168,6 +168,27 @@ static bool other_input_shows(const opc_task_t *task, const opc_case_id_t *of, c
   return false;
 }
 
+/* A layout of the sample goes out of bounds, although the operator follows the strides: an index is too large. In other
+ * layouts it may meet another element. */
+static bool has_index_beyond(const opc_task_t *task, const opc_case_id_t *of) {
+  for (size_t i = 0; i < task->suspect_count; i++) {
+    const json_t *result = task->suspects[i].result;
+    opc_case_id_t id;
+    if (!task->suspects[i].gone && opc_rule_needs_valid_input(opc_json_text_of(result, "rule")) &&
+        opc_case_id_parse(opc_json_text_of(result, "case"), &id, NULL) == OPC_OK &&
+        strcmp(id.sample, of->sample) == 0 && strcmp(id.device, of->device) == 0 &&
+        opc_result_standing(result, &id).change == OPC_INPUT_SAME_VALUES &&
+        opc_kept_layouts_has(&task->kept_layouts, &id))
+      return true;
+  }
+  return false;
+}
+
+/* The layout is not to blame for this access, crash or hang. */
+static bool is_of_an_index(const opc_task_t *task, const opc_case_id_t *id, const char *rule) {
+  return opc_rule_needs_valid_input(rule) && has_index_beyond(task, id);
+}
+
 /* The sample itself has run before, in the same way. It is the control for other layouts of its values. If the sample
  * is broken, the findings of its variants need no wrong argument either. */
 static void note_plain_control(const opc_task_t *task, json_t *result) {
@@ -178,12 +199,13 @@ static void note_plain_control(const opc_task_t *task, json_t *result) {
   if (standing.voucher == OPC_VOUCHER_NONE) return;
   if (opc_every_input_holds(&task->every_input)) opc_result_note_every_input(result);
   const char *rule = opc_json_text_of(result, "rule");
+  if (has_index_beyond(task, &id)) opc_result_note_index_beyond(result);
   const bool clean = sample_is_clean(task, &id, rule);
   if (standing.plain) return;
   case_with_variant(&id, "plain", control);
   if (!clean) opc_result_note_broken_base(result, control);
   else if (standing.change == OPC_INPUT_SAME_VALUES && !other_input_shows(task, &id, rule) &&
-           json_object_get(json_object_get(result, "evidence"), "control") == NULL)
+           !is_of_an_index(task, &id, rule) && json_object_get(json_object_get(result, "evidence"), "control") == NULL)
     opc_result_note_control(result, control, true);
 }
 
@@ -202,6 +224,7 @@ static void note_run_control(const opc_task_t *task, json_t *result) {
   bool held = task->outcome != NULL && control_is_clean(task->outcome);
   if (!wants_control(task, result, control) || opc_case_id_parse(opc_json_text_of(result, "case"), &id, NULL) != OPC_OK)
     return;
+  held = held && !is_of_an_index(task, &id, opc_json_text_of(result, "rule"));
   opc_standing_t standing = opc_result_standing(result, &id);
   /* Check stride has no case on the sample itself. */
   if (standing.change == OPC_INPUT_SAME_VALUES && task->outcome == NULL) return;

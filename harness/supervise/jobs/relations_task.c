@@ -120,9 +120,9 @@ static opc_status_t command(opc_task_t *task, json_t **out, opc_error_t *error) 
     if (status == OPC_OK) status = next_learner(task, error);
   }
   if (status != OPC_OK || !task->attempting) return status == OPC_OK ? go_on(task, error) : status;
-  *out =
-      json_pack("{s:s, s:s, s:s, s:o, s:I}", "t", "try", "operator", task->op->name, "device", OPC_MODE_CPU, "sample",
-                opc_sample_to_json(&task->attempt, task->op), "seed", (json_int_t)task->session->options->seed);
+  *out = json_pack("{s:s, s:s, s:s, s:o, s:I, s:b}", "t", "try", "operator", task->op->name, "device", OPC_MODE_CPU,
+                   "sample", opc_sample_to_json(&task->attempt, task->op), "seed",
+                   (json_int_t)task->session->options->seed, "without_meta", 1);
   return *out != NULL ? OPC_OK : opc_out_of_memory(error);
 }
 

@@ -12,10 +12,10 @@ enum { LARGEST = 1 << 18 }; /* elements of a result that is kept */
 static opc_status_t command(opc_task_t *task, json_t **out, opc_error_t *error) {
   if (task->fresh >= task->samples.count) return opc_task_search_over(task, error);
   task->session->current = task->op->name;
-  *out = json_pack("{s:s, s:s, s:s, s:o, s:I, s:b}", "t", "try", "operator", task->op->name, "device",
+  *out = json_pack("{s:s, s:s, s:s, s:o, s:I, s:b, s:b}", "t", "try", "operator", task->op->name, "device",
                    opc_search_device(task->session, task->op), "sample",
                    opc_sample_to_json(&task->samples.samples[task->fresh], task->op), "seed",
-                   (json_int_t)task->session->options->seed, "values", 1);
+                   (json_int_t)task->session->options->seed, "values", 1, "without_meta", 1);
   return *out != NULL ? OPC_OK : opc_out_of_memory(error);
 }
 

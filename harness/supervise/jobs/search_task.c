@@ -63,9 +63,9 @@ static opc_status_t next_try(opc_task_t *task, json_t **out, opc_error_t *error)
     }
     task->attempting = true;
   }
-  *out = json_pack("{s:s, s:s, s:s, s:o, s:I}", "t", "try", "operator", task->op->name, "device",
+  *out = json_pack("{s:s, s:s, s:s, s:o, s:I, s:b}", "t", "try", "operator", task->op->name, "device",
                    opc_search_device(task->session, task->op), "sample", opc_sample_to_json(&task->attempt, task->op),
-                   "seed", (json_int_t)task->session->options->seed);
+                   "seed", (json_int_t)task->session->options->seed, "without_meta", task->without_meta);
   return *out != NULL ? OPC_OK : opc_out_of_memory(error);
 }
 
@@ -134,6 +134,7 @@ static opc_status_t message(opc_task_t *task, json_t *message, opc_error_t *erro
       outcome.overrun = overrun = json_dumps(json_object_get(message, "access"), JSON_COMPACT | JSON_SORT_KEYS);
     outcome.site = json_string_value(json_object_get(message, "site"));
     if (json_is_true(json_object_get(message, "steady"))) outcome.digest = opc_search_digest_of(message);
+    outcome.refused_on_meta = json_string_value(json_object_get(message, "refused_on_meta"));
     outcome.effect = json_is_true(json_object_get(message, "effect"));
     outcome.depends_on_values = json_is_true(json_object_get(message, "depends_on_values"));
     if (task->attempting) outcome.output_numel = largest(task, message);
@@ -151,8 +152,12 @@ static opc_status_t crash(opc_task_t *task, const char *case_id, const opc_crash
                                .message = opc_text_c(&crash->message),
                                .said = opc_text_c(&crash->said),
                                .site = crash->place};
-  task->crashes++;
   opc_task_search_count_child(task);
+  if (crash->asked_meta) { /* the same arguments are tried again */
+    task->without_meta = true;
+    return OPC_OK;
+  }
+  task->crashes++;
   if (strcmp(crash->rule, "timeout") == 0) {
     outcome.kind = OPC_TRY_TIMEOUT;
     task->timeouts++;

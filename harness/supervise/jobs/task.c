@@ -121,6 +121,7 @@ void opc_task_free(opc_task_t *task) {
   opc_search_free(task->search);
   opc_learner_free(task->learner);
   free(task->hung);
+  opc_kept_layouts_clear(&task->kept_layouts);
   json_decref(task->search_record);
   if (task->attempting) opc_sample_clear(&task->attempt);
   for (size_t i = 0; i < OPC_SEARCH_SAMPLES_MAX; i++) {

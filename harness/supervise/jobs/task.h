@@ -10,6 +10,7 @@
 #include "search/relations/relation_learner.h"
 #include "supervise/evidence/crash_report.h"
 #include "supervise/jobs/every_input.h"
+#include "supervise/jobs/kept_layouts.h"
 #include "supervise/process/batch_child.h"
 #include "supervise/session/session.h"
 
@@ -76,8 +77,8 @@ struct opc_task {
   bool changed[OPC_SEARCH_SAMPLES_MAX], lost[OPC_SEARCH_SAMPLES_MAX];
   opc_value_t *produced[OPC_SEARCH_SAMPLES_MAX]; /* tensors that the samples' calls returned */
   size_t produced_count[OPC_SEARCH_SAMPLES_MAX];
-  opc_sample_t attempt; /* the arguments being tried now */
-  bool attempting;
+  opc_sample_t attempt;          /* the arguments being tried now */
+  bool attempting, without_meta; /* without_meta: asking the Meta kernel killed the process */
   int timeouts, crashes;
 
   opc_learner_t *learner;                   /* for the sample `learning`; NULL: not learning */
@@ -100,6 +101,7 @@ struct opc_task {
   int out_of_time;                /* its cases took too long in total: 1: variants are skipped, 2: all others too */
   int stillborn;                  /* consecutive children that died before any case */
   opc_every_input_t every_input;
+  opc_kept_layouts_t kept_layouts;
   opc_suspect_t *suspects;
   size_t suspect_count, arranged;  /* arranged: those already sorted for confirmation */
   json_t *waiting;                 /* rerun.h: array of results of cases skipped because of a crash */

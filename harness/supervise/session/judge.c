@@ -31,6 +31,10 @@ void opc_result_note_every_input(json_t *result) {
     json_object_set_new(json_object_get(result, "evidence"), "every_input", json_true());
 }
 
+void opc_result_note_index_beyond(json_t *result) {
+  json_object_set_new(json_object_get(result, "evidence"), "index_beyond", json_true());
+}
+
 static opc_severity_t severity_in(const json_t *finding, opc_severity_t usual) {
   const char *severity = opc_json_text_of(finding, "severity");
   if (severity == NULL) return usual;
@@ -104,6 +108,8 @@ void opc_result_judge(json_t *result, const opc_case_id_t *id, bool untrusted_in
                                  .other_rank = has_other_rank(id->variant),
                                  .after_other = json_object_get(evidence, "depends_on") != NULL,
                                  .uneven_lists = json_is_true(json_object_get(evidence, "uneven_lists")),
+                                 .lone_tensor = json_is_true(json_object_get(evidence, "lone_tensor")),
+                                 .index_beyond = json_is_true(json_object_get(evidence, "index_beyond")),
                                  .clean_reference = json_is_true(json_object_get(evidence, "clean_reference")),
                                  .on_gpu = strcmp(id->device, OPC_MODE_CUDA) == 0,
                                  .untrusted_input = untrusted_input};

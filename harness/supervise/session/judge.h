@@ -27,5 +27,8 @@ void opc_result_note_control(json_t *result, const char *control_case, bool held
 void opc_result_note_broken_base(json_t *result, const char *base_case);
 /* Records that the operator goes out of bounds on every accepted input: no argument is to blame for the access. */
 void opc_result_note_every_input(json_t *result);
+/* Another layout of the case's sample shows that an index is too large for the sizes (supervise/jobs/kept_layouts.h).
+ */
+void opc_result_note_index_beyond(json_t *result);
 
 #endif

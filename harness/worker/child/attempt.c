@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "checks/call/call.h"
+#include "checks/framework/outcome.h"
 #include "memory/cpu_memory.h"
 #include "memory/poison.h"
 #include "model/case/case.h"
@@ -246,11 +247,31 @@ static opc_status_t trial_values(const trial_t *trial, const attempt_t *first, b
   return status;
 }
 
+/* ---- does the Meta kernel take the arguments? ---- */
+
+/* The author's own Meta kernel often checks what the real kernel takes for granted. What it says of itself, that it
+ * needs data, is no refusal of the arguments. */
+static opc_status_t trial_meta(const trial_t *trial, opc_text_t *out_refusal, opc_error_t *error) {
+  static const opc_device_t meta = {.type = OPC_DEVICE_META, .index = -1};
+  const opc_kernel_t *kernel = opc_operator_kernel(trial->op, "Meta");
+  OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
+  if (!kernel || kernel->fallthrough) return OPC_OK;
+  opc_batch_phase(trial->box, OPC_PHASE_META_OF_TRY);
+  const opc_status_t status = opc_call_make(&call, trial->op, trial->sample, meta, trial->seed, error);
+  if (status != OPC_OK || call.tensor_arg_count == 0) return status == OPC_ERR_UNSUPPORTED ? OPC_OK : status;
+  if (opc_call_run(&call, trial->handle, trial->seed) == OPC_CALL_REJECTED &&
+      opc_message_refuses_arguments(opc_text_c(&call.message)))
+    opc_text_add(out_refusal, opc_text_c(&call.message));
+  return OPC_OK;
+}
+
 opc_status_t opc_attempt_run(const opc_operator_t *op, const opc_sample_t *sample, const char *device, uint64_t seed,
-                             bool values, opc_crash_record_t *box, json_t **out_answer, opc_error_t *error) {
+                             bool values, bool ask_meta, opc_crash_record_t *box, json_t **out_answer,
+                             opc_error_t *error) {
   static const opc_device_t cuda = {.type = OPC_DEVICE_CUDA, .index = -1};
   bool on_cpu = !device || strcmp(device, "cpu") == 0;
   opc_text_t why = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t refusal = {0};
   attempt_t first = {0};
   trial_t trial = {.op = op, .sample = sample, .seed = seed, .box = box};
   suspicion_t suspicion = {0};
@@ -287,6 +308,9 @@ opc_status_t opc_attempt_run(const opc_operator_t *op, const opc_sample_t *sampl
     status = trial_surroundings(&trial, &first, &suspicion, &facts.steady, error);
   if (status == OPC_OK && returned && facts.effect && !suspicion.outcome)
     status = trial_values(&trial, &first, &facts.depends, error);
+  if (status == OPC_OK && returned && facts.effect && !suspicion.outcome && ask_meta)
+    status = trial_meta(&trial, &refusal, error);
+  if (refusal.length > 0) facts.refused_on_meta = opc_text_c(&refusal);
   if (on_cpu) {
     facts.outcome = suspicion.outcome;
     facts.why = suspicion.why;

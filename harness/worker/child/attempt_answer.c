@@ -90,10 +90,11 @@ json_t *opc_attempt_answer(const attempt_t *attempt, const attempt_facts_t *fact
   snprintf(message, sizeof message, "%s", facts->outcome ? facts->why : opc_text_c(&attempt->call.message));
   snprintf(digest, sizeof digest, "%016llx",
            (unsigned long long)XXH3_64bits(opc_text_c(&attempt->effects), attempt->effects.length));
-  return json_pack("{s:s, s:s, s:o, s:s, s:f, s:f, s:o, s:O, s:b, s:b, s:b, s:s, s:o*}", "t", "tried", "outcome",
+  return json_pack("{s:s, s:s, s:o, s:s, s:f, s:f, s:o, s:O, s:b, s:b, s:b, s:s, s:o*, s:o*}", "t", "tried", "outcome",
                    facts->outcome ? facts->outcome : outcome_name(attempt->call.outcome), "message",
                    opc_json_string(message), "site", facts->site, "seconds", facts->seconds, "cpu_seconds",
                    facts->cpu_seconds, "returns", returns_to_json(attempt, facts->values), "mutated", attempt->mutated,
                    "effect", facts->effect, "depends_on_values", facts->depends, "steady", facts->steady, "digest",
-                   digest, "access", access_to_json(attempt));
+                   digest, "access", access_to_json(attempt), "refused_on_meta",
+                   facts->refused_on_meta ? opc_json_string(facts->refused_on_meta) : NULL);
 }

@@ -19,7 +19,8 @@ typedef struct attempt {
 } attempt_t;
 
 typedef struct attempt_facts {
-  const char *outcome, *why; /* what was observed around the call: "unclean", "uninitialised"; NULL: nothing */
+  const char *refused_on_meta; /* what the operator's own Meta kernel says; NULL: it does not refuse the arguments */
+  const char *outcome, *why;   /* what was observed around the call: "unclean", "uninitialised"; NULL: nothing */
   double seconds, cpu_seconds;
   bool effect, depends;
   bool steady; /* repeating the call gave the same result */

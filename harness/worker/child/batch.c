@@ -215,7 +215,8 @@ static opc_status_t try_run(batch_t *batch, const json_t *command) {
   if (status == OPC_OK) {
     uint64_t seed = (uint64_t)json_integer_value(json_object_get(command, "seed"));
     status = opc_attempt_run(&op, &sample, optional_string(command, "device"), seed,
-                             json_is_true(json_object_get(command, "values")), batch->box, &tried, &why);
+                             json_is_true(json_object_get(command, "values")),
+                             !json_is_true(json_object_get(command, "without_meta")), batch->box, &tried, &why);
     if (status == OPC_OK) opc_valgrind_case_end(batch->box->sequence, tried);
   }
   opc_status_t told = status == OPC_OK ? answer(batch, tried) : refuse(batch, &why);
