@@ -53,6 +53,11 @@ expect "a module that starts a thread" 0 "starts threads while it loads" run --p
 { printf 'import numpy\n'; operators uses_numpy one 'return x + 1'; } >uses_numpy.py
 expect "NumPy's threads do not count" 0 "no:starts threads" run --python uses_numpy.py --check alias
 
+printf 'import torch\ntorch.library.define("by_define::one", "(Tensor x) -> Tensor")\n' >by_define.py
+expect "the line of torch.library.define" 0 "$folder/by_define.py:2" "$opcheck_c" list --python by_define.py --format json
+printf 'import torch\n@torch.library.custom_op("only_cuda::one", mutates_args=(), device_types="cuda")\ndef one(x: torch.Tensor) -> torch.Tensor:\n    return x + 1\n' >only_cuda.py
+expect "an operator for CUDA alone" 5 "it has no kernel for the CPU" run --python only_cuda.py --verbose
+
 mkdir torch
 operators near one 'raise ValueError("no")' >torch/my_host.py
 expect "a name like ours, in a folder called torch" 0 "$folder/torch/my_host.py:5" "$opcheck_c" list --python torch/my_host.py --format json

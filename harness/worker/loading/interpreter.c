@@ -181,9 +181,11 @@ static bool take_exception(char *text, size_t size) {
 
 /* ---- where the user's code is ---- */
 
-/* What registers for the user is not the user's: torch.library and what it calls, and import machinery. */
+/* What registers for the user is not the user's: torch.library and what it calls (singledispatch of functools), and
+ * import machinery. */
 static bool is_users(const char *file) {
-  static const char *const others[] = {"/torch/_", "/torch/library.py", "/importlib/", "/opcheck-c/host"};
+  static const char *const others[] = {"/torch/_", "/torch/library.py", "/functools.py", "/importlib/",
+                                       "/opcheck-c/host"};
   for (size_t i = 0; i < sizeof others / sizeof *others; i++)
     if (strstr(file, others[i]) != NULL) return false;
   return file[0] != '<';
