@@ -1,8 +1,8 @@
-/* Whether an operator follows the strides of its arguments: for a sample, with gaps between all elements (sliced) and
- * between all rows (padded), it gave the same bits in check stride. Then an access out of bounds in a third layout is
- * not the layout's: an index is too large for the sizes, and elsewhere it meets the next row or a gap. Two layouts
- * prove nothing of this kind, because kernels have code of their own for them: channels_last, and expanded, whose
- * stride of 0 is at most 1.
+/* Whether an operator follows the strides of its arguments. It does if it gave the same bits in check stride with gaps
+ * between all elements of a sample (sliced), and between all rows (padded). If it then goes out of bounds in a third
+ * layout, the layout is not to blame: an index is too large for the sizes, and in the other layouts it meets the next
+ * row or a gap. Two layouts prove nothing of this kind. Kernels have separate code for channels_last, and some take an
+ * expanded tensor for a dense one, because its stride of 0 is not above 1.
  *
  * Ownership: opc_kept_layouts_clear. Threads: one. */
 #ifndef OPC_SUPERVISE_JOBS_KEPT_LAYOUTS_H
