@@ -73,8 +73,10 @@
  *                               "out_of_time_for_all":true, skip unmodified samples too
  *      }
  *      {"t":"try","operator":NAME,"device":"cpu"…,"sample":SAMPLE,"seed":N,"values":true,
- *        "without_meta":true}   one call of a search; values: return those of small outputs; without_meta: the Meta
- * kernel is not asked, because it crashes. On devices other than the CPU it only matters whether the operator returns
+ *        "without_meta":true}
+ *                               one call of a search; values: return those of small outputs; without_meta: do not ask
+ *                               the Meta kernel. On devices other than the CPU it only matters whether the operator
+ *                               returns
  *    End of file: the child exits with exit code 0.
  *    SAMPLE is the sample file's object with "source":"file|recorded|searched" added. "unchecked":true: with these
  *    arguments, for which nobody vouches, the operator is known to go out of bounds; only check memory runs on it. If
@@ -116,10 +118,10 @@
 #ifndef OPC_WIRE_PROTOCOL_H
 #define OPC_WIRE_PROTOCOL_H
 
+#include <stdint.h>
+
 /* Phase of the call in which a search asks the Meta kernel. */
 #define OPC_PHASE_META_OF_TRY "the Meta kernel on the arguments of a search"
-
-#include <stdint.h>
 
 enum {
   OPC_PROTOCOL_VERSION = 1,

@@ -83,6 +83,10 @@ for how in 'sys.exit(1)' 'ctypes.string_at(0)' 'os._exit(3)' 'raise KeyError("k"
   expect "a fake kernel with $how" 1 "$says" run --python odd_fake.py --check fake,meta
 done
 rm odd_fake.samples.json
+# The search asks the fake kernel too, and goes on without it if that ends the process.
+operators bad_fake one 'return x + 1' | sed '$d' >bad_fake.py
+printf '_.register_fake(lambda x: ctypes.string_at(0))\n' >>bad_fake.py
+expect "inputs although the fake kernel crashes" 0 "PASSED: 1 of 1" run --python bad_fake.py --check alias
 
 operators says refuses 'raise ValueError("x is not to my taste")' >says.py
 printf '{"format": "opcheck-c/samples/1", "samples": [{"operator": "says::refuses", "name": "refused", "args": [{"tensor": {"shape": [2]}}]}]}' >says.samples.json

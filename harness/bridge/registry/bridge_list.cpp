@@ -36,9 +36,7 @@ namespace {
 // The place in the user's code takes its position, but not that of a C++ file, whose library the user's code only
 // loaded.
 void place_in_python(const std::string &place, char **registered_at) {
-  const bool is_python = *registered_at != nullptr && (std::strstr(*registered_at, ".py:") != nullptr ||
-                                                       std::strncmp(*registered_at, "/dev/null:", 10) == 0);
-  if (place.empty() || !is_python) return;
+  if (place.empty() || *registered_at == nullptr || !is_python_place(*registered_at)) return;
   char *copy = strdup(place.c_str());
   if (copy == nullptr) return;
   std::free(*registered_at);

@@ -100,11 +100,6 @@ void fill_tags(const c10::OperatorHandle &handle, opc_operator_t *out) {
   }
 }
 
-// Of an operator that Python defines. /dev/null: torch before 2.11.
-bool is_python_place(const std::string &place) {
-  return place.find(".py:") != std::string::npos || place.find("/dev/null") != std::string::npos;
-}
-
 // For a kernel of a library only what libraries define counts: the rest may be in Python modules that nobody has
 // imported. getAllOpNames also lists operators without a schema.
 bool is_namespace_defined(const c10::OperatorName &name, bool kernel_in_python) {
@@ -118,6 +113,10 @@ bool is_namespace_defined(const c10::OperatorName &name, bool kernel_in_python) 
 }
 
 }  // namespace
+
+bool is_python_place(const std::string &place) {
+  return place.find(".py:") != std::string::npos || place.find("/dev/null:") != std::string::npos;
+}
 
 void describe_operator(const c10::OperatorHandle &handle, const std::string &library, bool defined_here,
                        opc_operator_t *out) {

@@ -19,6 +19,9 @@ void describe_class(const c10::ClassTypePtr &type, const std::string &library, o
 
 std::string class_short_name(const c10::ClassType &type);  // "ns.Name" of "__torch__.torch.classes.ns.Name"
 
+// Whether libtorch's text on where something was registered names a file of Python, or /dev/null as torch before 2.11.
+bool is_python_place(const std::string &place);
+
 }  // namespace opc
 
 #endif

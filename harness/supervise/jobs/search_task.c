@@ -153,7 +153,7 @@ static opc_status_t crash(opc_task_t *task, const char *case_id, const opc_crash
                                .said = opc_text_c(&crash->said),
                                .site = crash->place};
   opc_task_search_count_child(task);
-  if (crash->asked_meta) { /* the same arguments are tried again */
+  if (crash->asked_meta && !task->without_meta) { /* the same arguments are tried again */
     task->without_meta = true;
     return OPC_OK;
   }

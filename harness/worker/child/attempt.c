@@ -251,18 +251,17 @@ static opc_status_t trial_values(const trial_t *trial, const attempt_t *first, b
 
 /* The author's own Meta kernel often checks what the real kernel takes for granted. What it says of itself, that it
  * needs data, is no refusal of the arguments. */
-static opc_status_t trial_meta(const trial_t *trial, opc_text_t *out_refusal, opc_error_t *error) {
+static void trial_meta(const trial_t *trial, opc_text_t *out_refusal) {
   static const opc_device_t meta = {.type = OPC_DEVICE_META, .index = -1};
   const opc_kernel_t *kernel = opc_operator_kernel(trial->op, "Meta");
   OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
-  if (!kernel || kernel->fallthrough) return OPC_OK;
+  if (!kernel || kernel->fallthrough) return;
   opc_batch_phase(trial->box, OPC_PHASE_META_OF_TRY);
-  const opc_status_t status = opc_call_make(&call, trial->op, trial->sample, meta, trial->seed, error);
-  if (status != OPC_OK || call.tensor_arg_count == 0) return status == OPC_ERR_UNSUPPORTED ? OPC_OK : status;
+  if (opc_call_make(&call, trial->op, trial->sample, meta, trial->seed, NULL) != OPC_OK || call.tensor_arg_count == 0)
+    return; /* these arguments cannot be made on Meta, so they cannot be refused there */
   if (opc_call_run(&call, trial->handle, trial->seed) == OPC_CALL_REJECTED &&
       opc_message_refuses_arguments(opc_text_c(&call.message)))
     opc_text_add(out_refusal, opc_text_c(&call.message));
-  return OPC_OK;
 }
 
 opc_status_t opc_attempt_run(const opc_operator_t *op, const opc_sample_t *sample, const char *device, uint64_t seed,
@@ -308,8 +307,7 @@ opc_status_t opc_attempt_run(const opc_operator_t *op, const opc_sample_t *sampl
     status = trial_surroundings(&trial, &first, &suspicion, &facts.steady, error);
   if (status == OPC_OK && returned && facts.effect && !suspicion.outcome)
     status = trial_values(&trial, &first, &facts.depends, error);
-  if (status == OPC_OK && returned && facts.effect && !suspicion.outcome && ask_meta)
-    status = trial_meta(&trial, &refusal, error);
+  if (status == OPC_OK && returned && facts.effect && !suspicion.outcome && ask_meta) trial_meta(&trial, &refusal);
   if (refusal.length > 0) facts.refused_on_meta = opc_text_c(&refusal);
   if (on_cpu) {
     facts.outcome = suspicion.outcome;
