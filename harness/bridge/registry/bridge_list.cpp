@@ -60,6 +60,14 @@ bool is_imported(const opc_operator_t &op) {
          interpreter.ask("imported", op.python_module, answer, sizeof answer) && answer[0] != '\0';
 }
 
+// The installed package whose code registered it, if --python named another.
+char *imported_from(const RegisteredOperator &entry) {
+  char answer[256] = "";
+  const bool known = !entry.module_file.empty() && interpreter.ask != nullptr &&
+                     interpreter.ask("package", entry.module_file.c_str(), answer, sizeof answer);
+  return known && answer[0] != '\0' ? strdup(answer) : nullptr;
+}
+
 }  // namespace
 }  // namespace opc
 
@@ -74,6 +82,7 @@ opc_status_t opc_bridge_list(opc_operator_visit_t *visit_operator, opc_class_vis
       opc::describe_operator(*handle, entry.library, entry.defined, &op.value);
       opc::places_in_python(entry, &op.value);
       op.value.python_module_imported = opc::is_imported(op.value);
+      op.value.imported_from = opc::imported_from(entry);
       visit_operator(&op.value, context);
     }
     for (const auto &entry : opc::registered_classes()) {

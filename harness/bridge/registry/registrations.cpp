@@ -36,15 +36,21 @@ std::string python_place() {
   return interpreter.place != nullptr && interpreter.place(text, sizeof text) ? text : "";
 }
 
+std::string python_module_file() {
+  char text[1024];
+  return interpreter.ask != nullptr && interpreter.ask("module file", "", text, sizeof text) ? text : "";
+}
+
 RegisteredOperator &note_operator(const c10::OperatorName &name, bool defined) {
   auto &all = registrations();
   const auto [place, is_new] = all.index.emplace(name, all.operators.size());
   if (is_new) {
-    all.operators.push_back({name, *current_library, defined, python_place(), {}});
+    all.operators.push_back({name, *current_library, defined, python_place(), python_module_file(), {}});
   } else if (defined && !all.operators[place->second].defined) {
     all.operators[place->second].defined = true;
     all.operators[place->second].library = *current_library;
     all.operators[place->second].place = python_place();
+    all.operators[place->second].module_file = python_module_file();
   }
   return all.operators[place->second];
 }

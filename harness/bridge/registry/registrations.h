@@ -26,6 +26,7 @@ struct RegisteredOperator {
   std::string library;
   bool defined;                                     // false: only kernels were registered for it
   std::string place;                                // of the definition in the user's Python code; "": not known
+  std::string module_file;                          // of the Python module whose import registered it; "": not known
   std::map<std::string, RegisteredKernel> kernels;  // by dispatch key, the last one registered
 };
 

@@ -127,6 +127,7 @@ void opc_operator_clear(opc_operator_t *op) {
   free(op->registered_at);
   free(op->library);
   free(op->python_module);
+  free(op->imported_from);
   arguments_clear(op->arguments, op->argument_count);
   arguments_clear(op->returns, op->return_count);
   for (size_t i = 0; op->kernels && i < op->kernel_count; i++) {
@@ -159,6 +160,15 @@ bool opc_kernel_is_torchs(const opc_kernel_t *kernel) {
 
 bool opc_kernel_is_python(const opc_kernel_t *kernel) {
   return kernel != NULL && kernel->registered_at != NULL && strstr(kernel->registered_at, ".py:") != NULL;
+}
+
+bool opc_operator_is_python(const opc_operator_t *op) {
+  for (size_t i = 0; i < op->kernel_count; i++) {
+    const char *key = op->kernels[i].key;
+    if (opc_kernel_is_python(&op->kernels[i]) && strcmp(key, "Meta") != 0 && strncmp(key, "Autograd", 8) != 0)
+      return true;
+  }
+  return false;
 }
 
 static bool is_one_of(const char *name, const char *const *list, size_t count) {

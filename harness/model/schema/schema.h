@@ -102,6 +102,7 @@ typedef struct opc_operator {
   bool namespace_defined;      /* if dangling: whether a loaded library defines operators in its namespace */
   char *python_module;         /* module of its fake kernel (set_python_module); NULL: none */
   bool python_module_imported; /* --python imported that module, so that its kernels are known */
+  char *imported_from;         /* the installed package that registered it, if --python named another; else NULL */
   opc_argument_t *arguments, *returns;
   size_t argument_count, return_count;
   bool is_vararg, is_varret;
@@ -125,6 +126,7 @@ bool opc_kernel_is_python(const opc_kernel_t *kernel);
 /* True if a call with tensors on the device could reach a kernel at all. Autograd and BackendSelect kernels count: what
  * they call is only known when they run. */
 bool opc_operator_serves(const opc_operator_t *op, opc_device_type_t device);
+bool opc_operator_is_python(const opc_operator_t *op); /* Python registered a kernel that computes */
 bool opc_operator_has_tag(const opc_operator_t *op, const char *tag);
 /* True if tagged maybe_aliasing_or_mutating and CompositeImplicitAutograd: for some inputs it returns or writes an
  * argument, which its schema does not say. Compilers decompose it and never trust the schema (tags.yaml). */

@@ -83,6 +83,7 @@ json_t *opc_operator_to_json(const opc_operator_t *op) {
   if (!op->schema) opc_json_put(&json, "namespace_defined", json_boolean(op->namespace_defined));
   opc_json_put(&json, "python_module", opc_json_text(op->python_module));
   if (op->python_module_imported) opc_json_put(&json, "python_module_imported", json_true());
+  if (op->imported_from) opc_json_put(&json, "imported_from", opc_json_text(op->imported_from));
   if (op->kind != OPC_OPERATOR) opc_json_put(&json, "kind", json_string(kind_words[op->kind]));
   if (op->method_count) opc_json_put(&json, "methods", methods_to_json(op->methods, op->method_count));
   return json;
@@ -213,6 +214,7 @@ opc_status_t opc_operator_from_json(const json_t *json, opc_operator_t *out, opc
   if (status == OPC_OK) status = read_text(&reader, json, "registered_at", true, &out->registered_at);
   if (status == OPC_OK) status = read_text(&reader, json, "python_module", true, &out->python_module);
   if (status == OPC_OK) status = read_flag(&reader, json, "python_module_imported", &out->python_module_imported);
+  if (status == OPC_OK) status = read_text(&reader, json, "imported_from", true, &out->imported_from);
   if (status == OPC_OK) status = read_flag(&reader, json, "defined_here", &out->defined_here);
   if (status == OPC_OK) status = read_flag(&reader, json, "in_python", &out->in_python);
   if (status == OPC_OK) status = read_flag(&reader, json, "namespace_defined", &out->namespace_defined);

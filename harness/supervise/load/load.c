@@ -131,9 +131,9 @@ static opc_status_t on_load_failed(attempt_t *attempt, const char *kind, const c
   fail(attempt->current, &why);
   /* The loader refuses before any initialiser runs. Any other failure leaves half of the library's registrations
    * behind: start again without it. */
-  if (kind == NULL)
-    attempt->spoiled |= strcmp(why.kind, "duplicate") == 0 || strcmp(why.kind, "schema") == 0 ||
-                        strcmp(why.kind, "initialiser_threw") == 0;
+  static const char *const refused_halfway[] = {"duplicate", "schema", "initialiser_threw", "import"};
+  for (size_t i = 0; i < sizeof refused_halfway / sizeof *refused_halfway; i++)
+    attempt->spoiled |= strcmp(why.kind, refused_halfway[i]) == 0;
   attempt->current = NULL;
   return OPC_OK;
 }
@@ -412,13 +412,24 @@ static bool adds_kernel(const opc_library_t *library, const opc_operator_t *op) 
   return false;
 }
 
+/* A module that registers nothing itself was named for what it imports. */
+static void take_imported(opc_loaded_t *loaded) {
+  for (size_t i = 0; i < loaded->operator_count; i++)
+    if (loaded->operators[i].in_python && loaded->operators[i].imported_from == NULL) return;
+  for (size_t i = 0; i < loaded->operator_count; i++) {
+    free(loaded->operators[i].imported_from);
+    loaded->operators[i].imported_from = NULL;
+  }
+}
+
 static void count_registrations(opc_loaded_t *loaded) {
   size_t i;
   json_t *entry;
   for (size_t l = 0; l < loaded->library_count; l++) {
     opc_library_t *library = &loaded->libraries[l];
     for (i = 0; i < loaded->operator_count; i++) {
-      library->operators += strcmp(loaded->operators[i].library, library->path) == 0;
+      library->operators +=
+          loaded->operators[i].imported_from == NULL && strcmp(loaded->operators[i].library, library->path) == 0;
       library->extended += adds_kernel(library, &loaded->operators[i]);
     }
     json_array_foreach(loaded->classes, i, entry) {
@@ -465,6 +476,7 @@ opc_status_t opc_load(const opc_run_options_t *options, const char *mode, const 
     forget_registrations(out);
     status = attempt_load(options, out, &ready, error);
   }
+  if (status == OPC_OK) take_imported(out);
   if (status == OPC_OK) count_registrations(out);
   return status;
 }

@@ -57,6 +57,27 @@ static opc_status_t begin_journal(opc_session_t *session, opc_error_t *error) {
   return status;
 }
 
+/* Operators of other packages, which the modules of --python import. */
+static opc_status_t tell_left_out(opc_session_t *session, opc_error_t *error) {
+  const opc_loaded_t *loaded = &session->loaded;
+  json_auto_t *counts = json_object();
+  OPC_SCOPED(opc_text_clear) opc_text_t words = {0};
+  const char *package;
+  json_t *count;
+  for (size_t i = 0; i < loaded->operator_count; i++) {
+    if (!opc_select_leaves_out(session, &loaded->operators[i])) continue;
+    package = loaded->operators[i].imported_from;
+    json_object_set_new(counts, package, json_integer(json_integer_value(json_object_get(counts, package)) + 1));
+  }
+  json_object_foreach(counts, package, count) opc_text_addf(
+      &words, "%s%s (%" JSON_INTEGER_FORMAT ")", words.length > 0 ? ", " : "", package, json_integer_value(count));
+  if (words.length == 0) return OPC_OK;
+  return opc_journal_note(session->journal, error,
+                          "operators of other packages that the module imports are not checked: %s. To check them too, "
+                          "name the package with --python, or the namespace with --namespace",
+                          opc_text_c(&words));
+}
+
 /* Writes what was loaded to the journal. */
 static opc_status_t tell_loaded(opc_session_t *session, opc_error_t *error) {
   const opc_loaded_t *loaded = &session->loaded;
@@ -103,7 +124,9 @@ static opc_status_t tell_loaded(opc_session_t *session, opc_error_t *error) {
                           error);
   }
   for (size_t i = 0; i < loaded->operator_count && status == OPC_OK; i++) {
-    if (session->options->list_only && !opc_select_operator(session, &loaded->operators[i])) continue;
+    if (opc_select_leaves_out(session, &loaded->operators[i]) ||
+        (session->options->list_only && !opc_select_operator(session, &loaded->operators[i])))
+      continue;
     json_t *record = opc_operator_to_json(&loaded->operators[i]);
     json_object_set_new(record, "t", json_string("operator"));
     status = opc_journal_write(session->journal, record, error);
@@ -113,6 +136,7 @@ static opc_status_t tell_loaded(opc_session_t *session, opc_error_t *error) {
   json_array_foreach(loaded->classes, i, class_) {
     if (status == OPC_OK) status = opc_journal_write(session->journal, json_incref(class_), error);
   }
+  if (status == OPC_OK) status = tell_left_out(session, error);
   if (status == OPC_OK && loaded->exec_batch) {
     status = opc_journal_note(
         session->journal, error,

@@ -129,9 +129,15 @@ static bool has_check(const opc_session_t *session, const opc_operator_t *op) {
   return false;
 }
 
+bool opc_select_leaves_out(const opc_session_t *session, const opc_operator_t *op) {
+  const opc_run_options_t *options = session->options;
+  return op->imported_from != NULL && options->op_glob_count == 0 && options->namespace_count == 0 &&
+         options->case_id == NULL;
+}
+
 bool opc_select_operator(const opc_session_t *session, const opc_operator_t *op) {
   const opc_run_options_t *options = session->options;
-  if (!has_check(session, op)) return false;
+  if (!has_check(session, op) || opc_select_leaves_out(session, op)) return false;
   if (options->package != NULL && op->kind != OPC_OPERATOR_PACKAGE) return false;
   if (session->has_only && strcmp(session->only.operator_name, op->name) != 0) return false;
   bool wanted = options->op_glob_count == 0;

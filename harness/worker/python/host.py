@@ -4,8 +4,10 @@ It imports torch, loads the worker into this process and hands over to it. From 
 what only Python can do (worker/loading/interpreter.h): the keys of ANSWERS, below."""
 
 import ctypes
+import functools
 import gc
 import importlib
+import importlib.metadata
 import importlib.util
 import json
 import os
@@ -35,6 +37,7 @@ def load_file(name, path):
 
 def import_module(name):
     if not name.endswith(".py"):
+        NAMED.add(name.partition(".")[0])
         return importlib.import_module(name)
     path = os.path.abspath(name)
     sys.path.insert(0, os.path.dirname(path))  # as for a script
@@ -85,11 +88,46 @@ def warm_up():
     gc.freeze()  # check leak collects garbage often: a child looks at its own objects alone, and copies no page for the others
 
 
+def module_file():
+    """The file of the module that is being imported: its code runs now, or functions that it called."""
+    frame = sys._getframe()
+    while frame is not None and frame.f_code.co_name != "<module>":
+        frame = frame.f_back
+    return "" if frame is None or frame.f_globals is globals() else frame.f_code.co_filename
+
+
+@functools.cache
+def distributions_of():
+    """By top-level package, the distributions that install it. Reads the metadata of all: only when it is needed."""
+    return getattr(importlib.metadata, "packages_distributions", dict)()
+
+
+@functools.cache
+def package_of(file):
+    """The installed package that a file belongs to, unless the user named a module of it; "": the file is the user's."""
+    torch = os.path.dirname(sys.modules["torch"].__file__)
+    folders = [os.path.abspath(folder) for folder in sys.path]
+    folders = [folder + os.sep for folder in folders if os.path.basename(folder) in ("site-packages", "dist-packages") and file.startswith(folder + os.sep)]
+    if file.startswith(torch + os.sep):
+        package = "torch"  # which may be built in its source folder
+    elif folders:
+        package = file[len(max(folders, key=len)) :].partition(os.sep)[0].partition(".")[0]
+    else:
+        return ""
+    if package in NAMED:
+        return ""
+    installed = set(distributions_of().get(package, ()))
+    return "" if any(installed.intersection(distributions_of().get(named, ())) for named in NAMED) else package
+
+
+NAMED = set()  # the top-level packages of the modules that --python names
 HELD = []  # what must stay alive
 # What the worker may ask for, given a word. The answer is text; nothing is "".
 ANSWERS = {
     b"import": lambda word: import_module(word) and "",
     b"imported": lambda word: "yes" if word in sys.modules else "",
+    b"module file": lambda word: module_file(),
+    b"package": lambda file: package_of(file),
     b"warm up": lambda word: warm_up(),
     b"watch": lambda word: part("host_fake").watch(word),
     b"leave": lambda word: part("host_fake").leave() and "",
