@@ -63,6 +63,29 @@ operators near one 'raise ValueError("no")' >torch/my_host.py
 expect "a name like ours, in a folder called torch" 0 "$folder/torch/my_host.py:5" "$opcheck_c" list --python torch/my_host.py --format json
 rm -r torch
 
+{ operators half one 'return x + 1'; printf 'raise KeyError("later")\n'; } >half.py
+expect "a module that raises after it registered an operator" 4 "no:half::one" run --python half.py
+expect "beside one that does not" 4 "by_define.py  1 operator," "$opcheck_c" list --python half.py --python by_define.py
+
+# What other packages register while they are imported.
+mkdir -p lib/site-packages/other lib/site-packages/mine
+operators other one 'return x + 1' >lib/site-packages/other/__init__.py
+printf 'def define(name):\n    import torch\n    torch.library.define(name, "(Tensor x) -> Tensor")\n' >lib/site-packages/other/helper.py
+{ operators mine one 'return x + 1'; printf 'import other.helper\nother.helper.define("mine::by_helper")\n'; } >lib/site-packages/mine/__init__.py
+printf 'import other\n' >lib/site-packages/wrapper.py
+export PYTHONPATH="$folder/lib/site-packages"
+expect "operators of an imported package" 0 "the module imports are not checked: other (1)" "$opcheck_c" list --python mine
+expect "are not listed" 0 "no:other::one" "$opcheck_c" list --python mine
+expect "what its functions define for the module is" 0 "mine::by_helper" "$opcheck_c" list --python mine
+expect "nor checked" 0 "no:other::one" run --python mine --check alias --verbose
+expect "but by name" 0 "PASSED: 1 of 1" run --python mine --check alias --op 'other::*'
+expect "or by namespace" 0 "PASSED: 1 of 1" run --python mine --check alias --namespace other
+expect "or by package" 0 "no:not checked: other" "$opcheck_c" list --python mine --python other
+expect "a module that only imports" 0 "other::one" "$opcheck_c" list --python wrapper
+printf 'import other\nimport torch\ntorch.library.define("by_file::one", "(Tensor x) -> Tensor")\n' >imports.py
+expect "a file" 0 "the module imports are not checked: other (1)" "$opcheck_c" list --python imports.py
+unset PYTHONPATH
+
 # ---- operators ----
 operators odd exits 'os._exit(3)' system_exit 'sys.exit(1)' interrupt 'raise KeyboardInterrupt' crashes 'ctypes.string_at(0)' \
   thread 'threading.Thread(target=time.sleep, args=(100,), daemon=True).start(); return x + 1' folder 'os.chdir("/"); return x + 1' \
@@ -87,6 +110,15 @@ rm odd_fake.samples.json
 operators bad_fake one 'return x + 1' | sed '$d' >bad_fake.py
 printf '_.register_fake(lambda x: ctypes.string_at(0))\n' >>bad_fake.py
 expect "inputs although the fake kernel crashes" 0 "PASSED: 1 of 1" run --python bad_fake.py --check alias
+
+# Compiled at the first call: by another program, once; or in each process.
+operators builds once "os.path.exists('$folder/built') or os.system('timeout 5 sh -c \"while :; do :; done\"; touch $folder/built'); return x + 1" >builds.py
+{ operators compiles each_time 'compiled.get("in") == os.getpid() or time.sleep(1.5); compiled["in"] = os.getpid(); return x + 1' \
+    never 'time.sleep(60); return x + 1'
+  printf 'compiled = {}\n'; } >compiles.py
+expect "an operator that waits for a compiler" 0 "PASSED: 1 of 1" run --python builds.py --check alias --timeout 2
+expect "and one that compiles by itself" 0 "PASSED: 1 of 1" run --python compiles.py --check alias --op compiles::each_time
+expect "one that never returns" 5 "call it once before this run, or give a longer --timeout" run --python compiles.py --check alias --op compiles::never --timeout 1 --verbose
 
 operators says refuses 'raise ValueError("x is not to my taste")' >says.py
 printf '{"format": "opcheck-c/samples/1", "samples": [{"operator": "says::refuses", "name": "refused", "args": [{"tensor": {"shape": [2]}}]}]}' >says.samples.json

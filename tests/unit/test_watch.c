@@ -1,5 +1,5 @@
 /* Which batch children are killed at a case's time limit: those that used the processor, or waited; not those that a
- * busy machine kept from running. */
+ * busy machine kept from running, nor those that wait for a compiler. */
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -53,6 +53,17 @@ static void sleep_long(void) { sleep(60); }
 static void wait_for_starved(void) { wait_for(spin_starved); }
 static void wait_for_sleeping(void) { wait_for(sleep_long); }
 
+/* The shell forks too, as `make` does for a compiler. */
+static void execute(const char *script) {
+  execl("/bin/sh", "sh", "-c", script, (char *)NULL);
+  _exit(127);
+}
+
+static void compile(void) { execute("timeout 2 sh -c 'while :; do :; done'; true"); }
+static void run_idle_program(void) { execute("sleep 2; true"); }
+static void wait_for_compiler(void) { wait_for(compile); }
+static void wait_for_idle_program(void) { wait_for(run_idle_program); }
+
 /* Whether a child that does this is killed at the case's time limit. */
 static bool is_killed(void (*work)(void)) {
   opc_child_t *child = NULL;
@@ -82,12 +93,18 @@ static void who_waits_is_killed(void **state) {
   (void)state;
   assert_true(is_killed(sleep_long));
   assert_true(is_killed(wait_for_sleeping));
+  assert_true(is_killed(wait_for_idle_program));
 }
 
 static void who_cannot_run_is_spared(void **state) {
   (void)state;
   assert_false(is_killed(spin_starved));
   assert_false(is_killed(wait_for_starved));
+}
+
+static void who_waits_for_a_compiler_is_spared(void **state) {
+  (void)state;
+  assert_false(is_killed(wait_for_compiler));
 }
 
 static int start_hog(void **state) {
@@ -108,6 +125,7 @@ static int end_hog(void **state) {
 
 int main(void) {
   static const struct CMUnitTest tests[] = {cmocka_unit_test(who_waits_is_killed),
-                                            cmocka_unit_test(who_cannot_run_is_spared)};
+                                            cmocka_unit_test(who_cannot_run_is_spared),
+                                            cmocka_unit_test(who_waits_for_a_compiler_is_spared)};
   return cmocka_run_group_tests(tests, start_hog, end_hog);
 }

@@ -12,12 +12,6 @@ enum {
   LEARNED_MAX = 4 /* samples of an operator that it learns from; others take over what applies to them */,
   CRASHES_MAX = 20
 };
-static const double try_seconds = 1;
-
-static double seconds(const opc_task_t *task) {
-  const double longest = try_seconds * opc_run_pace(task->session->options), given = task->session->options->timeout;
-  return given < longest ? given : longest;
-}
 
 /* ---- which sample is next ---- */
 
@@ -167,4 +161,4 @@ static opc_status_t crash(opc_task_t *task, const char *case_id, const opc_crash
 }
 
 const opc_phase_t opc_phase_relations = {
-    .command = command, .message = message, .crash = crash, .seconds = seconds, .searches = true};
+    .command = command, .message = message, .crash = crash, .seconds = opc_task_try_seconds, .searches = true};

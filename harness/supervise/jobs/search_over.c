@@ -7,7 +7,6 @@
 #include "supervise/jobs/searched.h"
 
 enum { TIMEOUTS_MAX = 3, LATER_TIMEOUTS_MAX = 1 };
-static const double try_seconds = 1;
 
 bool opc_task_search_has_hung(const opc_task_t *task) {
   return task->timeouts >= (opc_search_found(task->session, task->op)->rounds > 0 ? LATER_TIMEOUTS_MAX : TIMEOUTS_MAX);
@@ -15,11 +14,6 @@ bool opc_task_search_has_hung(const opc_task_t *task) {
 
 bool opc_task_search_has_used_its_time(const opc_task_t *task) {
   return opc_clock() - task->search_began > task->session->options->operator_time / 2;
-}
-
-double opc_task_search_seconds(const opc_task_t *task) {
-  double given = task->session->options->timeout, longest = try_seconds * opc_run_pace(task->session->options);
-  return given < longest ? given : longest;
 }
 
 void opc_task_search_count_child(opc_task_t *task) {
@@ -132,10 +126,14 @@ opc_status_t opc_task_search_over(opc_task_t *task, opc_error_t *error) {
   opc_searched_t *found = opc_search_found(task->session, task->op);
   opc_search_state_t state = opc_search_state(task->search);
   bool clean = opc_search_is_clean(task->search);
-  const char *given_up = opc_task_search_has_hung(task) ? "; stopped after too many timeouts"
-                         : opc_task_search_has_used_its_time(task)
-                             ? "; stopped because it took too long (--operator-time)"
-                             : "";
+  const bool never_returned = opc_operator_is_python(task->op) && task->slowest_try <= 0;
+  const char *given_up =
+      opc_task_search_has_hung(task)            ? never_returned
+                                                      ? "; stopped after too many timeouts: if it is compiled at its first call, "
+                                                        "call it once before this run, or give a longer --timeout"
+                                                      : "; stopped after too many timeouts"
+      : opc_task_search_has_used_its_time(task) ? "; stopped because it took too long (--operator-time)"
+                                                : "";
   size_t before = task->samples.count, changed = 0;
   if (clean) drop_lost(task, &changed);
   bool unstable = before > 0 && task->samples.count == 0;

@@ -11,7 +11,6 @@
 bool opc_task_search_has_hung(const opc_task_t *task);
 /* The budget counts tries, not time; only an operator that needs seconds per try reaches this limit. */
 bool opc_task_search_has_used_its_time(const opc_task_t *task);
-double opc_task_search_seconds(const opc_task_t *task); /* time limit of a try: opc_phase_t.seconds */
 /* Adds the current child's processor time to the search's. */
 void opc_task_search_count_child(opc_task_t *task);
 /* The digest in a "tried" message; 0: none. */

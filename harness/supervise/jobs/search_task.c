@@ -171,4 +171,4 @@ static opc_status_t crash(opc_task_t *task, const char *case_id, const opc_crash
 }
 
 const opc_phase_t opc_phase_search = {
-    .command = command, .message = message, .crash = crash, .seconds = opc_task_search_seconds, .searches = true};
+    .command = command, .message = message, .crash = crash, .seconds = opc_task_try_seconds, .searches = true};

@@ -183,10 +183,19 @@ static opc_status_t flush_before_names(const opc_task_t *task, const json_t *mes
   return named ? opc_journal_flush(task->session->journal, error) : OPC_OK;
 }
 
+static void note_try(opc_task_t *task, const json_t *message) {
+  const char *type = opc_json_text_of(message, "t"), *outcome = opc_json_text_of(message, "outcome");
+  const double seconds = json_number_value(json_object_get(message, "seconds"));
+  if (type != NULL && outcome != NULL && strcmp(type, "tried") == 0 && strcmp(outcome, "returned") == 0 &&
+      seconds > task->slowest_try)
+    task->slowest_try = seconds;
+}
+
 opc_status_t opc_task_message(opc_task_t *task, json_t *message, opc_error_t *error) {
   opc_memcheck_view_t view = view_of(task);
   opc_status_t status = flush_before_names(task, message, error);
   if (status != OPC_OK) return status;
+  note_try(task, message);
   opc_frames_name_accesses(message, view.symboliser, view.maps, view.library);
   status = opc_memcheck_judge(task->session->memcheck, task->child, &view, message, error);
   return status == OPC_OK ? task->phase->message(task, message, error) : status;
@@ -287,6 +296,15 @@ double opc_task_case_seconds(const opc_task_t *task) {
   const double usual = fmax(CALLS * task->fastest, CASES * task->slowest);
   if (task->slowest <= 0 || task->session->has_only || usual > most) return most;
   return usual > least ? usual : least < most ? least : most;
+}
+
+double opc_task_try_seconds(const opc_task_t *task) {
+  enum { LEAST = 1, TRIES = 2 };
+  const double most = task->session->options->timeout, least = LEAST * opc_run_pace(task->session->options);
+  const double usual = !opc_operator_is_python(task->op) ? least
+                       : task->slowest_try > 0           ? fmax(least, TRIES * task->slowest_try)
+                                                         : most;
+  return fmin(usual, most);
 }
 
 void opc_task_explain_no_sample(const opc_task_t *task, json_t *result) {

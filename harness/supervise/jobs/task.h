@@ -96,6 +96,7 @@ struct opc_task {
   size_t tally_count;
   int hangs[OPC_STANDING_RANKS];  /* number of cases that hung */
   int faults[OPC_STANDING_RANKS]; /* number of cases in which a kernel ended the CUDA context */
+  double slowest_try;             /* seconds of the call of a try that returned; 0: none yet */
   double fastest, slowest;        /* seconds of cases on an unmodified sample that returned; 0: none yet */
   double cases_began;             /* 0: not started */
   int out_of_time;                /* its cases took too long in total: 1: variants are skipped, 2: all others too */
@@ -137,6 +138,10 @@ void opc_task_child_lost(opc_task_t *task);
 /* Time limit of a case in seconds: 1000 times the fastest or 20 times the slowest case so far, whichever is more; at
  * least 1 (times opc_run_pace), at most --timeout. With --case, or before any case returned: --timeout. */
 double opc_task_case_seconds(const opc_task_t *task);
+/* Time limit of a try in seconds: 1 (times opc_run_pace), at most --timeout. An operator in Python may be compiled at
+ * its first call in each process (Numba, torch.compile): --timeout until a call returned, then twice what the slowest
+ * took, if that is more. */
+double opc_task_try_seconds(const opc_task_t *task);
 opc_status_t opc_task_tell_samples(opc_task_t *task, opc_error_t *error) OPC_CHECKED; /* writes to the journal */
 void opc_task_enter(opc_task_t *task, const opc_phase_t *phase);                      /* lets the child leave */
 void opc_task_release(opc_task_t *task);                                              /* lets the child leave */

@@ -1,6 +1,5 @@
 #include "supervise/process/batch_child.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -11,9 +10,9 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "supervise/process/process_tree.h"
 #include "supervise/process/worker_process.h"
 
 static const double start_seconds = 60; /* until "forked", or until its own worker has loaded everything */
@@ -21,6 +20,7 @@ static const double idle_seconds = 30;  /* between cases: building the plan, mak
 static const double leave_seconds = 2;
 static const double closed_seconds = 2;                         /* after the channel ends, the process must end */
 static const double starved_share = 0.7, starved_patience = 10; /* of a case's time */
+static const double program_patience = 300, between_programs = 2;
 enum { OUTPUT_KEPT = 1 << 20, FORKED_MAX = 16 };
 
 opc_status_t opc_child_open(uint64_t id, void *owner, opc_child_t **out, opc_error_t *error) {
@@ -120,50 +120,29 @@ static void bound_output(const opc_child_t *child) {
   if (ftruncate(child->output, 0) != 0) return; /* the next look tries again */
 }
 
-/* Processor seconds that a process has used; -1: not known. */
-static double cpu_used(pid_t pid) {
-  clockid_t clock;
-  struct timespec used;
-  if (pid <= 0 || clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &used) != 0) return -1;
-  return (double)used.tv_sec + (double)used.tv_nsec * 1e-9;
-}
-
-/* True if one of its threads runs, or waits for a processor or in the kernel (state D, such as for a disk). */
-static bool is_runnable(pid_t pid) {
-  char path[64], line[512];
-  bool runnable = false;
-  snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
-  DIR *threads = opendir(path);
-  for (const struct dirent *thread; threads != NULL && !runnable && (thread = readdir(threads)) != NULL;) {
-    snprintf(path, sizeof path, "/proc/%d/task/%.20s/stat", (int)pid, thread->d_name);
-    FILE *file = fopen(path, "re");
-    const char *state = file != NULL && fgets(line, sizeof line, file) != NULL
-                            ? strrchr(line, ')')
-                            : NULL; /* the name before it may contain anything */
-    runnable = state != NULL && (state[2] == 'R' || state[2] == 'D');
-    if (file != NULL) fclose(file);
-  }
-  if (threads != NULL) closedir(threads);
-  return runnable;
-}
-
 /* The clock says its time is over, but most of that time it could not run. A loaded machine must not change a run's
  * findings. A process that waits is not spared, unless it waits for a process that it forked: then the time of that
  * process counts. */
 static bool is_starved(const opc_child_t *child, double started, double case_seconds, double now) {
-  char path[64];
-  double used = cpu_used(child->pid);
+  pid_t forked[FORKED_MAX];
+  double used = opc_process_cpu(child->pid);
   if (used < 0 || now - started >= starved_patience * case_seconds) return false;
-  bool runnable = is_runnable(child->pid);
-  snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)child->pid, (int)child->pid);
-  FILE *file = fopen(path, "re");
-  for (int forked, left = FORKED_MAX; file != NULL && left > 0 && fscanf(file, "%d", &forked) == 1; left--) {
-    double more = cpu_used(forked);
+  bool runnable = opc_process_is_runnable(child->pid);
+  const size_t count = opc_process_children(child->pid, forked, FORKED_MAX);
+  for (size_t i = 0; i < count; i++) {
+    double more = opc_process_cpu(forked[i]);
     used += more > 0 ? more : 0;
-    runnable = runnable || is_runnable(forked);
+    runnable = runnable || opc_process_is_runnable(forked[i]);
   }
-  if (file != NULL) fclose(file);
   return runnable && used - child->cpu < starved_share * case_seconds;
+}
+
+/* It waits for another program, such as the compiler of an operator that is built at its first call. To kill it would
+ * leave a half-built file, or a lock that the next call waits for. Between two such programs nothing may run. */
+static bool waits_for_program(opc_child_t *child, double started, double now) {
+  if (now - started >= program_patience * child->pace) return false;
+  if (opc_process_runs_a_program(child->pid)) child->program_seen = now;
+  return child->program_seen >= started && now - child->program_seen < between_programs * child->pace;
 }
 
 double opc_child_watch(opc_child_t *child, double case_seconds) {
@@ -174,7 +153,7 @@ double opc_child_watch(opc_child_t *child, double case_seconds) {
   if (child->crash_record->sequence != child->sequence) {
     child->sequence = child->crash_record->sequence;
     child->heard = now;
-    child->cpu = cpu_used(child->pid);
+    child->cpu = opc_process_cpu(child->pid);
   }
   if (child->leaving) {
     double leave = leave_seconds * child->pace;
@@ -190,7 +169,9 @@ double opc_child_watch(opc_child_t *child, double case_seconds) {
     limit = started + case_seconds;
     if (limit > child->heard + case_seconds) limit = child->heard + case_seconds;
     cause = OPC_END_TIMEOUT;
-    if (now >= limit && is_starved(child, limit - case_seconds, case_seconds, now)) return case_seconds / 4;
+    started = limit - case_seconds;
+    if (now >= limit && (is_starved(child, started, case_seconds, now) || waits_for_program(child, started, now)))
+      return case_seconds / 4;
   } else {
     limit = child->heard + (child->sequence == 0 ? start_seconds : idle_seconds) * child->pace;
   }

@@ -48,6 +48,7 @@ typedef struct opc_child {
   bool leaving;                               /* its work is done; it may exit */
   uint64_t sequence;                          /* of the crash record at the last look */
   double cpu;                                 /* its processor time at that moment, seconds */
+  double program_seen;                        /* when it last waited for another program; 0: never */
   double pace;                                /* slowdown factor for all time limits except a case's */
   void *owner;                                /* for whom it works; NULL once it is leaving */
 } opc_child_t;
