@@ -52,6 +52,10 @@ expect "a module that prints" 0 "PASSED: 1 of 1" run --python prints.py --check 
 expect "a module that starts a thread" 0 "starts threads while it loads" run --python threads.py --check alias
 { printf 'import numpy\n'; operators uses_numpy one 'return x + 1'; } >uses_numpy.py
 expect "NumPy's threads do not count" 0 "no:starts threads" run --python uses_numpy.py --check alias
+{ operators like_scipy one 'assert os.environ["OPENBLAS_NUM_THREADS"] == "3"; return x + 1'
+  printf 'if os.environ["OPENBLAS_NUM_THREADS"] != "1":\n    threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()\n'; } >like_scipy.py
+expect "nor SciPy's, which start when the module imports it" 0 "no:starts threads" env OPENBLAS_NUM_THREADS=3 "$opcheck_c" run --python like_scipy.py --check alias
+expect "the operators see the user's setting" 0 "PASSED: 1 of 1" env OPENBLAS_NUM_THREADS=3 "$opcheck_c" run --python like_scipy.py --check alias
 
 printf 'import torch\ntorch.library.define("by_define::one", "(Tensor x) -> Tensor")\n' >by_define.py
 expect "the line of torch.library.define" 0 "$folder/by_define.py:2" "$opcheck_c" list --python by_define.py --format json

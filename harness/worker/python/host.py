@@ -14,14 +14,18 @@ import os
 import sys
 import traceback
 
-# What opcheck-c set for the start of this interpreter: NumPy's and MKL's threads would make forking unsafe.
 SCRIPT = sys.argv[1]
-THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
+# What opcheck-c set: for the start of this interpreter, and until all modules are imported. The threads of NumPy, SciPy and MKL, which
+# start when these are imported, would make forking unsafe.
+START, IMPORTS = ("LD_PRELOAD", "PYTHONUNBUFFERED"), ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
+SET = {name: os.environ.get(name) for name in (*START, *IMPORTS)}
 
 
-def restore_environment():
-    for name in (*THREADS, "LD_PRELOAD", "PYTHONUNBUFFERED"):
+def restore_environment(names):
+    for name in names:
         before = os.environ.pop(f"OPC_BEFORE_{name}", None)
+        if os.environ.get(name) != SET[name]:
+            continue  # a module has set it since
         os.environ.pop(name, None)
         if before is not None:
             os.environ[name] = before
@@ -69,6 +73,7 @@ def short_text_of(error):
 def warm_up():
     """The first call on Meta tensors, of a custom operator and on FakeTensors import much, and change the environment. No backward:
     it would start threads, and the worker could not fork."""
+    restore_environment(IMPORTS)
     torch = sys.modules["torch"]
     library = torch.library.Library("opcheck_c_host", "FRAGMENT")
     library.define("warm_up(Tensor x) -> Tensor")
@@ -152,7 +157,7 @@ def on_request(what, word, buffer, size):
 
 
 def main():
-    restore_environment()
+    restore_environment(START)
     worker, *arguments = sys.argv[2:]
     sys.argv = ["opcheck-c"]
     if "" not in sys.path:
