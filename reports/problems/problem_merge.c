@@ -237,6 +237,19 @@ static bool is_written_and_returned(const opc_problem_t *written, const opc_prob
          opc_rule_is_of(opc_problem_rule(returned), "alias") && strcmp(written->touched, returned->touched) == 0;
 }
 
+/* An argument that is returned, or a view of it, where the Meta kernel makes a tensor of its own as the schema says.
+ * Its layout is the argument's then, and not that of the Meta kernel's tensor. */
+static bool is_returned_and_new_on_meta(const opc_problem_t *returned, const opc_problem_t *meta) {
+  static const char *const rules[] = {"meta.alias", "meta.stride", "meta.storage_offset"};
+  if (returned->warning != meta->warning || !opc_rule_is_of(opc_problem_rule(returned), "alias")) return false;
+  size_t known = 0, aliases = 0;
+  for (size_t i = 0; i < meta->symptom_count; i++) {
+    for (size_t k = 0; k < sizeof rules / sizeof *rules; k++) known += strcmp(meta->symptoms[i].rule, rules[k]) == 0;
+    aliases += strcmp(meta->symptoms[i].rule, rules[0]) == 0;
+  }
+  return aliases > 0 && known == meta->symptom_count;
+}
+
 /* Any of them: one line of code may have several, and the first names the problem. */
 static bool has_rule_of(const opc_problem_t *problem, const char *part) {
   for (size_t i = 0; i < problem->symptom_count; i++)
@@ -245,7 +258,7 @@ static bool has_rule_of(const opc_problem_t *problem, const char *part) {
 }
 
 static bool is_effect(const opc_problem_t *cause, const opc_problem_t *effect) {
-  if (is_written_and_returned(cause, effect)) return true;
+  if (is_written_and_returned(cause, effect) || is_returned_and_new_on_meta(cause, effect)) return true;
   if (cause->unchecked || effect->off_gpu) return false;
   if (effect->unchecked) return is_fault(cause);
   for (size_t i = 0; i < sizeof leads_to / sizeof *leads_to; i++)

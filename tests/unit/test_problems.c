@@ -235,6 +235,23 @@ static void what_is_written_and_returned_is_one_problem(void **state) {
   json_decref(list);
 }
 
+/* The layout of an argument that is returned differs from that of the Meta kernel's new tensor; its shape does not. */
+static void what_is_returned_is_no_second_problem_on_meta(void **state) {
+  (void)state;
+  json_t *list = problems_of(
+      HEAD FOUND("n::a", "alias", "cpu/-/s/plain", "alias.input_returned", "\"argument\":\"x\"")
+          FOUND("n::a", "meta", "cpu/-/s/plain", "meta.alias", "\"output\":\"returns[0]\"")
+              FOUND("n::a", "meta", "cpu/-/s/x.sliced", "meta.stride", "\"output\":\"returns[0]\"") END_LINE(1));
+  assert_int_equal(json_array_size(list), 1);
+  assert_string_equal(joined(list, 0, "symptoms"), "alias.input_returned meta.alias meta.stride");
+  json_decref(list);
+  list = problems_of(HEAD FOUND("n::a", "alias", "cpu/-/s/plain", "alias.input_returned", "\"argument\":\"x\"")
+                         FOUND("n::a", "meta", "cpu/-/s/plain", "meta.alias", "\"output\":\"returns[0]\"") FOUND(
+                             "n::a", "meta", "cpu/-/s/plain", "meta.shape", "\"output\":\"returns[0]\"") END_LINE(1));
+  assert_int_equal(json_array_size(list), 2);
+  json_decref(list);
+}
+
 /* However many operators have another problem. */
 static void what_ends_the_process_comes_first(void **state) {
   (void)state;
@@ -459,6 +476,7 @@ int main(void) {
       cmocka_unit_test(one_place_in_several_operators_is_one_problem),
       cmocka_unit_test(problems_come_by_weight),
       cmocka_unit_test(what_is_written_and_returned_is_one_problem),
+      cmocka_unit_test(what_is_returned_is_no_second_problem_on_meta),
       cmocka_unit_test(what_ends_the_process_comes_first),
       cmocka_unit_test(an_id_stays),
       cmocka_unit_test(ids_differ),
