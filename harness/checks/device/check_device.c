@@ -183,8 +183,8 @@ static bool only_allocated(const opc_result_item_t *item) {
   return true;
 }
 
-/* For an in-place or out operator, the Meta kernel returns an argument with its own values, possibly extended by
- * unwritten memory. */
+/* A Meta kernel may return an argument's own values: an in-place or out operator the argument itself, possibly extended
+ * by unwritten memory; another one a clone of it, as a short way to say what its result looks like. */
 static opc_status_t only_handed_back(const opc_call_t *call, const opc_result_item_t *item, bool *out,
                                      opc_error_t *error) {
   opc_status_t status = OPC_OK;
@@ -194,7 +194,9 @@ static opc_status_t only_handed_back(const opc_call_t *call, const opc_result_it
     const void *now = NULL;
     OPC_SCOPED(opc_scope_free) void *owned = NULL;
     size_t size = 0;
-    if (!tensor_arg->storage_before || tensor_arg->before.storage != item->meta.storage) continue;
+    if (!tensor_arg->storage_before) continue;
+    *out = item->size == tensor_arg->storage_bytes && memcmp(item->bytes, tensor_arg->storage_before, item->size) == 0;
+    if (*out || tensor_arg->before.storage != item->meta.storage) continue;
     status = opc_tensor_storage_bytes(tensor_arg->tensor, &now, &size, &owned, error);
     *out = status == OPC_OK && size >= tensor_arg->storage_bytes &&
            memcmp(now, tensor_arg->storage_before, tensor_arg->storage_bytes) == 0;
