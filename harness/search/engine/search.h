@@ -92,6 +92,8 @@ opc_status_t opc_search_samples(const opc_search_t *search, opc_sample_set_t *se
                                 uint64_t out_digests[OPC_SEARCH_SAMPLES_MAX], opc_error_t *error) OPC_CHECKED;
 /* True if nothing is known against these samples. */
 bool opc_search_is_clean(const opc_search_t *search);
+/* True if it is impossible because no kernel is there, or none that an operator calls for it. */
+bool opc_search_lacks_kernel(const opc_search_t *search);
 /* True if a message asked for tensors on a CUDA device. */
 bool opc_search_wants_cuda(const opc_search_t *search);
 /* Appends the smallest arguments that the operator accepted but went out of bounds with, marked `unchecked`; none if

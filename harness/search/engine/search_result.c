@@ -105,6 +105,10 @@ opc_search_state_t opc_search_state(const opc_search_t *search) {
   return last && last->crash ? OPC_SEARCH_CRASHES : OPC_SEARCH_NOT_FOUND;
 }
 
+bool opc_search_lacks_kernel(const opc_search_t *search) {
+  return opc_search_state(search) == OPC_SEARCH_IMPOSSIBLE && search->no_kernels > 0;
+}
+
 /* The message of a stub function (bridge/stub/stub_library.h). */
 const char *opc_search_unprovided(const opc_search_t *search) {
   static const char subject[] = "operator ";

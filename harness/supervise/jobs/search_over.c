@@ -144,6 +144,7 @@ opc_status_t opc_task_search_over(opc_task_t *task, opc_error_t *error) {
   if (status == OPC_OK) status = put_unchecked_first(task, error);
   if (status != OPC_OK) return status;
   bool impossible = state == OPC_SEARCH_IMPOSSIBLE;
+  found->lacks_kernel = opc_search_lacks_kernel(task->search);
   free(found->detail);
   found->detail = opc_string_format("%s%s%s%s%s", impossible ? opc_search_state_name(OPC_SEARCH_IMPOSSIBLE) : "",
                                     impossible ? ": " : "", opc_search_detail(task->search), given_up,

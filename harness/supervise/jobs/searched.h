@@ -17,6 +17,7 @@ typedef struct opc_searched {
   int tries;
   int rounds, rounds_wanted; /* made; to be made as long as nothing is found */
   bool wants_cuda;           /* a round on the CPU found nothing, and a message asked for tensors on a CUDA device */
+  bool lacks_kernel;         /* its calls reach no kernel here: arguments would not help */
   bool over;                 /* another round would not help */
 } opc_searched_t;
 

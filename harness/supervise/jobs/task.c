@@ -310,9 +310,14 @@ double opc_task_try_seconds(const opc_task_t *task) {
 void opc_task_explain_no_sample(const opc_task_t *task, json_t *result) {
   const char *reason = json_string_value(json_object_get(result, "reason"));
   if (task->detail == NULL || reason == NULL || strcmp(reason, opc_skip_reason_name(OPC_SKIP_NO_SAMPLE)) != 0) return;
+  const opc_searched_t *found = opc_search_found(task->session, task->op);
+  const bool lacks_kernel = found != NULL && found->lacks_kernel;
   OPC_SCOPED(opc_scope_free)
-  char *text = opc_string_format("no sample file names it, and the search found no arguments: %s", task->detail);
+  char *text = lacks_kernel
+                   ? opc_string_format("no sample file names it, and a search is %s", task->detail)
+                   : opc_string_format("no sample file names it, and the search found no arguments: %s", task->detail);
   json_object_set_new(result, "message", opc_json_string(text));
+  if (lacks_kernel) json_object_set_new(result, "reason", json_string(opc_skip_reason_name(OPC_SKIP_NO_KERNEL)));
 }
 
 void opc_task_result_add(json_t *result, const char *words) {
