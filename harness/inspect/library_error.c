@@ -1,5 +1,6 @@
 #include "inspect/library_error.h"
 
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -28,6 +29,14 @@ static bool word_after(const char *text, const char *before, char *out, size_t s
   memcpy(out, at, length);
   out[length] = '\0';
   return true;
+}
+
+static bool is_stable_of_torch(const char *symbol) {
+  return strncmp(symbol, "aoti_torch_", 11) == 0 || strncmp(symbol, "torch_", 6) == 0;
+}
+
+static bool is_cpp_of_torch(const char *symbol) {
+  return strstr(symbol, "c10") != NULL || strstr(symbol, "torch") != NULL || strstr(symbol, "2at") != NULL;
 }
 
 static void undefined_symbol(opc_library_error_t *out, const char *symbol, const char *message, const char *torch) {
@@ -61,13 +70,13 @@ static void undefined_symbol(opc_library_error_t *out, const char *symbol, const
                           "cuda on a machine that has both, or name the "
                           "library that defines it with --preload",
                           symbol);
-  } else if (strncmp(symbol, "aoti_torch_", 11) == 0 || strncmp(symbol, "torch_", 6) == 0) {
+  } else if (is_stable_of_torch(symbol)) {
     opc_library_error_set(out, "abi",
                           "built for a newer libtorch: %s is not in the stable C interface of libtorch %s, which only "
                           "ever grows; give a newer libtorch with --torch, or "
                           "build the library for this one (TORCH_TARGET_VERSION)",
                           symbol, torch);
-  } else if (strstr(symbol, "c10") != NULL || strstr(symbol, "torch") != NULL || strstr(symbol, "2at") != NULL) {
+  } else if (is_cpp_of_torch(symbol)) {
     opc_library_error_set(out, "undefined_symbol",
                           "undefined symbol %s, which libtorch %s does not have: the library was built for another "
                           "version of libtorch; give that one with --torch",
@@ -207,13 +216,46 @@ void opc_library_error_from_hang(opc_library_error_t *out, double seconds) {
                         seconds);
 }
 
-void opc_library_error_add_package(opc_library_error_t *error, const opc_package_hint_t *package, const char *torch) {
+/* As far as "==2.9.1" and the lower bound of ">=2.14.0,<2.15.0" say. */
+static bool wants_other_torch(const opc_package_hint_t *package, const char *torch) {
   int wanted[2], here[2];
-  const bool of_versions = strcmp(error->kind, "abi") == 0 || strcmp(error->kind, "undefined_symbol") == 0;
-  if (!of_versions || sscanf(package->torch, "==%d.%d", &wanted[0], &wanted[1]) != 2 ||
+  char relation[3];
+  if (sscanf(package->torch, "%2[=>]%d.%d", relation, &wanted[0], &wanted[1]) != 3 ||
       sscanf(torch, "%d.%d", &here[0], &here[1]) != 2)
-    return;
-  if (wanted[0] == here[0] && wanted[1] == here[1]) return;
+    return false;
+  const int newer = wanted[0] != here[0] ? wanted[0] - here[0] : wanted[1] - here[1];
+  return strcmp(relation, "==") == 0 ? newer != 0 : newer > 0;
+}
+
+/* The library that an import could not load because it was built for another torch, from the text of the exception:
+ * "ImportError: /…/_C.so: undefined symbol: _ZN3c10…". */
+static bool built_for_other_torch(const char *text, char *path, size_t size) {
+  static const char refused[] = ".so: undefined symbol: ";
+  const char *start = strstr(text, ": /"), *end = start != NULL ? strstr(start, refused) : NULL;
+  char symbol[512];
+  if (end == NULL || !word_after(end, "undefined symbol: ", symbol, sizeof symbol)) return false;
+  start += strlen(": ");
+  snprintf(path, size, "%.*s", (int)(end + strlen(".so") - start), start);
+  return is_cpp_of_torch(symbol) || is_stable_of_torch(symbol);
+}
+
+void opc_library_error_from_import(opc_library_error_t *out, const char *text, const char *torch) {
+  char path[PATH_MAX], needs[400] = "";
+  opc_package_hint_t package;
+  opc_library_error_set(out, "import", "%s", text);
+  if (!built_for_other_torch(text, path, sizeof path)) return;
+  if (opc_package_hint_find(path, &package) && wants_other_torch(&package, torch))
+    snprintf(needs, sizeof needs, " (package %s %s needs torch%s)", package.name, package.version, package.torch);
+  opc_library_error_set(
+      out, "import",
+      "%s. That library was built for another torch than this Python's, which is %s%s: install a build "
+      "for this torch, or the torch that it needs",
+      text, torch, needs);
+}
+
+void opc_library_error_add_package(opc_library_error_t *error, const opc_package_hint_t *package, const char *torch) {
+  const bool of_versions = strcmp(error->kind, "abi") == 0 || strcmp(error->kind, "undefined_symbol") == 0;
+  if (!of_versions || !wants_other_torch(package, torch)) return;
   const size_t used = strlen(error->message);
   snprintf(error->message + used, sizeof error->message - used, "; package %s %s needs torch%s", package->name,
            package->version, package->torch);

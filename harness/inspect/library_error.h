@@ -1,7 +1,7 @@
 /* Why a library could not be loaded: a kind for reports, and a message that says what to do.
  *
  * Kinds: not_found, unreadable, not_elf, truncated, architecture, undefined_symbol, missing_dependency, abi,
- * initialiser_threw, initialiser_aborted, initialiser_exited, initialiser_hung, duplicate, schema, loader (none of the
+ * initialiser_threw, initialiser_aborted, initialiser_exited, initialiser_hung, duplicate, schema, import, loader (none of the
  * others: the loader's own message). Ownership: plain structs. Threads: any. */
 #ifndef OPC_INSPECT_LIBRARY_ERROR_H
 #define OPC_INSPECT_LIBRARY_ERROR_H
@@ -20,6 +20,8 @@ void opc_library_error_set(opc_library_error_t *out, const char *kind, const cha
 
 /* From dlerror's text (or the exception's, if dlopen threw). `torch` is the loaded version, "2.11.0". */
 void opc_library_error_from_message(opc_library_error_t *out, const char *message, const char *torch);
+/* From the exception of a Python module's import, kind "import". `torch` is the version of its Python's torch. */
+void opc_library_error_from_import(opc_library_error_t *out, const char *text, const char *torch);
 /* The worker died while the library loaded. terminate_text: why std::terminate was called, "" if it was not; output:
  * what was printed last, may be "". */
 void opc_library_error_from_death(opc_library_error_t *out, int wait_status, const char *terminate_text,

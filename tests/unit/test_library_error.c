@@ -88,6 +88,7 @@ static void package_of_the_library(void **state) {
                {"_ZN3c104newEv", "==2.9.1", "; package x 1.0 needs torch==2.9.1"},
                {"_ZN3c104newEv", "==2.11.1", NULL},
                {"_ZN3c104newEv", ">=2.4", NULL},
+               {"_ZN3c104newEv", ">=2.14.0,<2.15.0", "; package x 1.0 needs torch>=2.14.0,<2.15.0"},
                {"_ZN3c104newEv", "", NULL}};
   (void)state;
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -109,8 +110,29 @@ static void package_of_the_library(void **state) {
   assert_string_equal(error.message, "a text");
 }
 
+static void imports(void **state) {
+  static const struct {
+    const char *text;
+    bool explained;
+  } cases[] = {{"ImportError: /a/_C.so: undefined symbol: _ZN3c104newEv (at /a/__init__.py:3)", true},
+               {"OSError: /a/_C.so: undefined symbol: aoti_torch_new", true},
+               {"ImportError: /a/_C.so: undefined symbol: my_function", false},
+               {"KeyError: 'undefined symbol: _ZN3c104newEv'", false}};
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    opc_library_error_t error;
+    opc_library_error_from_import(&error, cases[i].text, "2.11.0");
+    assert_string_equal(error.kind, "import");
+    assert_ptr_equal(strstr(error.message, cases[i].text), error.message);
+    assert_int_equal(cases[i].explained,
+                     strstr(error.message, "another torch than this Python's, which is 2.11.0") != NULL);
+    if (!cases[i].explained) assert_string_equal(error.message, cases[i].text);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(kinds_of_messages), cmocka_unit_test(kinds_of_deaths),
-                                     cmocka_unit_test(probe_of_files), cmocka_unit_test(package_of_the_library)};
+                                     cmocka_unit_test(probe_of_files), cmocka_unit_test(package_of_the_library),
+                                     cmocka_unit_test(imports)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

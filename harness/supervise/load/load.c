@@ -121,7 +121,8 @@ static void explain_symbol(const attempt_t *attempt, opc_library_error_t *why) {
 static opc_status_t on_load_failed(attempt_t *attempt, const char *kind, const char *text, opc_error_t *error) {
   opc_library_error_t why;
   opc_package_hint_t package;
-  if (kind != NULL) opc_library_error_set(&why, kind, "%s", text);
+  if (kind != NULL && strcmp(kind, "import") == 0) opc_library_error_from_import(&why, text, attempt->loaded->torch);
+  else if (kind != NULL) opc_library_error_set(&why, kind, "%s", text);
   else opc_library_error_from_message(&why, text, attempt->loaded->torch);
   if (attempt->current == NULL)
     return opc_error_set(error, OPC_ERR_LIBRARY, "a --preload library cannot be loaded: %s", why.message);
