@@ -88,7 +88,9 @@ static const struct argp_option options[] = {
     {0, 0, 0, 0, "How it runs:", 3},
     {"jobs", KEY_JOBS, "N", 0, "Number of operators to check in parallel (default: number of CPUs)", 3},
     {"timeout", OPC_KEY_TIMEOUT, "SECONDS", 0,
-     "Time limit per case (default: 10). For a fast operator it is shorter: a thousand times its call, at least 1", 3},
+     "Time limit per case (default: 10). For a fast operator it is shorter: a thousand times its call, at least 1. "
+     "While a call waits for a compiler, five minutes",
+     3},
     {"operator-time", KEY_OPERATOR_TIME, "SECONDS", 0,
      "Time limit for all cases of one operator (default: 300); the remaining cases are skipped", 3},
     {"memory", OPC_KEY_MEMORY, "MIB", 0, "Memory limit per child process (default: 4096)", 3},
@@ -102,7 +104,9 @@ static const struct argp_option options[] = {
     {"torch", OPC_KEY_TORCH, "ROOT", 0,
      "The libtorch to use: the folder that contains lib/ (default: the one that LIB needs)", 3},
     {"python", OPC_KEY_PYTHON, "MODULE", 0,
-     "Check the operators that this Python module registers (repeatable): my_package.ops, or a file.py", 3},
+     "Check the operators that this Python module registers (repeatable): my_package.ops, or a file.py. Those of other "
+     "packages that it imports are left out, unless --namespace or --op names them",
+     3},
     {"python-executable", OPC_KEY_PYTHON_EXECUTABLE, "PATH", 0,
      "The Python that imports it (default: PYTHON of the environment, else python3)", 3},
     {0, 0, 0, 0, "Results:", 4},

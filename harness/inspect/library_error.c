@@ -230,12 +230,13 @@ static bool wants_other_torch(const opc_package_hint_t *package, const char *tor
 /* The library that an import could not load because it was built for another torch, from the text of the exception:
  * "ImportError: /…/_C.so: undefined symbol: _ZN3c10…". */
 static bool built_for_other_torch(const char *text, char *path, size_t size) {
-  static const char refused[] = ".so: undefined symbol: ";
-  const char *start = strstr(text, ": /"), *end = start != NULL ? strstr(start, refused) : NULL;
+  const char *end = strstr(text, ": undefined symbol: "), *start = NULL;
   char symbol[512];
   if (end == NULL || !word_after(end, "undefined symbol: ", symbol, sizeof symbol)) return false;
+  for (const char *at = strstr(text, ": /"); at != NULL && at < end; at = strstr(at + 1, ": /")) start = at;
+  if (start == NULL) return false;
   start += strlen(": ");
-  snprintf(path, size, "%.*s", (int)(end + strlen(".so") - start), start);
+  snprintf(path, size, "%.*s", (int)(end - start), start);
   return is_cpp_of_torch(symbol) || is_stable_of_torch(symbol);
 }
 

@@ -1,8 +1,8 @@
 /* Why a library could not be loaded: a kind for reports, and a message that says what to do.
  *
  * Kinds: not_found, unreadable, not_elf, truncated, architecture, undefined_symbol, missing_dependency, abi,
- * initialiser_threw, initialiser_aborted, initialiser_exited, initialiser_hung, duplicate, schema, import, loader (none of the
- * others: the loader's own message). Ownership: plain structs. Threads: any. */
+ * initialiser_threw, initialiser_aborted, initialiser_exited, initialiser_hung, duplicate, schema, import, loader (none
+ * of the others: the loader's own message). Ownership: plain structs. Threads: any. */
 #ifndef OPC_INSPECT_LIBRARY_ERROR_H
 #define OPC_INSPECT_LIBRARY_ERROR_H
 

@@ -241,7 +241,9 @@ static bool is_written_and_returned(const opc_problem_t *written, const opc_prob
  * Its layout is the argument's then, and not that of the Meta kernel's tensor. */
 static bool is_returned_and_new_on_meta(const opc_problem_t *returned, const opc_problem_t *meta) {
   static const char *const rules[] = {"meta.alias", "meta.stride", "meta.storage_offset"};
-  if (returned->warning != meta->warning || !opc_rule_is_of(opc_problem_rule(returned), "alias")) return false;
+  if (returned->warning != meta->warning || (strcmp(opc_problem_rule(returned), "alias.input_returned") != 0 &&
+                                             strcmp(opc_problem_rule(returned), "alias.undeclared_input") != 0))
+    return false;
   size_t known = 0, aliases = 0;
   for (size_t i = 0; i < meta->symptom_count; i++) {
     for (size_t k = 0; k < sizeof rules / sizeof *rules; k++) known += strcmp(meta->symptoms[i].rule, rules[k]) == 0;

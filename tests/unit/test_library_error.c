@@ -114,10 +114,12 @@ static void imports(void **state) {
   static const struct {
     const char *text;
     bool explained;
-  } cases[] = {{"ImportError: /a/_C.so: undefined symbol: _ZN3c104newEv (at /a/__init__.py:3)", true},
-               {"OSError: /a/_C.so: undefined symbol: aoti_torch_new", true},
-               {"ImportError: /a/_C.so: undefined symbol: my_function", false},
-               {"KeyError: 'undefined symbol: _ZN3c104newEv'", false}};
+  } cases[] = {
+      {"ImportError: /a/_C.so: undefined symbol: _ZN3c104newEv (at /a/__init__.py:3)", true},
+      {"OSError: /a/_C.so: undefined symbol: aoti_torch_new", true},
+      {"OSError: Could not load this library: /a/_C.so: OSError: /a/_C.so.1: undefined symbol: _ZN2at3new", true},
+      {"ImportError: /a/_C.so: undefined symbol: my_function", false},
+      {"KeyError: 'undefined symbol: _ZN3c104newEv'", false}};
   (void)state;
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     opc_library_error_t error;

@@ -60,12 +60,20 @@ bool is_imported(const opc_operator_t &op) {
          interpreter.ask("imported", op.python_module, answer, sizeof answer) && answer[0] != '\0';
 }
 
-// The installed package whose code registered it, if --python named another.
-char *imported_from(const RegisteredOperator &entry) {
+// "": the user's own, or not known.
+std::string package_of(const std::string &module_file) {
   char answer[256] = "";
-  const bool known = !entry.module_file.empty() && interpreter.ask != nullptr &&
-                     interpreter.ask("package", entry.module_file.c_str(), answer, sizeof answer);
-  return known && answer[0] != '\0' ? strdup(answer) : nullptr;
+  const bool known = !module_file.empty() && interpreter.ask != nullptr &&
+                     interpreter.ask("package", module_file.c_str(), answer, sizeof answer);
+  return known ? answer : "";
+}
+
+// The installed package that registered the operator, if that is none of --python's and no kernel of it is the user's.
+char *imported_from(const RegisteredOperator &entry) {
+  const std::string package = package_of(entry.module_file);
+  bool imported = !package.empty();
+  for (const auto &kernel : entry.kernels) imported = imported && !package_of(kernel.second.module_file).empty();
+  return imported ? strdup(package.c_str()) : nullptr;
 }
 
 }  // namespace

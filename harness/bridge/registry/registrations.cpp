@@ -115,7 +115,9 @@ RegistrationHandleRAII Dispatcher::registerImpl(OperatorName op_name, std::optio
   auto handle = (this->*next)(std::move(op_name), dispatch_key, std::move(kernel), std::move(cpp_signature),
                               std::move(inferred_function_schema), std::move(debug));
   auto &entry = opc::note_operator(name, false);
-  if (dispatch_key) entry.kernels[c10::toString(*dispatch_key)] = {*opc::current_library, opc::python_place()};
+  if (dispatch_key)
+    entry.kernels[c10::toString(*dispatch_key)] = {*opc::current_library, opc::python_place(),
+                                                   opc::python_module_file()};
   return handle;
 }
 

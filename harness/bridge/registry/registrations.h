@@ -18,7 +18,8 @@ namespace opc {
 
 struct RegisteredKernel {
   std::string library;
-  std::string place;  // in the user's Python code; "": not known
+  std::string place;        // in the user's Python code; "": not known
+  std::string module_file;  // of the Python module whose import registered it; "": not known
 };
 
 struct RegisteredOperator {

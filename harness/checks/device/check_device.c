@@ -183,6 +183,24 @@ static bool only_allocated(const opc_result_item_t *item) {
   return true;
 }
 
+static bool is_alike(const opc_tensor_meta_t *left, const opc_tensor_meta_t *right) {
+  bool alike = left->dtype_known && right->dtype_known && left->dtype == right->dtype && left->ndim == right->ndim &&
+               left->ndim <= OPC_MAX_DIMS;
+  for (int d = 0; alike && d < left->ndim; d++) alike = left->sizes[d] == right->sizes[d];
+  return alike;
+}
+
+static opc_status_t is_clone(const opc_tensor_arg_t *tensor_arg, const opc_result_item_t *item, bool *out,
+                             opc_error_t *error) {
+  OPC_SCOPED(opc_scope_free) void *values = NULL;
+  size_t size = 0;
+  *out = false;
+  if (!is_alike(&tensor_arg->before, &item->meta)) return OPC_OK;
+  opc_status_t status = opc_tensor_logical_bytes(tensor_arg->tensor, &values, &size, error);
+  *out = status == OPC_OK && size == item->size && memcmp(values, item->bytes, size) == 0;
+  return status;
+}
+
 /* A Meta kernel may return an argument's own values: an in-place or out operator the argument itself, possibly extended
  * by unwritten memory; another one a clone of it, as a short way to say what its result looks like. */
 static opc_status_t only_handed_back(const opc_call_t *call, const opc_result_item_t *item, bool *out,
@@ -195,8 +213,8 @@ static opc_status_t only_handed_back(const opc_call_t *call, const opc_result_it
     OPC_SCOPED(opc_scope_free) void *owned = NULL;
     size_t size = 0;
     if (!tensor_arg->storage_before) continue;
-    *out = item->size == tensor_arg->storage_bytes && memcmp(item->bytes, tensor_arg->storage_before, item->size) == 0;
-    if (*out || tensor_arg->before.storage != item->meta.storage) continue;
+    status = is_clone(tensor_arg, item, out, error);
+    if (status != OPC_OK || *out || tensor_arg->before.storage != item->meta.storage) continue;
     status = opc_tensor_storage_bytes(tensor_arg->tensor, &now, &size, &owned, error);
     *out = status == OPC_OK && size >= tensor_arg->storage_bytes &&
            memcmp(now, tensor_arg->storage_before, tensor_arg->storage_bytes) == 0;

@@ -297,7 +297,7 @@ static const char *nothing_to_run(const opc_plan_request_t *request, const opc_c
     *out_reason = OPC_SKIP_NO_DEVICE;
     return "there is no such device here";
   }
-  /* Some checks need no kernel, but arguments. Where both are missing, the kernel is the reason: no search was made. */
+  /* Some checks need no kernel, but arguments. Where both are missing, the missing kernel is the reason. */
   if (!device->served && (!checked || !(opc_case_table_needs(table) & OPC_NEEDS_NO_KERNEL))) {
     *out_reason = OPC_SKIP_NO_KERNEL;
     return "the operator has no kernel for this device";

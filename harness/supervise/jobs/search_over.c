@@ -126,14 +126,13 @@ opc_status_t opc_task_search_over(opc_task_t *task, opc_error_t *error) {
   opc_searched_t *found = opc_search_found(task->session, task->op);
   opc_search_state_t state = opc_search_state(task->search);
   bool clean = opc_search_is_clean(task->search);
-  const bool never_returned = opc_operator_is_python(task->op) && task->slowest_try <= 0;
-  const char *given_up =
-      opc_task_search_has_hung(task)            ? never_returned
-                                                      ? "; stopped after too many timeouts: if it is compiled at its first call, "
-                                                        "call it once before this run, or give a longer --timeout"
-                                                      : "; stopped after too many timeouts"
-      : opc_task_search_has_used_its_time(task) ? "; stopped because it took too long (--operator-time)"
-                                                : "";
+  const char *given_up = "";
+  if (opc_task_search_has_hung(task) && opc_operator_is_python(task->op))
+    given_up =
+        "; stopped after too many timeouts: if the operator compiles at its first call, give a longer --timeout, "
+        "or, if what it builds is kept, call it once before this run";
+  else if (opc_task_search_has_hung(task)) given_up = "; stopped after too many timeouts";
+  else if (opc_task_search_has_used_its_time(task)) given_up = "; stopped because it took too long (--operator-time)";
   size_t before = task->samples.count, changed = 0;
   if (clean) drop_lost(task, &changed);
   bool unstable = before > 0 && task->samples.count == 0;

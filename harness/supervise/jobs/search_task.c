@@ -1,4 +1,5 @@
 /* Searches arguments for an operator that has no sample. It makes one try after the other; a crash costs a child. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -160,6 +161,8 @@ static opc_status_t crash(opc_task_t *task, const char *case_id, const opc_crash
   task->crashes++;
   if (strcmp(crash->rule, "timeout") == 0) {
     outcome.kind = OPC_TRY_TIMEOUT;
+    /* Other arguments may be compiled anew. */
+    if (task->slowest_try > 0) task->slowest_try = fmax(task->slowest_try, task->session->options->timeout);
     task->timeouts++;
   } else if (strcmp(crash->rule, "memory") == 0) {
     outcome.kind = OPC_TRY_OUT_OF_MEMORY;

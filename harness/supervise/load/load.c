@@ -413,13 +413,22 @@ static bool adds_kernel(const opc_library_t *library, const opc_operator_t *op) 
   return false;
 }
 
-/* A module that registers nothing itself was named for what it imports. */
+/* A module that registers nothing itself was named for what it imports; but not for what torch registers, which any
+ * module may make it do. */
 static void take_imported(opc_loaded_t *loaded) {
-  for (size_t i = 0; i < loaded->operator_count; i++)
-    if (loaded->operators[i].in_python && loaded->operators[i].imported_from == NULL) return;
-  for (size_t i = 0; i < loaded->operator_count; i++) {
-    free(loaded->operators[i].imported_from);
-    loaded->operators[i].imported_from = NULL;
+  for (size_t m = 0; m < loaded->library_count; m++) {
+    const opc_library_t *module = &loaded->libraries[m];
+    bool own = !module->module;
+    for (size_t i = 0; i < loaded->operator_count && !own; i++)
+      own = loaded->operators[i].imported_from == NULL && strcmp(loaded->operators[i].library, module->path) == 0;
+    for (size_t i = 0; i < loaded->operator_count && !own; i++) {
+      opc_operator_t *op = &loaded->operators[i];
+      if (op->imported_from == NULL || strcmp(op->imported_from, "torch") == 0 ||
+          strcmp(op->library, module->path) != 0)
+        continue;
+      free(op->imported_from);
+      op->imported_from = NULL;
+    }
   }
 }
 

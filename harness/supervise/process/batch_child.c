@@ -20,7 +20,7 @@ static const double idle_seconds = 30;  /* between cases: building the plan, mak
 static const double leave_seconds = 2;
 static const double closed_seconds = 2;                         /* after the channel ends, the process must end */
 static const double starved_share = 0.7, starved_patience = 10; /* of a case's time */
-static const double program_patience = 300, between_programs = 2;
+static const double program_patience = 300, between_programs = 2, seconds_between_looks = 0.1;
 enum { OUTPUT_KEPT = 1 << 20, FORKED_MAX = 16 };
 
 opc_status_t opc_child_open(uint64_t id, void *owner, opc_child_t **out, opc_error_t *error) {
@@ -86,6 +86,7 @@ opc_status_t opc_child_execute(opc_child_t *child, const opc_worker_command_t *c
     status = opc_worker_start_batch(command, memory_mib, other, child->theirs[0], child->theirs[1], child->output, &pid,
                                     &pidfd, error);
   if (other >= 0) close(other);
+  child->launched = command->launcher != NULL && command->launcher->words[0] != NULL;
   if (status == OPC_OK) opc_child_started(child, pid, pidfd, true);
   return status;
 }
@@ -138,11 +139,16 @@ static bool is_starved(const opc_child_t *child, double started, double case_sec
 }
 
 /* It waits for another program, such as the compiler of an operator that is built at its first call. To kill it would
- * leave a half-built file, or a lock that the next call waits for. Between two such programs nothing may run. */
-static bool waits_for_program(opc_child_t *child, double started, double now) {
-  if (now - started >= program_patience * child->pace) return false;
-  if (opc_process_runs_a_program(child->pid)) child->program_seen = now;
-  return child->program_seen >= started && now - child->program_seen < between_programs * child->pace;
+ * leave a half-built file, or a lock that the next call waits for. Between two such programs nothing may run, so that
+ * the looks begin before its time is up. */
+static bool waits_for_program(opc_child_t *child, double started, double limit, double now) {
+  const double pause = between_programs * child->pace;
+  if (child->launched || now < limit - pause || now - started >= program_patience * child->pace) return false;
+  if (now - child->program_looked >= seconds_between_looks && now - started >= seconds_between_looks) {
+    child->program_looked = now;
+    if (opc_process_runs_a_program(child->pid)) child->program_seen = now;
+  }
+  return child->program_seen >= started && now - child->program_seen < pause;
 }
 
 double opc_child_watch(opc_child_t *child, double case_seconds) {
@@ -170,8 +176,8 @@ double opc_child_watch(opc_child_t *child, double case_seconds) {
     if (limit > child->heard + case_seconds) limit = child->heard + case_seconds;
     cause = OPC_END_TIMEOUT;
     started = limit - case_seconds;
-    if (now >= limit && (is_starved(child, started, case_seconds, now) || waits_for_program(child, started, now)))
-      return case_seconds / 4;
+    const bool waits = waits_for_program(child, started, limit, now);
+    if (now >= limit && (waits || is_starved(child, started, case_seconds, now))) return case_seconds / 4;
   } else {
     limit = child->heard + (child->sequence == 0 ? start_seconds : idle_seconds) * child->pace;
   }

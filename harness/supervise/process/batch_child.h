@@ -48,9 +48,10 @@ typedef struct opc_child {
   bool leaving;                               /* its work is done; it may exit */
   uint64_t sequence;                          /* of the crash record at the last look */
   double cpu;                                 /* its processor time at that moment, seconds */
-  double program_seen;                        /* when it last waited for another program; 0: never */
-  double pace;                                /* slowdown factor for all time limits except a case's */
-  void *owner;                                /* for whom it works; NULL once it is leaving */
+  bool launched;                              /* its process is a tool's, and the worker another program to it */
+  double program_seen, program_looked; /* when another program last ran for it, and was last looked for; 0: never */
+  double pace;                         /* slowdown factor for all time limits except a case's */
+  void *owner;                         /* for whom it works; NULL once it is leaving */
 } opc_child_t;
 
 opc_status_t opc_child_open(uint64_t id, void *owner, opc_child_t **out, opc_error_t *error) OPC_CHECKED;

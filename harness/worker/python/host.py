@@ -15,8 +15,8 @@ import sys
 import traceback
 
 SCRIPT = sys.argv[1]
-# What opcheck-c set: for the start of this interpreter, and until all modules are imported. The threads of NumPy, SciPy and MKL, which
-# start when these are imported, would make forking unsafe.
+# opcheck-c set START for the start of this interpreter. It set IMPORTS until all modules are imported: the threads of NumPy, SciPy and MKL
+# start when these are imported, and would make forking unsafe.
 START, IMPORTS = ("LD_PRELOAD", "PYTHONUNBUFFERED"), ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
 SET = {name: os.environ.get(name) for name in (*START, *IMPORTS)}
 
@@ -44,6 +44,7 @@ def import_module(name):
         NAMED.add(name.partition(".")[0])
         return importlib.import_module(name)
     path = os.path.abspath(name)
+    FILES.add(path)
     sys.path.insert(0, os.path.dirname(path))  # as for a script
     return load_file(os.path.basename(path)[:-3], path)
 
@@ -57,6 +58,8 @@ def part(name):
 def text_of(error):
     """The exception, and the last place in it that is not this folder's or the import machinery's."""
     words = "".join(traceback.format_exception_only(type(error), error)).strip()
+    if error.__cause__ is not None:  # torch.ops.load_library hides the loader's words in it
+        words += f": {''.join(traceback.format_exception_only(type(error.__cause__), error.__cause__)).strip()}"
     own = os.path.dirname(SCRIPT) + os.sep
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(own) and "importlib" not in frame.filename]
     return f"{words} (at {frames[-1].filename}:{frames[-1].lineno})" if frames else words
@@ -110,6 +113,8 @@ def distributions_of():
 @functools.cache
 def package_of(file):
     """The installed package that a file belongs to, unless the user named a module of it; "": the file is the user's."""
+    if os.path.abspath(file) in FILES:
+        return ""
     torch = os.path.dirname(sys.modules["torch"].__file__)
     folders = [os.path.abspath(folder) for folder in sys.path]
     folders = [folder + os.sep for folder in folders if os.path.basename(folder) in ("site-packages", "dist-packages") and file.startswith(folder + os.sep)]
@@ -125,6 +130,7 @@ def package_of(file):
     return "" if any(installed.intersection(distributions_of().get(named, ())) for named in NAMED) else package
 
 
+FILES = set()  # the files that --python names
 NAMED = set()  # the top-level packages of the modules that --python names
 HELD = []  # what must stay alive
 # What the worker may ask for, given a word. The answer is text; nothing is "".
