@@ -54,7 +54,7 @@ def shards_of(samples, count):
 def record(folder, wanted, shards, tool, python):
     version = run([python, "-c", "import importlib.metadata as packages; print(packages.version('torch'))"], ok=(0,)).strip()
     if not version.startswith(tuple(f"{torch}." for torch in wanted["torches"])):
-        print(f"torch {version}: the list is of {', '.join(wanted['torches'])}")
+        print(f"SKIP: torch {version}: the list is of {', '.join(wanted['torches'])}")
         sys.exit(OTHER_TORCH)
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)

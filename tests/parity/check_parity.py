@@ -199,7 +199,7 @@ def main():
     operators = sorted(case["operator"] for case in written["cases"].values())
     head, theirs = python_verdicts(options.python, options.library, samples, operators, name if options.module else "parity_fakes", folder)
     if release(head["torch"]) not in map(release, written["torches"]):
-        print(f"torch {head['torch']}: the expectations are of {', '.join(written['torches'])}")
+        print(f"SKIP: torch {head['torch']}: the expectations are of {', '.join(written['torches'])}")
         return OTHER_TORCH
     expected = expected_of(written, head["torch"])
     ours = our_verdicts(report_on_module(options.opcheck, options.module, options.python) if options.module

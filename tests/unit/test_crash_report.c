@@ -1,5 +1,7 @@
 /* What the death of a child says, from its crash record. */
 #include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,7 +15,7 @@ typedef struct death {
 } death_t;
 
 /* terminate: what std::terminate was called for. */
-static void describe(const death_t *death, const char *terminate) {
+static void describe_at(uint64_t address, const death_t *death, const char *terminate, bool every_input) {
   opc_child_t *child = NULL;
   opc_error_t error = {0};
   opc_crash_t crash = {0};
@@ -23,7 +25,7 @@ static void describe(const death_t *death, const char *terminate) {
   box->running = box->crashed = 1;
   box->signal = death->signal;
   box->code = SEGV_MAPERR;
-  box->address = 0x7fe7a9e01000;
+  box->address = address;
   box->device = death->device;
   snprintf(box->phase, sizeof box->phase, "%s", death->phase);
   snprintf(box->terminate_text, sizeof box->terminate_text, "%s", terminate);
@@ -34,8 +36,13 @@ static void describe(const death_t *death, const char *terminate) {
   assert_string_equal(crash.rule, death->rule);
   assert_string_equal(crash.standing, death->standing);
   if (strstr(opc_text_c(&crash.message), death->says) == NULL) fail_msg("%s", opc_text_c(&crash.message));
+  assert_int_equal(every_input, json_is_true(json_object_get(crash.evidence, "every_input")));
   opc_crash_clear(&crash);
   opc_child_close(child);
+}
+
+static void describe(const death_t *death, const char *terminate) {
+  describe_at(0x7fe7a9e01000, death, terminate, false);
 }
 
 static void test_signals(void **state) {
@@ -75,7 +82,20 @@ static void test_thrown_faults(void **state) {
   describe(&other, "CUDA error: invalid argument\nmore");
 }
 
+/* A Meta tensor's data is a null pointer whatever the arguments are. */
+static void test_data_of_meta(void **state) {
+  (void)state;
+  static const death_t of_meta = {"the Meta kernel",      SIGSEGV,        0, "signal.SIGSEGV",
+                                  "declared/same_values", "at address 0x"};
+  static const death_t of_operator = {"the operator",         SIGSEGV,        0, "signal.SIGSEGV",
+                                      "declared/same_values", "at address 0x"};
+  describe_at(8, &of_meta, "", true);
+  describe_at(0x7fe7a9e01000, &of_meta, "", false);
+  describe_at(8, &of_operator, "", false);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_signals), cmocka_unit_test(test_thrown_faults)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_signals), cmocka_unit_test(test_thrown_faults),
+                                     cmocka_unit_test(test_data_of_meta)};
   return cmocka_run_group_tests_name("crash_report", tests, NULL, NULL);
 }

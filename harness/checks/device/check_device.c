@@ -213,11 +213,15 @@ static opc_status_t only_handed_back(const opc_call_t *call, const opc_result_it
     OPC_SCOPED(opc_scope_free) void *owned = NULL;
     size_t size = 0;
     if (!tensor_arg->storage_before) continue;
-    status = is_clone(tensor_arg, item, out, error);
-    if (status != OPC_OK || *out || tensor_arg->before.storage != item->meta.storage) continue;
     status = opc_tensor_storage_bytes(tensor_arg->tensor, &now, &size, &owned, error);
-    *out = status == OPC_OK && size >= tensor_arg->storage_bytes &&
-           memcmp(now, tensor_arg->storage_before, tensor_arg->storage_bytes) == 0;
+    if (status != OPC_OK || size < tensor_arg->storage_bytes ||
+        memcmp(now, tensor_arg->storage_before, tensor_arg->storage_bytes) != 0)
+      continue; /* written: its values are not its own any more */
+    if (tensor_arg->before.storage != item->meta.storage) {
+      status = is_clone(tensor_arg, item, out, error);
+      continue;
+    }
+    *out = true;
     for (size_t k = tensor_arg->storage_bytes; *out && k < size; k++)
       *out = ((const unsigned char *)now)[k] == OPC_PATTERN_FIRST;
   }

@@ -219,6 +219,14 @@ static void add_last_line(const char *printed, opc_text_t *out) {
   if (*line != '\0') opc_text_addf(out, "; its last output: %.300s", line);
 }
 
+/* A Meta tensor has no data, whatever the arguments are: a kernel that reads it follows a null pointer. */
+static bool reads_data_of_meta(const scene_t *scene) {
+  enum { FIRST_PAGE = 4096 };
+  return scene->box.running == 1 && scene->box.crashed == 1 && scene->box.signal == SIGSEGV &&
+         scene->box.code != SI_KERNEL && scene->box.address < FIRST_PAGE &&
+         strcmp(scene->box.phase, "the Meta kernel") == 0;
+}
+
 opc_status_t opc_crash_describe(const opc_child_t *child, opc_symboliser_t *symboliser,
                                 const opc_crash_limits_t *limits, opc_crash_t *out, opc_error_t *error) {
   memset(out, 0, sizeof *out);
@@ -250,6 +258,7 @@ opc_status_t opc_crash_describe(const opc_child_t *child, opc_symboliser_t *symb
   json_decref(input);
   scene->box.standing[sizeof scene->box.standing - 1] = '\0';
   take_standing(scene, out);
+  if (reads_data_of_meta(scene)) json_object_set_new(out->evidence, "every_input", json_true());
   if (scene->box.running == 1) note_other_layout(scene->box.phase, out->evidence);
   if (scene->box.why[0] != '\0') json_object_set_new(out->evidence, "why", json_string(scene->box.why));
   if (scene->frames.count > 0) json_object_set_new(out->evidence, "frames", opc_frames_json(&scene->frames));
