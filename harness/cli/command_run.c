@@ -89,7 +89,7 @@ static const struct argp_option options[] = {
     {"jobs", KEY_JOBS, "N", 0, "Number of operators to check in parallel (default: number of CPUs)", 3},
     {"timeout", OPC_KEY_TIMEOUT, "SECONDS", 0,
      "Time limit per case (default: 10). For a fast operator it is shorter: a thousand times its call, at least 1. "
-     "While a call waits for a compiler, five minutes",
+     "A call that waits for a compiler gets five minutes",
      3},
     {"operator-time", KEY_OPERATOR_TIME, "SECONDS", 0,
      "Time limit for all cases of one operator (default: 300); the remaining cases are skipped", 3},

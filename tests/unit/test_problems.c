@@ -250,6 +250,11 @@ static void what_is_returned_is_no_second_problem_on_meta(void **state) {
                              "n::a", "meta", "cpu/-/s/plain", "meta.shape", "\"output\":\"returns[0]\"") END_LINE(1));
   assert_int_equal(json_array_size(list), 2);
   json_decref(list);
+  /* Memory that an earlier call returned is no argument. */
+  list = problems_of(HEAD FOUND("n::a", "alias", "cpu/-/s/plain", "alias.earlier_output", "\"output\":\"returns[0]\"")
+                         FOUND("n::a", "meta", "cpu/-/s/plain", "meta.alias", "\"output\":\"returns[0]\"") END_LINE(1));
+  assert_int_equal(json_array_size(list), 2);
+  json_decref(list);
 }
 
 /* However many operators have another problem. */

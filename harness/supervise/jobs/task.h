@@ -140,7 +140,7 @@ void opc_task_child_lost(opc_task_t *task);
 double opc_task_case_seconds(const opc_task_t *task);
 /* Time limit of a try in seconds: 1 (times opc_run_pace), at most --timeout. An operator in Python may be compiled at
  * its first call in each process (Numba, torch.compile): --timeout until a call returned, then twice what the slowest
- * took, if that is more. */
+ * took, if that is more; and --timeout again once a try has hung. */
 double opc_task_try_seconds(const opc_task_t *task);
 opc_status_t opc_task_tell_samples(opc_task_t *task, opc_error_t *error) OPC_CHECKED; /* writes to the journal */
 void opc_task_enter(opc_task_t *task, const opc_phase_t *phase);                      /* lets the child leave */
