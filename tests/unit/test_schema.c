@@ -8,9 +8,9 @@
 
 /* The parsed type as text, so that a row of the table is self-contained. */
 static void say(opc_text_t *text, const opc_type_t *type) {
-  static const char *const names[] = {"other",  "tensor",  "int",     "symint", "float",    "bool",   "complex",
-                                      "scalar", "string",  "dtype",   "device", "layout",   "format", "generator",
-                                      "stream", "storage", "dimname", "object", "optional", "list"};
+  static const char *const names[] = {"other",  "tensor",  "int",     "symint", "float",  "bool",     "complex",
+                                      "scalar", "string",  "dtype",   "device", "layout", "format",   "generator",
+                                      "stream", "storage", "dimname", "object", "any",    "optional", "list"};
   opc_text_add(text, names[type->kind]);
   if (type->class_name) opc_text_addf(text, " %s", type->class_name);
   if (type->fixed_length) opc_text_addf(text, " %lld", (long long)type->fixed_length);
@@ -61,7 +61,8 @@ static void test_types(void **state) {
       {"(Tensor, Tensor)[]", "list of other", false},
       {"Future(Tensor)", "other", false},
       {"QScheme", "other", false},
-      {"Any", "other", false},
+      {"Any", "any", false},
+      {"Any[]?", "optional of list of any", false},
       {"t[]", "list of other", false},
       {"NoneType", "other", false},
       {" Tensor ", "tensor", true},
@@ -78,6 +79,8 @@ static void test_types(void **state) {
     say(&words, &type);
     if (strcmp(opc_text_c(&words), rows[i].words) != 0) fail_msg("%s: %s", rows[i].text, opc_text_c(&words));
     assert_int_equal(opc_type_holds_tensor(&type), rows[i].holds_tensor);
+    const bool open = strstr(rows[i].words, "any") || strstr(rows[i].words, "other");
+    assert_int_equal(opc_type_may_hold_tensor(&type), rows[i].holds_tensor || open);
     opc_text_clear(&words);
     opc_type_clear(&type);
   }

@@ -221,6 +221,9 @@ void opc_returns_free(opc_value_t *returns, size_t count); /* frees handles too 
 opc_call_outcome_t opc_object_new(const char *class_name, const opc_value_t *init, size_t count, opc_object_t **out,
                                   opc_text_t *message);
 void opc_object_free(opc_object_t *object);
+/* The schema of a class's constructor, with the object itself as its first argument; class name "ns.Name". The text is
+ * the caller's. NULL: there is no such class, or it has no constructor. */
+char *opc_class_constructor(const char *class_name);
 void opc_handle_free(opc_value_t *value); /* frees the handles in a tree (tensors and objects), not the tree */
 
 /* ---- autograd (children; the engine's threads must not exist before a fork) ---- */

@@ -2,6 +2,9 @@
 #include <ATen/core/class_type.h>
 #include <torch/custom_class.h>
 
+#include <cstring>
+#include <sstream>
+
 #include "bridge/api/bridge.h"
 #include "bridge/torch/exceptions.h"
 #include "bridge/torch/handles.h"
@@ -60,6 +63,18 @@ opc_call_outcome_t opc_object_new(const char *class_name, const opc_value_t *ini
     opc_text_add(message, text.c_str());
   }
   return outcome;
+}
+
+char *opc_class_constructor(const char *class_name) {
+  try {
+    auto *constructor = find_class(class_name)->findMethod("__init__");
+    if (constructor == nullptr) return nullptr;
+    std::ostringstream text;
+    text << constructor->getSchema();
+    return strdup(text.str().c_str());
+  } catch (const std::exception &) {
+    return nullptr;
+  }
 }
 
 void opc_object_free(opc_object_t *object) { delete object; }

@@ -157,8 +157,62 @@ c10::IValue list(const opc_value_t &value, const c10::TypePtr &type, std::option
   return out;
 }
 
+c10::TypePtr type_of(const opc_value_t &value);
+
+// What all items of a list are, as Python and C++ infer it for a list that is passed as Any; a list of mixed or of no
+// items has items of type Any.
+c10::TypePtr item_type_of(const opc_value_t &list) {
+  if (list.list.count == 0) return c10::AnyType::get();
+  auto type = type_of(list.list.items[0]);
+  for (size_t i = 1; i < list.list.count; i++)
+    if (*type_of(list.list.items[i]) != *type) return c10::AnyType::get();
+  return type;
+}
+
+// The type that a value has by itself, where the schema says Any.
+c10::TypePtr type_of(const opc_value_t &value) {
+  switch (value.kind) {
+    case OPC_VALUE_BOOL:
+      return c10::BoolType::get();
+    case OPC_VALUE_INT:
+      return c10::IntType::get();
+    case OPC_VALUE_FLOAT:
+      return c10::FloatType::get();
+    case OPC_VALUE_COMPLEX:
+      return c10::ComplexType::get();
+    case OPC_VALUE_STRING:
+      return c10::StringType::get();
+    case OPC_VALUE_DTYPE:
+      return c10::ScalarTypeType::get();
+    case OPC_VALUE_DEVICE:
+      return c10::DeviceObjType::get();
+    case OPC_VALUE_GENERATOR:
+      return c10::GeneratorType::get();
+    case OPC_VALUE_TENSOR:
+      return c10::TensorType::get();
+    case OPC_VALUE_LIST:
+      return c10::ListType::create(item_type_of(value));
+    case OPC_VALUE_OBJECT:
+      if (value.handle != nullptr) return static_cast<const opc_object *>(value.handle)->value.type();
+      break;
+    case OPC_VALUE_NONE:
+    case OPC_VALUE_OPAQUE:
+      break;
+  }
+  return c10::AnyType::get();
+}
+
+c10::IValue any(const opc_value_t &value, const c10::Type &type) {
+  if (value.kind == OPC_VALUE_NONE) return {};
+  const auto own = type_of(value);
+  if (own->kind() == c10::TypeKind::AnyType) mismatch(value, type);
+  return convert(value, own, std::nullopt);
+}
+
 c10::IValue convert(const opc_value_t &value, const c10::TypePtr &type, std::optional<int32_t> length) {
   switch (type->kind()) {
+    case c10::TypeKind::AnyType:
+      return any(value, *type);
     case c10::TypeKind::OptionalType:
       if (value.kind == OPC_VALUE_NONE) return {};
       return convert(value, type->castRaw<c10::OptionalType>()->getElementType(), length);

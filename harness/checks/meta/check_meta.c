@@ -193,7 +193,7 @@ static bool move_to_meta(const opc_operator_t *op, opc_sample_t *sample, size_t 
  * had without data, so a Meta kernel can only refuse. */
 static bool gives_numbers_only(const opc_operator_t *op) {
   for (size_t i = 0; i < op->return_count; i++)
-    if (opc_type_holds_tensor(&op->returns[i].type) || op->returns[i].type.kind == OPC_TYPE_OTHER) return false;
+    if (opc_type_may_hold_tensor(&op->returns[i].type)) return false;
   return op->return_count > 0 && !op->is_varret && !opc_operator_is_mutable(op);
 }
 

@@ -226,12 +226,18 @@ release:
 
 /* ---- one method ---- */
 
+static char *constructor_of(const char *class_name, const void *context) {
+  (void)context;
+  return opc_class_constructor(class_name);
+}
+
 /* Of the class itself: another object made like this one. */
 static json_t *argument_value(const opc_case_context_t *context, const opc_type_t *type, int round) {
+  static const opc_simple_classes_t classes = {.constructor = constructor_of};
   char name[256];
   class_name_of(context->op, name);
   if (type->kind != OPC_TYPE_OBJECT || !type->class_name || strcmp(type->class_name, name) != 0)
-    return opc_simple_value(type, round);
+    return opc_simple_value(type, round, &classes);
   json_t *init = json_array();
   for (size_t i = 0; i < context->sample->argument_count && !context->sample->absent[i]; i++)
     json_array_append_new(init, opc_value_to_json(&context->sample->arguments[i]));

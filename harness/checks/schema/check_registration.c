@@ -169,15 +169,15 @@ static tag_facts_t tag_facts(const opc_operator_t *op) {
   tag_facts_t facts = {.tensor_rest = op->return_count > 0};
   for (size_t i = 0; i < op->argument_count; i++) {
     const opc_argument_t *argument = &op->arguments[i];
-    if (opc_type_holds_tensor(&argument->type)) facts.tensor_in = true;
+    if (opc_type_may_hold_tensor(&argument->type)) facts.tensor_in = true;
     if (!argument->alias.present || !argument->alias.is_write) continue;
     facts.mutable_ = true;
     facts.mutable_count++;
     if (argument->kwarg_only) facts.mutable_keyword++;
   }
   for (size_t i = 0; i < op->return_count; i++) {
-    if (opc_type_holds_tensor(&op->returns[i].type)) facts.tensor_out = true;
-    else facts.tensor_rest = false;
+    if (opc_type_may_hold_tensor(&op->returns[i].type)) facts.tensor_out = true;
+    if (!opc_type_holds_tensor(&op->returns[i].type)) facts.tensor_rest = false;
     if (op->returns[i].alias.present) facts.aliases = true;
   }
   if (op->argument_count && op->return_count) {

@@ -89,7 +89,7 @@ static opc_status_t see_sample(opc_case_context_t *context, const opc_sample_t *
 /* Whether a tensor is returned at all may also depend on values. */
 static bool returns_a_number(const opc_operator_t *op) {
   for (size_t i = 0; i < op->return_count; i++)
-    if (opc_type_holds_tensor(&op->returns[i].type)) return false;
+    if (opc_type_may_hold_tensor(&op->returns[i].type)) return false;
   return op->return_count > 0;
 }
 
@@ -120,7 +120,7 @@ static opc_status_t check_unneeded(opc_case_context_t *context, opc_finding_t *f
 
 static bool holds_tensors(const opc_operator_t *op) {
   for (size_t i = 0; i < op->argument_count; i++)
-    if (opc_type_holds_tensor(&op->arguments[i].type)) return true;
+    if (opc_type_may_hold_tensor(&op->arguments[i].type)) return true;
   return false;
 }
 

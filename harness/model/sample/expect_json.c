@@ -24,7 +24,7 @@ static opc_status_t check_tensor_path(opc_json_reader_t *reader, const char *pat
   }
   const opc_value_t *value = &sample->arguments[index];
   const char *rest = strchr(path, '['), *argument = op->arguments[index].name;
-  if (!opc_type_holds_tensor(&op->arguments[index].type))
+  if (!opc_type_may_hold_tensor(&op->arguments[index].type))
     return opc_json_fail(reader, "%s is not a tensor (the schema says %s)", argument, op->arguments[index].type_text);
   for (; rest && *rest; rest++) {
     char *end;

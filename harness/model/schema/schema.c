@@ -14,7 +14,7 @@ static const struct {
     {"number", OPC_TYPE_SCALAR},       {"str", OPC_TYPE_STRING},      {"ScalarType", OPC_TYPE_DTYPE},
     {"Device", OPC_TYPE_DEVICE},       {"Layout", OPC_TYPE_LAYOUT},   {"MemoryFormat", OPC_TYPE_MEMORY_FORMAT},
     {"Generator", OPC_TYPE_GENERATOR}, {"Stream", OPC_TYPE_STREAM},   {"Storage", OPC_TYPE_STORAGE},
-    {"Dimname", OPC_TYPE_DIMNAME},
+    {"Dimname", OPC_TYPE_DIMNAME},     {"Any", OPC_TYPE_ANY},
 };
 
 static const char class_prefix[] = "__torch__.torch.classes.";
@@ -95,9 +95,16 @@ void opc_type_clear(opc_type_t *type) {
   }
 }
 
-bool opc_type_holds_tensor(const opc_type_t *type) {
-  while (type && (type->kind == OPC_TYPE_OPTIONAL || type->kind == OPC_TYPE_LIST)) type = type->element;
-  return type && type->kind == OPC_TYPE_TENSOR;
+static opc_type_kind_t innermost_kind(const opc_type_t *type) {
+  while (type->kind == OPC_TYPE_OPTIONAL || type->kind == OPC_TYPE_LIST) type = type->element;
+  return type->kind;
+}
+
+bool opc_type_holds_tensor(const opc_type_t *type) { return innermost_kind(type) == OPC_TYPE_TENSOR; }
+
+bool opc_type_may_hold_tensor(const opc_type_t *type) {
+  const opc_type_kind_t kind = innermost_kind(type);
+  return kind == OPC_TYPE_TENSOR || kind == OPC_TYPE_ANY || kind == OPC_TYPE_OTHER;
 }
 
 static void arguments_clear(opc_argument_t *arguments, size_t count) {

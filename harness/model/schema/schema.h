@@ -19,7 +19,7 @@ extern "C" {
 #endif
 
 typedef enum opc_type_kind {
-  OPC_TYPE_OTHER = 0, /* Any, Dict, Tuple, Future…: the harness cannot create one */
+  OPC_TYPE_OTHER = 0, /* Dict, Tuple, Future…: the harness cannot create one */
   OPC_TYPE_TENSOR,
   OPC_TYPE_INT,
   OPC_TYPE_SYMINT,
@@ -37,6 +37,7 @@ typedef enum opc_type_kind {
   OPC_TYPE_STORAGE,
   OPC_TYPE_DIMNAME,
   OPC_TYPE_OBJECT, /* a custom class: "__torch__.torch.classes.ns.Name" */
+  OPC_TYPE_ANY,    /* "Any": a value of any type; in C++ a c10::IValue */
   OPC_TYPE_OPTIONAL,
   OPC_TYPE_LIST
 } opc_type_kind_t;
@@ -52,8 +53,10 @@ typedef struct opc_type {
  * become OTHER, so that it never fails. */
 opc_status_t opc_type_parse(const char *text, opc_type_t *out, opc_error_t *error) OPC_CHECKED;
 void opc_type_clear(opc_type_t *type);
-/* True if the type can contain a tensor: Tensor, Tensor?, Tensor[], Tensor?[]… */
+/* True for types of tensors: Tensor, Tensor?, Tensor[], Tensor?[]… */
 bool opc_type_holds_tensor(const opc_type_t *type);
+/* True for these, and for types that leave it open: Any, Any[], Dict, Tuple… */
+bool opc_type_may_hold_tensor(const opc_type_t *type);
 
 /* Alias annotation, `(a! -> b)`. Alias sets are joined by '|'; "*" is the wildcard. */
 typedef struct opc_alias {

@@ -325,6 +325,7 @@ opc_status_t opc_value_read(opc_json_reader_t *reader, const json_t *json, const
     case OPC_TYPE_STREAM:
     case OPC_TYPE_STORAGE:
       return opc_json_fail(reader, "the harness cannot make a value of type %s", type_text);
+    case OPC_TYPE_ANY:
     case OPC_TYPE_OTHER:
       break;
   }

@@ -17,13 +17,13 @@ static bool takes(const opc_operator_t *op, opc_type_kind_t kind) {
 
 static bool takes_tensor(const opc_operator_t *op) {
   for (size_t i = 0; i < op->argument_count; i++)
-    if (opc_type_holds_tensor(&op->arguments[i].type)) return true;
+    if (opc_type_may_hold_tensor(&op->arguments[i].type)) return true;
   return op->is_vararg;
 }
 
 static bool returns_tensor(const opc_operator_t *op) {
   for (size_t i = 0; i < op->return_count; i++)
-    if (opc_type_holds_tensor(&op->returns[i].type) || op->returns[i].type.kind == OPC_TYPE_OTHER) return true;
+    if (opc_type_may_hold_tensor(&op->returns[i].type)) return true;
   return op->is_varret;
 }
 
@@ -50,8 +50,8 @@ static bool is_unwrapped(const opc_operator_t *op) {
   for (size_t i = 0; i < op->argument_count; i++) {
     const opc_type_t *type = &op->arguments[i].type;
     if (type->kind == OPC_TYPE_OPTIONAL) type = type->element;
-    if (type->kind == OPC_TYPE_OTHER ||
-        (type->kind == OPC_TYPE_LIST && type->element->kind != OPC_TYPE_TENSOR && opc_type_holds_tensor(type->element)))
+    if (type->kind == OPC_TYPE_OTHER || (type->kind == OPC_TYPE_LIST && type->element->kind != OPC_TYPE_TENSOR &&
+                                         opc_type_may_hold_tensor(type->element)))
       return false;
   }
   return !op->is_vararg;

@@ -109,8 +109,9 @@ opc_reason_t Writer::list(const c10::IValue &value, const c10::TypePtr &type, co
 opc_reason_t Writer::value(const c10::IValue &value, const c10::TypePtr &type, const std::string &path,
                            opc_text_t *out) {
   const bool optional = type->kind() == c10::TypeKind::OptionalType,
+             nullable = optional || type->kind() == c10::TypeKind::AnyType,
              absent = value.isNone() || (value.isTensor() && !value.toTensor().defined());
-  if (absent && !optional) return OPC_REASON_VALUE;  // a sample file cannot hold an undefined tensor
+  if (absent && !nullable) return OPC_REASON_VALUE;  // a sample file cannot hold an undefined tensor
   if (optional && !absent) return this->value(value, type->castRaw<c10::OptionalType>()->getElementType(), path, out);
   if (value.isTensor() && !absent) return tensor(value.toTensor(), path, out);
   if (value.isInt()) return integer(value.toInt(), *type, out);

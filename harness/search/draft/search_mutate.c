@@ -44,7 +44,8 @@ static bool mutate_argument(const opc_operator_t *op, opc_rng_t *rng, opc_sample
   for (size_t i = 0; i < count; i++) {
     if (slots[i].argument == argument) own[own_count++] = i;
   }
-  if (own_count == 0 || opc_rng_chance(rng, 15)) return opc_seed_again(op, rng, sample, argument);
+  const int fresh_percent = op->arguments[argument].type.kind == OPC_TYPE_ANY ? 50 : 15; /* of another type */
+  if (own_count == 0 || opc_rng_chance(rng, fresh_percent)) return opc_seed_again(op, rng, sample, argument);
   opc_value_t *list = &sample->arguments[argument];
   if (list->kind == OPC_VALUE_LIST && opc_type_is_any_length(&op->arguments[argument].type) && opc_rng_chance(rng, 30))
     return opc_edit_list_length(list, (size_t)opc_rng_below(rng, 5));

@@ -316,6 +316,19 @@ static bool make_text(opc_seed_t *seed, const char *name, opc_value_t *out) {
   return make_string(seed->rng, choices ? choices : "none|mean|sum||linear|input.bin", out);
 }
 
+/* A value of one of the types that are given most often for Any. */
+static bool make_any(opc_seed_t *seed, const char *name, opc_value_t *out) {
+  static const opc_type_t tensor = {.kind = OPC_TYPE_TENSOR}, integer = {.kind = OPC_TYPE_INT},
+                          real = {.kind = OPC_TYPE_FLOAT}, boolean = {.kind = OPC_TYPE_BOOL},
+                          string = {.kind = OPC_TYPE_STRING};
+  static const opc_type_t integers = {.kind = OPC_TYPE_LIST, .element = (opc_type_t *)&integer},
+                          strings = {.kind = OPC_TYPE_LIST, .element = (opc_type_t *)&string},
+                          tensors = {.kind = OPC_TYPE_LIST, .element = (opc_type_t *)&tensor};
+  static const opc_type_t *const types[] = {&tensor, &tensor,  &tensor,  &tensor,  &integer,  &integer,  &real,
+                                            &string, &boolean, &strings, &tensors, &integers, &integers, &real};
+  return make_value(seed, name, types[opc_rng_below(seed->rng, (int64_t)COUNT(types))], out);
+}
+
 static bool make_value(opc_seed_t *seed, const char *name, const opc_type_t *type, opc_value_t *out) {
   *out = (opc_value_t){0};
   switch (type->kind) {
@@ -365,6 +378,8 @@ static bool make_value(opc_seed_t *seed, const char *name, const opc_type_t *typ
       return true;
     case OPC_TYPE_OBJECT:
       return make_object(seed, type, out);
+    case OPC_TYPE_ANY:
+      return make_any(seed, name, out);
     case OPC_TYPE_OTHER:
     case OPC_TYPE_STREAM:
     case OPC_TYPE_STORAGE:

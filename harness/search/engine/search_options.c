@@ -210,6 +210,7 @@ static void offer_optional(opc_options_t *options, const opc_operator_t *op) {
     case OPC_TYPE_SCALAR:
     case OPC_TYPE_DTYPE:
     case OPC_TYPE_LIST:
+    case OPC_TYPE_ANY:
       break;
     default: /* devices, layouts, generators: other checks cover them, or nothing can be made up */
       return;
@@ -231,6 +232,9 @@ static void offer_values(opc_options_t *options, const opc_operator_t *op) {
     offer_optional(options, op);
   } else if (type->kind == OPC_TYPE_STRING) {
     offer_words(options, op, type);
+  } else if (type->kind == OPC_TYPE_ANY) {
+    if (!given || given->kind != OPC_VALUE_TENSOR) offer_alike(options);
+    offer_drawn(options, op, type, DRAWS);
   } else if (argument->has_default &&
              (is_integer(type) || type->kind == OPC_TYPE_FLOAT || type->kind == OPC_TYPE_SCALAR)) {
     offer_numbers(options, op);

@@ -46,7 +46,7 @@ static size_t choose(const opc_search_t *search, size_t chosen[], size_t limit) 
 
 bool opc_search_has_tensors(const opc_operator_t *op) {
   for (size_t i = 0; i < op->argument_count; i++) {
-    if (opc_type_holds_tensor(&op->arguments[i].type)) return true;
+    if (opc_type_may_hold_tensor(&op->arguments[i].type)) return true;
   }
   return false;
 }

@@ -40,12 +40,29 @@ static bool has_sample(const opc_session_t *session, const char *op, const char 
   return false;
 }
 
+static char *constructor_of(const char *class_name, const void *context) {
+  const opc_loaded_t *loaded = context;
+  size_t i, k;
+  json_t *class_, *method;
+  json_array_foreach(loaded->classes, i, class_) {
+    const char *name = json_string_value(json_object_get(class_, "name"));
+    if (name == NULL || strcmp(name, class_name) != 0) continue;
+    json_array_foreach(json_object_get(class_, "methods"), k, method) {
+      const char *method_name = json_string_value(json_object_get(method, "name"));
+      if (method_name != NULL && strcmp(method_name, "__init__") == 0)
+        return opc_string_copy(json_string_value(json_object_get(method, "schema")));
+    }
+  }
+  return NULL;
+}
+
 static opc_status_t add_sample(opc_session_t *session, const opc_operator_t *op, int round, opc_error_t *error) {
   OPC_SCOPED(opc_sample_clear) opc_sample_t sample = {0};
   json_auto_t *args = json_array();
+  const opc_simple_classes_t classes = {.constructor = constructor_of, .context = &session->loaded};
   bool possible = true;
   for (size_t i = 0; i < op->argument_count && possible; i++) {
-    json_t *value = opc_simple_value(&op->arguments[i].type, round);
+    json_t *value = opc_simple_value(&op->arguments[i].type, round, &classes);
     possible = value != NULL;
     if (possible) json_array_append_new(args, value);
   }
