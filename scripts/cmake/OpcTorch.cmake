@@ -71,11 +71,11 @@ string(REGEX REPLACE "\\.[0-9]+$" "" OPC_TORCH_MINOR "${OPC_TORCH_VERSION}")
 # The language that its headers need. Its programs and libraries are built as that, ours with it.
 opc_read_torch_cxx_standard("${TORCH_ROOT}" OPC_TORCH_CXX_STANDARD)
 
-set(opc_torch_cxx_abi 1)
+set(OPC_TORCH_CXX11_ABI 1)
 if(EXISTS "${TORCH_ROOT}/share/cmake/Torch/TorchConfig.cmake")
   file(STRINGS "${TORCH_ROOT}/share/cmake/Torch/TorchConfig.cmake" opc_abi_line REGEX "_GLIBCXX_USE_CXX11_ABI=[01]")
   if(opc_abi_line MATCHES "_GLIBCXX_USE_CXX11_ABI=([01])")
-    set(opc_torch_cxx_abi "${CMAKE_MATCH_1}")
+    set(OPC_TORCH_CXX11_ABI "${CMAKE_MATCH_1}")
   endif()
 endif()
 
@@ -89,7 +89,7 @@ endforeach()
 
 add_library(opc_torch INTERFACE IMPORTED GLOBAL)
 target_include_directories(opc_torch SYSTEM INTERFACE "${TORCH_ROOT}/include" "${TORCH_ROOT}/include/torch/csrc/api/include")
-target_compile_definitions(opc_torch INTERFACE _GLIBCXX_USE_CXX11_ABI=${opc_torch_cxx_abi})
+target_compile_definitions(opc_torch INTERFACE _GLIBCXX_USE_CXX11_ABI=${OPC_TORCH_CXX11_ABI})
 target_compile_features(opc_torch INTERFACE cxx_std_${OPC_TORCH_CXX_STANDARD})
 # --no-as-needed: libtorch_cpu registers aten when it loads, whether or not a symbol of it is used.
 # --allow-shlib-undefined: the small set lacks most of the CUDA libraries that libtorch_cpu may name.

@@ -1,5 +1,5 @@
 # Installs opcheck-c into a folder of its own, then builds and tests fixtures/consumer against it, as an operator author would.
-# In: BUILD (our build folder), SOURCE (our sources), TORCH_ROOT, WORK (a folder to use), PYTHON (one that imports that torch; empty: none).
+# In: BUILD (our build folder), SOURCE (our sources), TORCH_ROOT, TORCH_CXX11_ABI (its string ABI, 0 or 1), WORK (a folder to use), PYTHON (one that imports that torch; empty: none).
 cmake_minimum_required(VERSION 3.25)
 
 file(REMOVE_RECURSE "${WORK}/prefix" "${WORK}/build")
@@ -17,7 +17,7 @@ endfunction()
 
 run("install" EXPECT ok COMMAND "${CMAKE_COMMAND}" --install "${BUILD}" --prefix "${WORK}/prefix")
 run("configure" EXPECT ok COMMAND "${CMAKE_COMMAND}" -S "${SOURCE}/fixtures/consumer" -B "${WORK}/build" -G Ninja
-    "-DCMAKE_PREFIX_PATH=${WORK}/prefix" "-DTORCH_ROOT=${TORCH_ROOT}" "-DCONSUMER_PYTHON=${PYTHON}")
+    "-DCMAKE_PREFIX_PATH=${WORK}/prefix" "-DTORCH_ROOT=${TORCH_ROOT}" "-DTORCH_CXX11_ABI=${TORCH_CXX11_ABI}" "-DCONSUMER_PYTHON=${PYTHON}")
 run("build" EXPECT ok COMMAND "${CMAKE_COMMAND}" --build "${WORK}/build")
 
 set(ctest "${CMAKE_CTEST_COMMAND}" --test-dir "${WORK}/build" --no-tests=error --output-on-failure)
