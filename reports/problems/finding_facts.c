@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "checks/catalogue/rules.h"
+#include "model/case/case.h"
 #include "model/case/verdict.h"
 #include "plan/variant/variant.h"
 #include "reports/journal/journal_record.h"
@@ -82,9 +83,8 @@ static opc_change_kind_t change_of(const opc_case_id_t *id, const char *rule, co
 
 /* "tensors" for "tensors[1].sliced+x.offset"; "" for "all.sliced". */
 static void add_changed(const char *variant, char *out, size_t size) {
-  size_t length = strcspn(variant, ".[");
-  if (variant[length] == '\0' || (length == 3 && strncmp(variant, "all", 3) == 0)) return;
-  snprintf(out, size, "%.*s", (int)length, variant);
+  const size_t length = opc_case_changed_argument(variant);
+  if (length > 0) snprintf(out, size, "%.*s", (int)length, variant);
 }
 
 static const char *argument_touched(const json_t *evidence) {

@@ -179,7 +179,7 @@ static void test_objects(void **state) {
   opc_value_t start = integer(41), self = {.kind = OPC_VALUE_OBJECT};
   opc_text_t message = {0};
   opc_object_t *object = NULL;
-  assert_int_equal(opc_object_new("bridge_test.Counter", &start, 1, &object, &message), OPC_CALL_RETURNED);
+  assert_int_equal(opc_object_new("bridge_test.Counter", &start, NULL, 1, &object, &message), OPC_CALL_RETURNED);
   self.handle = object;
   result_t result = call("bridge_test::next", &self, NULL, 1);
   assert_int_equal(result.outcome, OPC_CALL_RETURNED);
@@ -192,10 +192,10 @@ static void test_objects(void **state) {
   opc_object_free(object);
 
   start = integer(-1);
-  assert_int_equal(opc_object_new("bridge_test.Counter", &start, 1, &object, &message), OPC_CALL_REJECTED);
+  assert_int_equal(opc_object_new("bridge_test.Counter", &start, NULL, 1, &object, &message), OPC_CALL_REJECTED);
   assert_non_null(strstr(opc_text_c(&message), "negative start"));
-  assert_int_equal(opc_object_new("bridge_test.Counter", NULL, 0, &object, &message), OPC_CALL_UNCONVERTIBLE);
-  assert_int_equal(opc_object_new("bridge_test.Nobody", NULL, 0, &object, &message), OPC_CALL_UNCONVERTIBLE);
+  assert_int_equal(opc_object_new("bridge_test.Counter", NULL, NULL, 0, &object, &message), OPC_CALL_UNCONVERTIBLE);
+  assert_int_equal(opc_object_new("bridge_test.Nobody", NULL, NULL, 0, &object, &message), OPC_CALL_UNCONVERTIBLE);
   assert_null(object);
   opc_text_clear(&message);
 }

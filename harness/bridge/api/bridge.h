@@ -217,9 +217,10 @@ void opc_bridge_before_call(void (*prepare)(void));
  * refused. */
 void opc_bridge_no_backtraces(void);
 void opc_returns_free(opc_value_t *returns, size_t count); /* frees handles too */
-/* Constructs a custom class instance; class name "ns.Name"; outcomes as in opc_op_call. */
-opc_call_outcome_t opc_object_new(const char *class_name, const opc_value_t *init, size_t count, opc_object_t **out,
-                                  opc_text_t *message);
+/* Constructs a custom class instance; class name "ns.Name"; outcomes as in opc_op_call. Arguments that are absent, and
+ * those beyond the count, get their defaults; absent may be NULL: all are given. */
+opc_call_outcome_t opc_object_new(const char *class_name, const opc_value_t *init, const bool *absent, size_t count,
+                                  opc_object_t **out, opc_text_t *message);
 void opc_object_free(opc_object_t *object);
 /* The schema of a class's constructor, with the object itself as its first argument; class name "ns.Name". The text is
  * the caller's. NULL: there is no such class, or it has no constructor. */

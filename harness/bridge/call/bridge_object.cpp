@@ -18,7 +18,8 @@ c10::ClassTypePtr find_class(const char *name) {
   return type;
 }
 
-void push_init(torch::jit::Function &constructor, const opc_value_t *init, size_t count, torch::jit::Stack &stack) {
+void push_init(torch::jit::Function &constructor, const opc_value_t *init, const bool *absent, size_t count,
+               torch::jit::Stack &stack) {
   const auto &expected = constructor.getSchema().arguments();  // the first one is self
   if (count + 1 > expected.size()) {
     throw opc::Unconvertible(std::to_string(count) + " arguments were given, the constructor has " +
@@ -26,8 +27,8 @@ void push_init(torch::jit::Function &constructor, const opc_value_t *init, size_
   }
   for (size_t i = 1; i < expected.size(); i++) {
     try {
-      stack.push_back(i <= count ? opc::argument_from_value(init[i - 1], expected[i])
-                                 : opc::argument_default(expected[i]));
+      const bool given = i <= count && (absent == nullptr || !absent[i - 1]);
+      stack.push_back(given ? opc::argument_from_value(init[i - 1], expected[i]) : opc::argument_default(expected[i]));
     } catch (const opc::Unconvertible &e) {
       throw opc::Unconvertible("argument " + std::to_string(i) + " of the constructor: " + e.what());
     }
@@ -36,8 +37,8 @@ void push_init(torch::jit::Function &constructor, const opc_value_t *init, size_
 
 }  // namespace
 
-opc_call_outcome_t opc_object_new(const char *class_name, const opc_value_t *init, size_t count, opc_object_t **out,
-                                  opc_text_t *message) {
+opc_call_outcome_t opc_object_new(const char *class_name, const opc_value_t *init, const bool *absent, size_t count,
+                                  opc_object_t **out, opc_text_t *message) {
   *out = nullptr;
   std::string text;
   c10::IValue self;
@@ -50,7 +51,7 @@ opc_call_outcome_t opc_object_new(const char *class_name, const opc_value_t *ini
     if (constructor == nullptr) throw opc::Unconvertible(std::string("class ") + class_name + " has no constructor");
     self = c10::ivalue::Object::create(c10::StrongTypePtr(nullptr, type), /*numSlots=*/1);
     stack.push_back(self);
-    push_init(*constructor, init, count, stack);
+    push_init(*constructor, init, absent, count, stack);
   });
   if (prepared == OPC_CALL_RETURNED) {
     outcome = opc::guarded_call(text, [&] {

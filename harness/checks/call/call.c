@@ -209,7 +209,10 @@ static opc_status_t objects_make(opc_value_t *value, opc_error_t *error) {
   OPC_SCOPED(opc_text_clear) opc_text_t message = {0};
   opc_object_t *object = NULL;
   opc_status_t status = OPC_OK;
-  if (opc_object_new(value->object.class_name, value->object.init, value->object.init_count, &object, &message) !=
+  for (size_t i = 0; i < value->object.init_count && status == OPC_OK; i++)
+    status = objects_make(&value->object.init[i], error);
+  if (status != OPC_OK) return status;
+  if (opc_object_new(value->object.class_name, value->object.init, NULL, value->object.init_count, &object, &message) !=
       OPC_CALL_RETURNED)
     status = opc_error_set(error, OPC_ERR_UNSUPPORTED, "an object of class %s cannot be made: %s",
                            value->object.class_name, opc_text_c(&message));
@@ -327,6 +330,16 @@ opc_call_outcome_t opc_call_run(opc_call_t *call, opc_op_handle_t *handle, uint6
                               &call->return_count, &call->message);
   opc_valgrind_operator_end();
   calls_counted.refused += call->outcome != OPC_CALL_RETURNED;
+  return call->outcome;
+}
+
+opc_call_outcome_t opc_call_construct(opc_call_t *call, const opc_operator_t *class_, opc_object_t **out_object) {
+  OPC_SCOPED(opc_scope_free) char *name = opc_class_name_of(class_);
+  *out_object = NULL;
+  opc_text_reset(&call->message);
+  call->outcome =
+      name ? opc_object_new(name, call->arguments, call->absent, call->argument_count, out_object, &call->message)
+           : OPC_CALL_OUT_OF_MEMORY;
   return call->outcome;
 }
 

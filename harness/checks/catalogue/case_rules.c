@@ -402,7 +402,7 @@ static const opc_case_rule_t package_cases[] = {
      .why = "a package is compiled for the inputs that it was exported with"}};
 
 static const opc_case_rule_t class_cases[] = {
-    {.samples = OPC_ACCEPTED | OPC_REFUSED,
+    {.samples = OPC_ACCEPTED | OPC_REFUSED | OPC_UNCHECKED | OPC_UNINITIALISED,
      .families = PLAIN,
      .judge = OPC_JUDGE_REFUSAL,
      .why = "this is the object as its constructor makes it"},

@@ -1,5 +1,6 @@
 #include "model/case/case.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -62,4 +63,10 @@ int opc_case_id_complexity(const opc_case_id_t *id) {
     for (const char *at = id->variant; *at; at++) steps += *at == '+';
   }
   return steps * 2 + (*id->dtype != '\0');
+}
+
+size_t opc_case_changed_argument(const char *variant) {
+  const size_t length = strcspn(variant, ".[");
+  const bool all = strncmp(variant, "all.", 4) == 0, method = strcmp(variant + length, ".called") == 0;
+  return variant[length] == '\0' || all || method ? 0 : length;
 }

@@ -3,6 +3,8 @@
 #ifndef OPC_MODEL_CASE_CASE_H
 #define OPC_MODEL_CASE_CASE_H
 
+#include <stddef.h>
+
 #include "base/status.h"
 
 #ifdef __cplusplus
@@ -27,6 +29,9 @@ void opc_case_id_format(const opc_case_id_t *id, char out[OPC_CASE_ID_SIZE]);
 opc_status_t opc_case_id_parse(const char *text, opc_case_id_t *out, opc_error_t *error) OPC_CHECKED;
 /* Distance of a case from the plainest one: every transformation counts more than another dtype. */
 int opc_case_id_complexity(const opc_case_id_t *id);
+/* Length of the argument's name with which a variant begins, the one that it changes: 7 for
+ * "tensors[1].sliced+x.offset". 0: it changes none or all ("plain", "all.sliced"), or calls a method ("add.called"). */
+size_t opc_case_changed_argument(const char *variant);
 
 #ifdef __cplusplus
 }

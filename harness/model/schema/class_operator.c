@@ -11,6 +11,12 @@ static char *operator_name(const char *class_name) {
              : opc_string_copy(class_name);
 }
 
+char *opc_class_name_of(const opc_operator_t *op) {
+  const char *colons = strstr(op->name, "::");
+  return colons ? opc_string_format("%.*s.%s", (int)(colons - op->name), op->name, colons + 2)
+                : opc_string_copy(op->name);
+}
+
 static opc_status_t take_methods(const opc_class_t *class_, opc_operator_t *out, opc_error_t *error) {
   out->methods = calloc(class_->method_count + 1, sizeof *out->methods);
   if (!out->methods) return opc_out_of_memory(error);
@@ -32,7 +38,9 @@ static opc_status_t take_constructor(const opc_class_t *class_, const char *sche
   if (status != OPC_OK) return status;
   opc_text_addf(&text, "%s(", out->name);
   for (size_t i = 1; i < parsed.argument_count; i++)
-    opc_text_addf(&text, "%s%s %s", i > 1 ? ", " : "", parsed.arguments[i].type_text, parsed.arguments[i].name);
+    opc_text_addf(&text, "%s%s %s%s%s", i > 1 ? ", " : "", parsed.arguments[i].type_text, parsed.arguments[i].name,
+                  parsed.arguments[i].has_default ? "=" : "",
+                  parsed.arguments[i].has_default ? parsed.arguments[i].default_text : "");
   opc_text_addf(&text, ") -> __torch__.torch.classes.%s", class_->name);
   opc_operator_t own = {0};
   status = opc_schema_arguments(opc_text_c(&text), &own, error);

@@ -157,6 +157,9 @@ opc_status_t opc_schema_arguments(const char *schema, opc_operator_t *out, opc_e
 /* The class's constructor as an operator of kind CLASS, "ns::Name"; its schema is NULL if there is no constructor.
  * Release with opc_operator_clear. */
 opc_status_t opc_operator_from_class(const opc_class_t *class_, opc_operator_t *out, opc_error_t *error) OPC_CHECKED;
+/* The name of the class, "ns.Name", whose constructor this operator is. The text is the caller's; NULL: out of memory.
+ */
+char *opc_class_name_of(const opc_operator_t *op);
 json_t *opc_class_to_json(const opc_class_t *class_);
 opc_status_t opc_class_from_json(const json_t *json, opc_class_t *out, opc_error_t *error) OPC_CHECKED;
 

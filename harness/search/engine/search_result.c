@@ -45,6 +45,7 @@ static size_t choose(const opc_search_t *search, size_t chosen[], size_t limit) 
 }
 
 bool opc_search_has_tensors(const opc_operator_t *op) {
+  if (op->kind == OPC_OPERATOR_CLASS) return false; /* what an object makes of them cannot be seen */
   for (size_t i = 0; i < op->argument_count; i++) {
     if (opc_type_may_hold_tensor(&op->arguments[i].type)) return true;
   }

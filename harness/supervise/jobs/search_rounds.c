@@ -28,15 +28,26 @@ static bool is_ready(opc_session_t *session, const opc_operator_t *op, int round
   return ready;
 }
 
+/* The operators, and after them the classes' constructors: in the order of session->found. */
+static size_t all_count(const opc_session_t *session) {
+  return session->loaded.operator_count + session->loaded.class_operator_count;
+}
+
+static const opc_operator_t *nth(const opc_session_t *session, size_t index) {
+  const opc_loaded_t *loaded = &session->loaded;
+  return index < loaded->operator_count ? &loaded->operators[index]
+                                        : &loaded->class_operators[index - loaded->operator_count];
+}
+
 /* The operators that can be searched now. */
 static size_t next_batch(opc_session_t *session, const opc_operator_t **batch) {
   size_t count = 0;
   bool more = true;
   while (more && count == 0) {
     more = false;
-    for (size_t i = 0; i < session->loaded.operator_count; i++) {
+    for (size_t i = 0; i < all_count(session); i++) {
       const opc_searched_t *found = &session->found[i];
-      const opc_operator_t *op = &session->loaded.operators[i];
+      const opc_operator_t *op = nth(session, i);
       if (found->over || found->rounds >= found->rounds_wanted) continue;
       if (is_ready(session, op, found->rounds + 1, &more)) batch[count++] = op;
     }
@@ -66,10 +77,10 @@ static int rounds_of(const opc_session_t *session, const opc_operator_t *op) {
 static opc_status_t begin(opc_session_t *session, const opc_operator_t *const *operators, size_t count,
                           opc_error_t *error) {
   const opc_loaded_t *loaded = &session->loaded;
-  session->found = calloc(loaded->operator_count + 1, sizeof *session->found);
+  session->found = calloc(all_count(session) + 1, sizeof *session->found);
   if (session->found == NULL) return opc_out_of_memory(error);
-  for (size_t i = 0; i < loaded->operator_count; i++)
-    session->found[i].over = loaded->operators[i].schema == NULL || has_sample(session, &loaded->operators[i]);
+  for (size_t i = 0; i < all_count(session); i++)
+    session->found[i].over = nth(session, i)->schema == NULL || has_sample(session, nth(session, i));
   opc_status_t status = classes_take(session, error);
   if (status == OPC_OK)
     status = opc_search_library_new(loaded->operators, loaded->operator_count, session->classes, session->class_count,
@@ -85,7 +96,7 @@ opc_status_t opc_search_rounds_run(opc_session_t *session, const opc_operator_t 
                                    int jobs, opc_error_t *error) {
   if (!session->calls || json_array_size(session->devices) == 0) return OPC_OK;
   opc_status_t status = begin(session, operators, count, error);
-  const opc_operator_t **batch = calloc(session->loaded.operator_count + 1, sizeof(const opc_operator_t *));
+  const opc_operator_t **batch = calloc(all_count(session) + 1, sizeof(const opc_operator_t *));
   if (batch == NULL) status = opc_out_of_memory(error);
   session->searching = true;
   for (size_t ready = 1; status == OPC_OK && ready > 0;) {
@@ -101,7 +112,7 @@ opc_status_t opc_search_rounds_run(opc_session_t *session, const opc_operator_t 
 }
 
 void opc_search_rounds_end(opc_session_t *session) {
-  for (size_t i = 0; session->found != NULL && i < session->loaded.operator_count; i++) {
+  for (size_t i = 0; session->found != NULL && i < all_count(session); i++) {
     opc_sample_set_clear(&session->found[i].samples);
     free(session->found[i].detail);
     free(session->found[i].record);

@@ -8,9 +8,12 @@ int opc_search_round_budget(int round) {
 }
 
 opc_searched_t *opc_search_found(const opc_session_t *session, const opc_operator_t *op) {
-  if (op->kind == OPC_OPERATOR_CLASS || op->kind == OPC_OPERATOR_LIBRARY) return NULL; /* no search for these */
-  size_t index = (size_t)(op - session->loaded.operators);
-  return session->found != NULL && index < session->loaded.operator_count ? &session->found[index] : NULL;
+  const opc_loaded_t *loaded = &session->loaded;
+  if (session->found == NULL || op->kind == OPC_OPERATOR_LIBRARY) return NULL; /* a file has no arguments */
+  if (op->kind == OPC_OPERATOR_CLASS)
+    return &session->found[loaded->operator_count + (size_t)(op - loaded->class_operators)];
+  size_t index = (size_t)(op - loaded->operators);
+  return index < loaded->operator_count ? &session->found[index] : NULL;
 }
 
 /* The operator has a kernel at this key that does something. */

@@ -18,6 +18,7 @@
 #include "supervise/common/reference_pairs.h"
 #include "supervise/jobs/schedule.h"
 #include "supervise/jobs/search_rounds.h"
+#include "supervise/jobs/searched.h"
 #include "supervise/load/library_operators.h"
 #include "supervise/load/model_package_run.h"
 #include "supervise/process/architecture_choice.h"
@@ -255,7 +256,6 @@ static opc_status_t read_samples(opc_session_t *session, opc_error_t *error) {
   }
   names_clear(&names);
   if (status == OPC_OK && options->package != NULL) status = opc_package_samples(session, error);
-  if (status == OPC_OK) status = opc_class_samples(session, error);
   for (size_t i = 0; i < session->samples.count; i++) opc_reference_give(options, &session->samples.samples[i]);
   return status == OPC_OK ? tell_useless_references(session, error) : status;
 }
@@ -319,6 +319,17 @@ static bool has_device(const opc_session_t *session, const char *name) {
   return false;
 }
 
+/* Constructors for which a search found no arguments get simple ones: these show why they are refused. */
+static opc_status_t give_simple_arguments(opc_session_t *session, opc_error_t *error) {
+  opc_status_t status = OPC_OK;
+  for (size_t i = 0; i < session->loaded.class_operator_count && status == OPC_OK; i++) {
+    const opc_operator_t *op = &session->loaded.class_operators[i];
+    const opc_searched_t *found = opc_search_found(session, op);
+    if (found == NULL || found->samples.count == 0) status = opc_class_samples(session, op, error);
+  }
+  return status;
+}
+
 static opc_status_t run_operators(opc_session_t *session, size_t *out_selected, opc_error_t *error) {
   opc_loaded_t *loaded = &session->loaded;
   bool listing = session->options->planned != NULL;
@@ -333,11 +344,11 @@ static opc_status_t run_operators(opc_session_t *session, size_t *out_selected, 
     selected[(*out_selected)++] = &loaded->operators[i];
     if (!listing) status = skip_absent(session, &loaded->operators[i], error);
   }
-  size_t searched = *out_selected;
   for (size_t i = 0; i < loaded->class_operator_count && status == OPC_OK; i++) {
     if (!opc_select_operator(session, &loaded->class_operators[i])) continue;
     selected[(*out_selected)++] = &loaded->class_operators[i];
   }
+  const size_t searched = *out_selected;
   if (*out_selected == 0 && session->options->op_glob_count > 0)
     session->calls = false; /* only files were asked for: nothing is called */
   for (size_t i = 0; i < loaded->library_operator_count && status == OPC_OK; i++) {
@@ -352,6 +363,7 @@ static opc_status_t run_operators(opc_session_t *session, size_t *out_selected, 
     /* Names in crash reports are useful, but missing ones are no reason to fail. */
     if (opc_maps_read(&session->maps, loaded->worker.pid, NULL) != OPC_OK) opc_maps_clear(&session->maps);
     status = opc_search_rounds_run(session, selected, searched, jobs, error);
+    if (status == OPC_OK) status = give_simple_arguments(session, error);
     if (status == OPC_OK && session->sanitize != NULL && has_device(session, "cuda"))
       status = opc_sanitize_run(session, selected, *out_selected, error);
     else if (status == OPC_OK) status = opc_schedule_run(session, selected, *out_selected, jobs, error);

@@ -61,7 +61,7 @@ static opc_status_t add_sample(opc_session_t *session, const opc_operator_t *op,
   json_auto_t *args = json_array();
   const opc_simple_classes_t classes = {.constructor = constructor_of, .context = &session->loaded};
   bool possible = true;
-  for (size_t i = 0; i < op->argument_count && possible; i++) {
+  for (size_t i = 0; i < op->argument_count && !op->arguments[i].has_default && possible; i++) {
     json_t *value = opc_simple_value(&op->arguments[i].type, round, &classes);
     possible = value != NULL;
     if (possible) json_array_append_new(args, value);
@@ -81,13 +81,10 @@ static opc_status_t add_sample(opc_session_t *session, const opc_operator_t *op,
   return status;
 }
 
-opc_status_t opc_class_samples(opc_session_t *session, opc_error_t *error) {
+opc_status_t opc_class_samples(opc_session_t *session, const opc_operator_t *op, opc_error_t *error) {
+  if (op->schema == NULL || has_sample(session, op->name, NULL)) return OPC_OK;
+  const int rounds = op->argument_count > 0 ? OPC_SIMPLE_ROUNDS : 1;
   opc_status_t status = OPC_OK;
-  for (size_t i = 0; status == OPC_OK && i < session->loaded.class_operator_count; i++) {
-    const opc_operator_t *op = &session->loaded.class_operators[i];
-    if (op->schema == NULL || has_sample(session, op->name, NULL)) continue;
-    int rounds = op->argument_count > 0 ? OPC_SIMPLE_ROUNDS : 1;
-    for (int round = 0; round < rounds && status == OPC_OK; round++) status = add_sample(session, op, round, error);
-  }
+  for (int round = 0; round < rounds && status == OPC_OK; round++) status = add_sample(session, op, round, error);
   return status;
 }

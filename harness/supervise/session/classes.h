@@ -8,7 +8,7 @@
 
 /* Fills class_operators. Omits a class with the name of an operator. */
 opc_status_t opc_classes_take(opc_loaded_t *loaded, opc_error_t *error) OPC_CHECKED;
-/* Simple arguments for constructors without a sample: several sets, so that one may fit. */
-opc_status_t opc_class_samples(opc_session_t *session, opc_error_t *error) OPC_CHECKED;
+/* Simple arguments for a constructor, unless it has a sample: several sets, so that one may fit. */
+opc_status_t opc_class_samples(opc_session_t *session, const opc_operator_t *op, opc_error_t *error) OPC_CHECKED;
 
 #endif

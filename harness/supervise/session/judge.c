@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "checks/catalogue/severity.h"
+#include "model/case/case.h"
 #include "model/json/json_write.h"
 #include "supervise/process/cuda_plan.h"
 
@@ -49,9 +50,8 @@ static opc_severity_t severity_of_rule(const char *rule) {
 /* The only argument that the variant changed: "x" for "x.sliced", "tensors" for "tensors[1].empty0". NULL: not exactly
  * one. */
 static char *varied_argument(const char *variant) {
-  const size_t length = strcspn(variant, ".[");
-  if (variant[length] == '\0' || strncmp(variant, "all.", 4) == 0) return NULL;
-  return opc_string_format("%.*s", (int)length, variant);
+  const size_t length = opc_case_changed_argument(variant);
+  return length > 0 ? opc_string_format("%.*s", (int)length, variant) : NULL;
 }
 
 /* Moves the present rule and its text to "also"; the entry replaces them. */

@@ -141,8 +141,11 @@ static opc_status_t attempt_call(attempt_t *attempt, const opc_operator_t *op, o
     opc_text_add(&attempt->call.message, error->message);
     status = OPC_OK;
   } else {
+    opc_object_t *object = NULL;
     opc_scratch_memory_fill(around->poison);
-    opc_call_outcome_t outcome = opc_call_run(&attempt->call, handle, seed);
+    opc_call_outcome_t outcome = op->kind == OPC_OPERATOR_CLASS ? opc_call_construct(&attempt->call, op, &object)
+                                                                : opc_call_run(&attempt->call, handle, seed);
+    opc_object_free(object);
     opc_scratch_memory_plain();
     note_accesses(attempt);
     if (outcome == OPC_CALL_RETURNED) status = attempt_results(attempt, error);
@@ -279,7 +282,7 @@ opc_status_t opc_attempt_run(const opc_operator_t *op, const opc_sample_t *sampl
 
   /* Text that an operator prints before it aborts must belong to these arguments, not to earlier ones. */
   if (ftruncate(STDERR_FILENO, 0) != 0) errno = 0; /* not a file (under a tool): its contents stay */
-  opc_status_t status = opc_op_find(op->name, &trial.handle, error);
+  opc_status_t status = op->kind == OPC_OPERATOR_CLASS ? OPC_OK : opc_op_find(op->name, &trial.handle, error);
   if (status == OPC_OK) {
     opc_case_id_t id = {.check = "", .device = ""};
     char id_text[OPC_CASE_ID_SIZE];
