@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "model/sample/relations.h"
 #include "model/sample/sample.h"
 
 static const fixture_argument_t arguments[] = {
@@ -163,6 +164,24 @@ static void test_round_trip(void **state) {
   opc_sample_clear(&copy);
 }
 
+static void test_values_at_paths(void **state) {
+  (void)state;
+  opc_sample_t sample = read_sample(WITH("\"tensors\": [null, " X "], \"obj\": {\"object\": {\"class\": \"ns.Name\", "
+                                         "\"init\": [3, [1.5, " X "]]}}"));
+  static const char *const tensors[] = {"x", "tensors[1]", "obj.init[1][1]"},
+                           *const nothing[] = {
+                               "y",           "x[0]",      "tensors[2]",     "tensors[1", "tensors.init[1]",
+                               "obj.init[2]", "obj.other", "obj.init[1][2]", "obj[1]"};
+  for (size_t i = 0; i < COUNT(tensors); i++) {
+    const opc_value_t *value = opc_sample_value(&sample, &op, tensors[i]);
+    if (!value || value->kind != OPC_VALUE_TENSOR) fail_msg("%s", tensors[i]);
+  }
+  for (size_t i = 0; i < COUNT(nothing); i++)
+    if (opc_sample_value(&sample, &op, nothing[i])) fail_msg("%s", nothing[i]);
+  assert_int_equal(opc_sample_value(&sample, &op, "obj.init[0]")->integer, 3);
+  opc_sample_clear(&sample);
+}
+
 static void test_defaults_are_left_out(void **state) {
   (void)state;
   opc_sample_t sample = read_sample(
@@ -238,6 +257,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_conversion),
       cmocka_unit_test(test_round_trip),
+      cmocka_unit_test(test_values_at_paths),
       cmocka_unit_test(test_defaults_are_left_out),
       cmocka_unit_test(test_names),
       cmocka_unit_test(test_init),

@@ -423,7 +423,11 @@ static void test_library(void **state) {
     opc_error_t error = {0};
     opc_value_t *outputs = calloc(1, sizeof *outputs);
     outputs[0] = numbered_tensor(77);
-    assert_ok(opc_search_library_new(operators, 2, &class_, 1, &library, &error), error);
+    assert_ok(
+        opc_search_library_new(
+            &(opc_search_loaded_t){.operators = operators, .operator_count = 2, .classes = &class_, .class_count = 1},
+            &library, &error),
+        error);
     assert_ok(opc_sample_init(&accepted, &operators[0], &error), error);
     accepted.arguments[0] = numbered_tensor(1);
     accepted.arguments[1] = (opc_value_t){.kind = OPC_VALUE_INT, .integer = 1234};

@@ -60,7 +60,9 @@ static void test_arguments(void **state) {
       "\"dtype\": \"float64\"}}, "
       "null, 0.5, 7]}",
       0, NULL);
-  assert_ok(opc_search_library_new(operators, 2, NULL, 0, &library, &error), error);
+  assert_ok(
+      opc_search_library_new(&(opc_search_loaded_t){.operators = operators, .operator_count = 2}, &library, &error),
+      error);
   assert_ok(opc_sample_from_json(json, &operators[0], NULL, &accepted, NULL, 0, &error), error);
   json_decref(json);
   opc_value_t *outputs = calloc(2, sizeof *outputs);
@@ -125,7 +127,9 @@ static void test_values_come_back(void **state) {
   opc_error_t error = {0};
   opc_value_t *outputs = calloc(COUNT(rows), sizeof *outputs);
   for (size_t i = 0; i < COUNT(rows); i++) outputs[i] = row(rows[i].dtype, rows[i].first, rows[i].second);
-  assert_ok(opc_search_library_new(operators, 2, NULL, 0, &library, &error), error);
+  assert_ok(
+      opc_search_library_new(&(opc_search_loaded_t){.operators = operators, .operator_count = 2}, &library, &error),
+      error);
   assert_ok(opc_sample_init(&accepted, &operators[0], &error), error);
   assert_ok(opc_search_library_add(library, &operators[0], 1, &accepted, outputs, COUNT(rows), &error), error);
   assert_ok(opc_search_view_make(library, &operators[1], 2, &view, &error), error);

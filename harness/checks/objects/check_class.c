@@ -108,9 +108,28 @@ static void check_flatten(subject_t *subject) {
   opc_returns_free(returns, count);
 }
 
+static char *constructor_of(const char *class_name, const void *context) {
+  (void)context;
+  return opc_class_constructor(class_name);
+}
+
+static bool object_has_options(const opc_value_t *value) {
+  bool has = false;
+  for (size_t i = 0; value->kind == OPC_VALUE_LIST && !has && i < value->list.count; i++)
+    has = object_has_options(&value->list.items[i]);
+  if (value->kind != OPC_VALUE_OBJECT) return has;
+  OPC_SCOPED(opc_scope_free) char *schema = opc_class_constructor(value->object.class_name);
+  OPC_SCOPED(opc_operator_clear) opc_operator_t constructor = {0};
+  if (!schema || opc_schema_arguments(schema, &constructor, NULL) != OPC_OK) return false;
+  for (size_t i = 0; !has && i < value->object.init_count && i + 1 < constructor.argument_count; i++)
+    has = constructor.arguments[i + 1].has_default || object_has_options(&value->object.init[i]);
+  return has;
+}
+
+/* An argument with a default is given, to this constructor or to that of an object which it gets. */
 static bool gives_options(const opc_operator_t *op, const opc_sample_t *sample) {
   for (size_t i = 0; i < op->argument_count; i++)
-    if (op->arguments[i].has_default && !sample->absent[i]) return true;
+    if (!sample->absent[i] && (op->arguments[i].has_default || object_has_options(&sample->arguments[i]))) return true;
   return false;
 }
 
@@ -242,11 +261,6 @@ release:
 }
 
 /* ---- one method ---- */
-
-static char *constructor_of(const char *class_name, const void *context) {
-  (void)context;
-  return opc_class_constructor(class_name);
-}
 
 /* Of the class itself: another object made like this one. */
 static json_t *argument_value(const opc_case_context_t *context, const opc_type_t *type, int round) {

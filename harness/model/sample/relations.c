@@ -79,20 +79,27 @@ opc_status_t opc_relations_copy(const opc_relations_t *relations, opc_relations_
 
 /* ---- places ---- */
 
+/* The item that the text before the next "]" names: "[1]" of a list, ".init[1]" of an object's constructor. Moves *path
+ * behind it. NULL: there is none. */
+static opc_value_t *next_item(const opc_value_t *value, const char **path) {
+  static const char constructor[] = ".init";
+  const bool init = strncmp(*path, constructor, sizeof constructor - 1) == 0;
+  const char *bracket = *path + (init ? sizeof constructor - 1 : 0);
+  char *end;
+  if (*bracket != '[' || value->kind != (init ? OPC_VALUE_OBJECT : OPC_VALUE_LIST)) return NULL;
+  const unsigned long long at = strtoull(bracket + 1, &end, 10);
+  if (end == bracket + 1 || *end != ']' || at >= (init ? value->object.init_count : value->list.count)) return NULL;
+  *path = end + 1;
+  return init ? &value->object.init[at] : &value->list.items[at];
+}
+
 opc_value_t *opc_sample_value(const opc_sample_t *sample, const opc_operator_t *op, const char *path) {
-  size_t length = strcspn(path, "[");
+  size_t length = strcspn(path, "[.");
   for (size_t i = 0; i < op->argument_count && i < sample->argument_count; i++) {
     if (strlen(op->arguments[i].name) != length || strncmp(op->arguments[i].name, path, length) != 0) continue;
     if (sample->absent && sample->absent[i]) return NULL;
     opc_value_t *value = &sample->arguments[i];
-    for (const char *rest = path + length; *rest; rest++) {
-      char *end;
-      unsigned long long at = strtoull(rest + 1, &end, 10);
-      if (*rest != '[' || end == rest + 1 || *end != ']') return NULL;
-      if (value->kind != OPC_VALUE_LIST || at >= value->list.count) return NULL;
-      value = &value->list.items[at];
-      rest = end;
-    }
+    for (const char *rest = path + length; *rest && value;) value = next_item(value, &rest);
     return value;
   }
   return NULL;

@@ -49,6 +49,8 @@ bool opc_search_output_value(const opc_search_output_t *output, opc_value_t *out
 typedef struct opc_search_view {
   const opc_search_entry_t **entries; /* most similar operators first */
   size_t count;
+  const opc_search_entry_t **objects; /* constructors of what it takes, with arguments that they accepted */
+  size_t object_count;
   const opc_class_t *classes;
   size_t class_count;
 } opc_search_view_t;

@@ -7,20 +7,15 @@
 #include "search/draft/search_inside.h"
 
 struct opc_search_library {
-  const opc_operator_t *operators;
-  size_t operator_count;
-  const opc_class_t *classes;
-  size_t class_count;
+  opc_search_loaded_t loaded;
   opc_search_entry_t **entries; /* each allocated alone: a running search keeps pointers to them */
   size_t entry_count;
 };
 
-opc_status_t opc_search_library_new(const opc_operator_t *operators, size_t operator_count, const opc_class_t *classes,
-                                    size_t class_count, opc_search_library_t **out, opc_error_t *error) {
+opc_status_t opc_search_library_new(const opc_search_loaded_t *loaded, opc_search_library_t **out, opc_error_t *error) {
   *out = calloc(1, sizeof **out);
   if (!*out) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for what searches find");
-  **out = (opc_search_library_t){
-      .operators = operators, .operator_count = operator_count, .classes = classes, .class_count = class_count};
+  **out = (opc_search_library_t){.loaded = *loaded};
   return OPC_OK;
 }
 
@@ -145,8 +140,8 @@ size_t opc_search_helpers(const opc_search_library_t *library, const opc_operato
                           size_t out[OPC_HELPERS_MAX]) {
   int scores[OPC_HELPERS_MAX];
   size_t count = 0;
-  for (size_t i = 0; i < library->operator_count; i++) {
-    const opc_operator_t *other = &library->operators[i];
+  for (size_t i = 0; i < library->loaded.operator_count; i++) {
+    const opc_operator_t *other = &library->loaded.operators[i];
     if (other == op || !is_own_library(op, other) || (round > OPC_SEARCH_ROUNDS && !are_relatives(op, other))) continue;
     int score = likeness(op, other);
     size_t place = count;
@@ -161,28 +156,59 @@ size_t opc_search_helpers(const opc_search_library_t *library, const opc_operato
   return count;
 }
 
+/* What the operator found in earlier rounds. */
+static void take_entries(const opc_search_library_t *library, const opc_operator_t *of, int round,
+                         const opc_search_entry_t **out, size_t *count) {
+  for (size_t i = 0; i < library->entry_count; i++) {
+    const opc_search_entry_t *entry = library->entries[i];
+    if (entry->op == of && entry->round < round) out[(*count)++] = entry;
+  }
+}
+
+static bool takes_object(const opc_operator_t *op, const opc_operator_t *constructor) {
+  OPC_SCOPED(opc_scope_free) char *name = opc_class_name_of(constructor);
+  for (size_t i = 0; i < op->argument_count && name; i++) {
+    const opc_type_t *type = &op->arguments[i].type;
+    while (type->kind == OPC_TYPE_OPTIONAL || type->kind == OPC_TYPE_LIST) type = type->element;
+    if (type->kind == OPC_TYPE_OBJECT && strcmp(type->class_name, name) == 0) return true;
+    if (type->kind == OPC_TYPE_ANY && is_own_library(op, constructor)) return true;
+  }
+  return false;
+}
+
+size_t opc_search_makers(const opc_search_library_t *library, const opc_operator_t *op, size_t out[OPC_MAKERS_MAX]) {
+  size_t count = 0;
+  for (size_t i = 0; i < library->loaded.constructor_count && count < OPC_MAKERS_MAX; i++) {
+    const opc_operator_t *constructor = &library->loaded.constructors[i];
+    if (constructor != op && takes_object(op, constructor)) out[count++] = i;
+  }
+  return count;
+}
+
 opc_status_t opc_search_view_make(const opc_search_library_t *library, const opc_operator_t *op, int round,
                                   opc_search_view_t *out, opc_error_t *error) {
-  size_t helpers[OPC_HELPERS_MAX];
+  size_t helpers[OPC_HELPERS_MAX], makers[OPC_MAKERS_MAX];
   *out = (opc_search_view_t){0};
   if (!library) return OPC_OK;
-  out->classes = library->classes;
-  out->class_count = library->class_count;
+  out->classes = library->loaded.classes;
+  out->class_count = library->loaded.class_count;
   if (round < 2 || library->entry_count == 0) return OPC_OK;
   out->entries = calloc(library->entry_count, sizeof(opc_search_entry_t *));
-  if (!out->entries) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for what searches find");
+  out->objects = calloc(library->entry_count, sizeof(opc_search_entry_t *));
+  if (!out->entries || !out->objects)
+    return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for what searches find");
   size_t helper_count = opc_search_helpers(library, op, round, helpers);
-  for (size_t h = 0; h < helper_count; h++) {
-    for (size_t i = 0; i < library->entry_count; i++) {
-      const opc_search_entry_t *entry = library->entries[i];
-      if (entry->op == &library->operators[helpers[h]] && entry->round < round) out->entries[out->count++] = entry;
-    }
-  }
+  for (size_t h = 0; h < helper_count; h++)
+    take_entries(library, &library->loaded.operators[helpers[h]], round, out->entries, &out->count);
+  size_t maker_count = opc_search_makers(library, op, makers);
+  for (size_t m = 0; m < maker_count; m++)
+    take_entries(library, &library->loaded.constructors[makers[m]], round, out->objects, &out->object_count);
   return OPC_OK;
 }
 
 void opc_search_view_clear(opc_search_view_t *view) {
   free(view->entries);
+  free(view->objects);
   *view = (opc_search_view_t){0};
 }
 

@@ -1,6 +1,6 @@
 /* What the searches of a run have found, for operators that have found nothing yet: accepted values of arguments with
  * the same name and type, whole tuples of related operators, tensors that operators returned, and the constructors of
- * custom classes.
+ * custom classes with arguments that they accepted.
  *
  * What an operator is offered depends only on the loaded libraries, the seed and the round, never on the selected
  * operators. Its helpers are chosen by schema among the operators of its own library, and it sees only their results of
@@ -13,19 +13,34 @@
 
 enum {
   OPC_HELPERS_MAX = 24,
+  OPC_MAKERS_MAX = 16,
   OPC_SEARCH_ROUNDS = 3 /* one more round is for pairs that are each other's backward operator: each can use the other's
                            results of the last round */
 };
 
 typedef struct opc_search_library opc_search_library_t;
 
-opc_status_t opc_search_library_new(const opc_operator_t *operators, size_t operator_count, const opc_class_t *classes,
-                                    size_t class_count, opc_search_library_t **out, opc_error_t *error) OPC_CHECKED;
+/* What the loaded libraries have. */
+typedef struct opc_search_loaded {
+  const opc_operator_t *operators;
+  size_t operator_count;
+  const opc_class_t *classes;
+  size_t class_count;
+  const opc_operator_t *constructors; /* of the classes, as operators */
+  size_t constructor_count;
+} opc_search_loaded_t;
+
+opc_status_t opc_search_library_new(const opc_search_loaded_t *loaded, opc_search_library_t **out,
+                                    opc_error_t *error) OPC_CHECKED;
 void opc_search_library_free(opc_search_library_t *library);
 
 /* The operators useful in this round: indices into `operators`, most similar first. */
 size_t opc_search_helpers(const opc_search_library_t *library, const opc_operator_t *op, int round,
                           size_t out[OPC_HELPERS_MAX]);
+
+/* The constructors of the objects that the operator takes, of its own library's if it takes Any: indices into
+ * `constructors`. */
+size_t opc_search_makers(const opc_search_library_t *library, const opc_operator_t *op, size_t out[OPC_MAKERS_MAX]);
 
 /* Adds arguments that the operator accepted in this round (from 1), and the tensors that it returned, as descriptions
  * with all their values. Takes the outputs (only tensors; `outputs` itself too), even if it fails. */

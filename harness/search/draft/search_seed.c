@@ -286,8 +286,41 @@ static bool make_list(opc_seed_t *seed, const char *name, const opc_type_t *type
   return true;
 }
 
+static bool gives_options(const opc_search_entry_t *entry) {
+  for (size_t i = 0; i < entry->op->argument_count; i++)
+    if (entry->op->arguments[i].has_default && !entry->sample.absent[i]) return true;
+  return false;
+}
+
+/* With arguments that the constructor accepted, without options if it accepted such. class_name: NULL: of any class. */
+static bool make_known_object(opc_seed_t *seed, const char *class_name, opc_value_t *out) {
+  const opc_search_view_t *view = seed->rng->view;
+  if (!view || view->object_count == 0) return false;
+  const size_t first = (size_t)opc_rng_below(seed->rng, (int64_t)view->object_count);
+  const opc_search_entry_t *found = NULL;
+  for (size_t i = 0; i < view->object_count && (!found || gives_options(found)); i++) {
+    const opc_search_entry_t *entry = view->objects[(first + i) % view->object_count];
+    OPC_SCOPED(opc_scope_free) char *name = opc_class_name_of(entry->op);
+    if (!name || (class_name && strcmp(name, class_name) != 0)) continue;
+    if (!found || !gives_options(entry)) found = entry;
+  }
+  if (!found) return false;
+  const opc_sample_t *sample = &found->sample;
+  *out = (opc_value_t){.kind = OPC_VALUE_OBJECT, .object = {.class_name = opc_class_name_of(found->op)}};
+  out->object.init = calloc(sample->argument_count + 1, sizeof *out->object.init);
+  bool made = out->object.class_name && out->object.init;
+  for (size_t i = 0; made && i < sample->argument_count && !sample->absent[i]; i++) {
+    made = opc_value_copy(&sample->arguments[i], &out->object.init[i], NULL) == OPC_OK;
+    out->object.init_count += made;
+  }
+  return made; /* the caller clears a partial value */
+}
+
 /* By the constructor's schema, whose first argument is the object itself. */
 static bool make_object(opc_seed_t *seed, const opc_type_t *type, opc_value_t *out) {
+  enum { KNOWN_PERCENT = 75 };
+  if (opc_rng_chance(seed->rng, KNOWN_PERCENT) && make_known_object(seed, type->class_name, out)) return true;
+  opc_value_clear(out);
   const char *schema = opc_search_constructor(seed->rng->view, type->class_name);
   OPC_SCOPED(opc_operator_clear) opc_operator_t constructor = {0};
   if (!schema || opc_schema_arguments(schema, &constructor, NULL) != OPC_OK) return false;
@@ -326,6 +359,10 @@ static bool make_any(opc_seed_t *seed, const char *name, opc_value_t *out) {
                           tensors = {.kind = OPC_TYPE_LIST, .element = (opc_type_t *)&tensor};
   static const opc_type_t *const types[] = {&tensor, &tensor,  &tensor,  &tensor,  &integer,  &integer,  &real,
                                             &string, &boolean, &strings, &tensors, &integers, &integers, &real};
+  enum { OBJECT_PERCENT = 40 };
+  const opc_search_view_t *view = seed->rng->view;
+  if (view && view->object_count > 0 && opc_rng_chance(seed->rng, OBJECT_PERCENT))
+    return make_known_object(seed, NULL, out);
   return make_value(seed, name, types[opc_rng_below(seed->rng, (int64_t)COUNT(types))], out);
 }
 

@@ -15,10 +15,13 @@ static bool has_sample(const opc_session_t *session, const opc_operator_t *op) {
 /* True if its helpers are as far as its next round needs; otherwise requests that. It does not wait for helpers that
  * have found everything or never will. */
 static bool is_ready(opc_session_t *session, const opc_operator_t *op, int round, bool *out_wants_more) {
-  size_t helpers[OPC_HELPERS_MAX], count = round > 1 ? opc_search_helpers(session->library, op, round, helpers) : 0;
+  size_t helpers[OPC_HELPERS_MAX], makers[OPC_MAKERS_MAX];
+  const size_t count = round > 1 ? opc_search_helpers(session->library, op, round, helpers) : 0,
+               maker_count = round > 1 ? opc_search_makers(session->library, op, makers) : 0;
   bool ready = true;
-  for (size_t i = 0; i < count; i++) {
-    opc_searched_t *helper = &session->found[helpers[i]];
+  for (size_t i = 0; i < count + maker_count; i++) {
+    opc_searched_t *helper =
+        &session->found[i < count ? helpers[i] : session->loaded.operator_count + makers[i - count]];
     if (helper->over || helper->rounds >= round - 1) continue;
     ready = false;
     if (helper->rounds_wanted >= round - 1) continue;
@@ -83,7 +86,12 @@ static opc_status_t begin(opc_session_t *session, const opc_operator_t *const *o
     session->found[i].over = nth(session, i)->schema == NULL || has_sample(session, nth(session, i));
   opc_status_t status = classes_take(session, error);
   if (status == OPC_OK)
-    status = opc_search_library_new(loaded->operators, loaded->operator_count, session->classes, session->class_count,
+    status = opc_search_library_new(&(opc_search_loaded_t){.operators = loaded->operators,
+                                                           .operator_count = loaded->operator_count,
+                                                           .classes = session->classes,
+                                                           .class_count = session->class_count,
+                                                           .constructors = loaded->class_operators,
+                                                           .constructor_count = loaded->class_operator_count},
                                     &session->library, error);
   /* Under Valgrind a try takes fifty times as long. */
   for (size_t i = 0; i < count && status == OPC_OK; i++)
