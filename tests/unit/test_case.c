@@ -59,6 +59,24 @@ static void test_mistakes(void **state) {
   }
 }
 
+static void test_changed_arguments(void **state) {
+  (void)state;
+  static const struct {
+    const char *variant;
+    size_t length;
+  } rows[] = {{"x.sliced", 1},
+              {"tensors[1].sliced+x.offset", 7},
+              {"tensors[1]", 7},
+              {"all.sliced", 0},
+              {"allowed.sliced", 7},
+              {"add.called", 0},
+              {"plain", 0},
+              {"used", 0},
+              {"", 0}};
+  for (size_t i = 0; i < COUNT(rows); i++)
+    if (opc_case_changed_argument(rows[i].variant) != rows[i].length) fail_msg("%s", rows[i].variant);
+}
+
 static void test_words(void **state) {
   (void)state;
   for (int i = 0; i < OPC_VERDICT_COUNT; i++)
@@ -72,6 +90,7 @@ static void test_words(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_round_trip), cmocka_unit_test(test_a_name_with_slashes),
-                                     cmocka_unit_test(test_mistakes), cmocka_unit_test(test_words)};
+                                     cmocka_unit_test(test_mistakes), cmocka_unit_test(test_changed_arguments),
+                                     cmocka_unit_test(test_words)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,11 +3,13 @@
 #include <torch/custom_class.h>
 
 #include <cstring>
+#include <optional>
 #include <sstream>
 
 #include "bridge/api/bridge.h"
 #include "bridge/torch/exceptions.h"
 #include "bridge/torch/handles.h"
+#include "bridge/torch/torch_names.h"
 #include "bridge/torch/values.h"
 
 namespace {
@@ -57,6 +59,45 @@ opc_call_outcome_t opc_object_new(const char *class_name, const opc_value_t *ini
     outcome = opc::guarded_call(text, [&] {
       constructor->run(stack);
       *out = new opc_object{std::move(self)};
+    });
+  }
+  if (message != nullptr) {
+    opc_text_reset(message);
+    opc_text_add(message, text.c_str());
+  }
+  return outcome;
+}
+
+opc_call_outcome_t opc_object_from(const char *operator_name, const char *class_name, const opc_value_t *arguments,
+                                   size_t count, opc_object_t **out, opc_text_t *message) {
+  *out = nullptr;
+  std::string text;
+  torch::jit::Stack stack;
+  std::optional<c10::OperatorHandle> maker;
+  opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
+  const auto prepared = opc::guarded_call(text, [&] {
+    maker = c10::Dispatcher::singleton().findSchema(opc::operator_name_parse(operator_name));
+    if (!maker) throw opc::Unconvertible(std::string("no operator ") + operator_name + " is registered");
+    const auto &expected = maker->schema().arguments();
+    if (count > expected.size())
+      throw opc::Unconvertible(std::to_string(count) + " arguments were given, " + operator_name + " has " +
+                               std::to_string(expected.size()));
+    for (size_t i = 0; i < expected.size(); i++) {
+      try {
+        stack.push_back(i < count ? opc::argument_from_value(arguments[i], expected[i])
+                                  : opc::argument_default(expected[i]));
+      } catch (const opc::Unconvertible &e) {
+        throw opc::Unconvertible("argument " + std::to_string(i + 1) + " of " + operator_name + ": " + e.what());
+      }
+    }
+  });
+  if (prepared == OPC_CALL_RETURNED) {
+    outcome = opc::guarded_call(text, [&] {
+      maker->callBoxed(stack);
+      const auto type = find_class(class_name);
+      if (stack.size() != 1 || !stack[0].isObject() || !stack[0].type()->isSubtypeOf(*type))
+        throw opc::Unconvertible(std::string(operator_name) + " returns no object of class " + class_name);
+      *out = new opc_object{stack[0]};
     });
   }
   if (message != nullptr) {

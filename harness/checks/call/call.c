@@ -212,10 +212,14 @@ static opc_status_t objects_make(opc_value_t *value, opc_error_t *error) {
   for (size_t i = 0; i < value->object.init_count && status == OPC_OK; i++)
     status = objects_make(&value->object.init[i], error);
   if (status != OPC_OK) return status;
-  if (opc_object_new(value->object.class_name, value->object.init, NULL, value->object.init_count, &object, &message) !=
-      OPC_CALL_RETURNED)
-    status = opc_error_set(error, OPC_ERR_UNSUPPORTED, "an object of class %s cannot be made: %s",
-                           value->object.class_name, opc_text_c(&message));
+  const char *maker = value->object.made_by, *class_name = value->object.class_name;
+  const opc_value_t *init = value->object.init;
+  const size_t count = value->object.init_count;
+  const opc_call_outcome_t outcome = maker ? opc_object_from(maker, class_name, init, count, &object, &message)
+                                           : opc_object_new(class_name, init, NULL, count, &object, &message);
+  if (outcome != OPC_CALL_RETURNED)
+    status = opc_error_set(error, OPC_ERR_UNSUPPORTED, "an object of class %s cannot be made%s%s: %s", class_name,
+                           maker ? " by " : "", maker ? maker : "", opc_text_c(&message));
   value->handle = object;
   return status;
 }
@@ -319,28 +323,36 @@ static void announce_leaves(const opc_call_t *call) {
   }
 }
 
-opc_call_outcome_t opc_call_run(opc_call_t *call, opc_op_handle_t *handle, uint64_t seed) {
+static void begin_call(opc_call_t *call, uint64_t seed) {
   returns_free(call);
   opc_text_reset(&call->message);
   opc_bridge_seed(seed);
   calls_counted.made++;
   announce_leaves(call);
   opc_valgrind_operator_begin();
-  call->outcome = opc_op_call(handle, call->arguments, call->absent, call->argument_count, &call->returns,
-                              &call->return_count, &call->message);
-  opc_valgrind_operator_end();
-  calls_counted.refused += call->outcome != OPC_CALL_RETURNED;
-  return call->outcome;
 }
 
-opc_call_outcome_t opc_call_construct(opc_call_t *call, const opc_operator_t *class_, opc_object_t **out_object) {
+static opc_call_outcome_t end_call(opc_call_t *call, opc_call_outcome_t outcome) {
+  opc_valgrind_operator_end();
+  call->outcome = outcome;
+  calls_counted.refused += outcome != OPC_CALL_RETURNED;
+  return outcome;
+}
+
+opc_call_outcome_t opc_call_run(opc_call_t *call, opc_op_handle_t *handle, uint64_t seed) {
+  begin_call(call, seed);
+  return end_call(call, opc_op_call(handle, call->arguments, call->absent, call->argument_count, &call->returns,
+                                    &call->return_count, &call->message));
+}
+
+opc_call_outcome_t opc_call_construct(opc_call_t *call, const opc_operator_t *class_, uint64_t seed,
+                                      opc_object_t **out_object) {
   OPC_SCOPED(opc_scope_free) char *name = opc_class_name_of(class_);
   *out_object = NULL;
-  opc_text_reset(&call->message);
-  call->outcome =
-      name ? opc_object_new(name, call->arguments, call->absent, call->argument_count, out_object, &call->message)
-           : OPC_CALL_OUT_OF_MEMORY;
-  return call->outcome;
+  if (!name) return call->outcome = OPC_CALL_OUT_OF_MEMORY;
+  begin_call(call, seed);
+  return end_call(
+      call, opc_object_new(name, call->arguments, call->absent, call->argument_count, out_object, &call->message));
 }
 
 void opc_call_clear_arguments(opc_call_t *call) {

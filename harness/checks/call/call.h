@@ -80,7 +80,8 @@ opc_status_t opc_call_restore(const opc_call_t *call, opc_error_t *error) OPC_CH
 opc_call_outcome_t opc_call_run(opc_call_t *call, opc_op_handle_t *handle, uint64_t seed);
 /* Calls the constructor of a class, which has no handle, in place of an operator. *out_object is the caller's; NULL:
  * the outcome and call->message say why. */
-opc_call_outcome_t opc_call_construct(opc_call_t *call, const opc_operator_t *class_, opc_object_t **out_object);
+opc_call_outcome_t opc_call_construct(opc_call_t *call, const opc_operator_t *class_, uint64_t seed,
+                                      opc_object_t **out_object);
 /* Number of calls in this process so far, and how many of them did not return. */
 typedef struct opc_call_count {
   uint64_t made, refused;

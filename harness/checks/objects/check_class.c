@@ -6,6 +6,7 @@
 
 #include "checks/framework/outcome.h"
 #include "checks/objects/class_state.h"
+#include "memory/cpu_memory.h"
 #include "model/value/simple_value.h"
 
 /* An object, and the arguments from which it was made; it may hold them. */
@@ -14,11 +15,16 @@ typedef struct made {
   opc_object_t *object; /* NULL: call.outcome says why */
 } made_t;
 
+/* Arguments that a search found are placed as the search placed them, at the end of guarded memory: a constructor that
+ * reads beyond them is noticed. */
 static opc_status_t make(opc_case_context_t *context, made_t *out, opc_error_t *error) {
+  const bool searched = context->sample->source == OPC_SAMPLE_SEARCHED;
+  const size_t alignment = searched ? opc_cpu_memory_align_arguments(1) : 0;
   opc_status_t status = opc_call_make(&out->call, context->op, context->sample, context->device, context->seed, error);
+  if (searched) opc_cpu_memory_align_arguments(alignment);
   if (status != OPC_OK) return status;
   context->phase("the constructor");
-  (void)opc_call_construct(&out->call, context->op, &out->object);
+  (void)opc_call_construct(&out->call, context->op, context->seed, &out->object);
   return OPC_OK;
 }
 
@@ -143,9 +149,10 @@ static bool is_refused_for_all(subject_t *subject) {
     opc_object_t *back = NULL;
     other.sample = &other.samples[i];
     if (strcmp(other.sample->name, other.base->name) == 0) continue;
-    if (make(&other, &made, NULL) == OPC_OK && made.object)
-      refused = opc_object_round_trip(made.object, &back, NULL, NULL) != OPC_CALL_RETURNED;
-    plain |= made.object && !gives_options(other.op, other.sample);
+    const bool has_object = make(&other, &made, NULL) == OPC_OK && made.object;
+    if (has_object) other.phase("the method __setstate__, of an object made from another sample");
+    if (has_object) refused = opc_object_round_trip(made.object, &back, NULL, NULL) != OPC_CALL_RETURNED;
+    plain |= has_object && !gives_options(other.op, other.sample);
     opc_object_free(back);
     made_clear(&made);
   }
@@ -292,15 +299,25 @@ static opc_status_t method_sample(const opc_case_context_t *context, const opc_o
   return status;
 }
 
+/* With the arguments: nobody vouches for them, and a crash report has no other place for them. */
+static void say_method(const opc_case_context_t *context, const opc_operator_t *method, const opc_call_t *call) {
+  char phase[160], value[64];
+  OPC_SCOPED(opc_text_clear) opc_text_t arguments = {0};
+  for (size_t i = 0; i < call->argument_count; i++) {
+    opc_value_describe(&call->arguments[i], value, sizeof value);
+    opc_text_addf(&arguments, "%s%s", i ? ", " : "", value);
+  }
+  snprintf(phase, sizeof phase, "the method %.60s, called with %.70s", method->name, opc_text_c(&arguments));
+  context->phase(call->argument_count ? phase : method->name);
+}
+
 static opc_status_t call_method(opc_case_context_t *context, const opc_object_t *object, const opc_operator_t *method,
                                 int round, opc_call_t *call, opc_error_t *error) {
   opc_sample_t sample = {0};
   opc_status_t status = method_sample(context, method, round, &sample, error);
   if (status == OPC_OK) status = opc_call_make(call, method, &sample, context->device, context->seed, error);
   if (status == OPC_OK) {
-    char phase[160];
-    snprintf(phase, sizeof phase, "the method %.80s, with simple arguments", method->name);
-    context->phase(method->argument_count ? phase : method->name);
+    say_method(context, method, call);
     call->outcome = opc_object_call(object, method->name, call->arguments, call->argument_count, &call->returns,
                                     &call->return_count, &call->message);
   }

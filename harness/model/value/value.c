@@ -26,6 +26,7 @@ void opc_value_clear(opc_value_t *value) {
       break;
     case OPC_VALUE_OBJECT:
       free(value->object.class_name);
+      free(value->object.made_by);
       values_free(value->object.init, value->object.init_count);
       break;
     default:
@@ -70,8 +71,14 @@ opc_status_t opc_value_copy(const opc_value_t *value, opc_value_t *out, opc_erro
     case OPC_VALUE_OBJECT:
       status = values_copy(value->object.init, value->object.init_count, &copy.object.init, error);
       copy.object.class_name = status == OPC_OK ? opc_string_copy(value->object.class_name) : NULL;
-      whole = status != OPC_OK || copy.object.class_name || !value->object.class_name;
-      if (!whole) values_free(copy.object.init, copy.object.init_count);
+      copy.object.made_by = status == OPC_OK ? opc_string_copy(value->object.made_by) : NULL;
+      whole = status != OPC_OK || ((copy.object.class_name || !value->object.class_name) &&
+                                   (copy.object.made_by || !value->object.made_by));
+      if (!whole) {
+        values_free(copy.object.init, copy.object.init_count);
+        free(copy.object.class_name);
+        free(copy.object.made_by);
+      }
       break;
     default:
       break;
@@ -283,7 +290,8 @@ static void describe(opc_text_t *text, const opc_value_t *value) {
       describe_values(text, "[", value->list.items, value->list.count, "]");
       break;
     case OPC_VALUE_OBJECT:
-      opc_text_add(text, value->object.class_name ? value->object.class_name : "an object");
+      if (value->object.made_by) opc_text_add(text, value->object.made_by);
+      else opc_text_add(text, value->object.class_name ? value->object.class_name : "an object");
       if (value->object.class_name) describe_values(text, "(", value->object.init, value->object.init_count, ")");
       break;
   }

@@ -129,8 +129,9 @@ typedef struct opc_value {
       size_t count;
     } list;
     struct {
-      char *class_name; /* "ns.Name" */
-      struct opc_value *init;
+      char *class_name;       /* "ns.Name" */
+      char *made_by;          /* the operator that returns it, "ns::op"; NULL: its class's constructor makes it */
+      struct opc_value *init; /* the arguments of either */
       size_t init_count;
     } object;
   };

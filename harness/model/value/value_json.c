@@ -147,7 +147,9 @@ json_t *opc_value_to_json(const opc_value_t *value) {
     case OPC_VALUE_OBJECT:
       json = json_object();
       opc_json_put(&json, "class", opc_json_text(value->object.class_name));
-      opc_json_put(&json, "init", values_to_json(value->object.init, value->object.init_count));
+      if (value->object.made_by) opc_json_put(&json, "operator", opc_json_text(value->object.made_by));
+      opc_json_put(&json, value->object.made_by ? "args" : "init",
+                   values_to_json(value->object.init, value->object.init_count));
       return object_with("object", json);
   }
   return NULL;

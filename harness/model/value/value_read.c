@@ -199,8 +199,8 @@ static const char *constructor_schema(const opc_class_t *class_) {
   return NULL;
 }
 
-/* *out_schema: the constructor's; NULL: unknown. */
-static opc_status_t read_class(opc_json_reader_t *reader, const json_t *json, const opc_type_t *type,
+/* *out_schema: the constructor's; NULL: unknown. constructed: it must have one. */
+static opc_status_t read_class(opc_json_reader_t *reader, const json_t *json, const opc_type_t *type, bool constructed,
                                const char **out_name, const char **out_schema) {
   *out_schema = NULL;
   opc_status_t status = opc_json_read_string(reader, json, out_name);
@@ -214,9 +214,11 @@ static opc_status_t read_class(opc_json_reader_t *reader, const json_t *json, co
   if (!class_)
     return type->class_name ? OPC_OK : opc_json_fail(reader, "no loaded library has a class %.100s", *out_name);
   *out_schema = constructor_schema(class_);
-  return *out_schema
+  return *out_schema || !constructed
              ? OPC_OK
-             : opc_json_fail(reader, "the class %.100s has no constructor, no object of it can be made", *out_name);
+             : opc_json_fail(reader,
+                             "the class %.100s has no constructor: name the operator that returns an object of it",
+                             *out_name);
 }
 
 static opc_status_t read_init(opc_json_reader_t *reader, const json_t *list, const char *schema, opc_value_t *out) {
@@ -228,35 +230,54 @@ static opc_status_t read_init(opc_json_reader_t *reader, const json_t *list, con
   return status;
 }
 
+/* The list of arguments under this key, which may be absent. schema: the constructor's; NULL: unknown. */
+static opc_status_t read_arguments(opc_json_reader_t *reader, const json_t *inner, const char *key, const char *whose,
+                                   const char *schema, const char *type_text, opc_value_t *out) {
+  const json_t *list = json_object_get(inner, key);
+  const size_t before = opc_json_enter(reader, key);
+  if (list && !json_is_array(list)) return expected(reader, whose, list, type_text);
+  opc_status_t status = read_init(reader, list, schema, out);
+  if (status == OPC_OK) opc_json_leave(reader, before);
+  return status;
+}
+
 static opc_status_t read_object(opc_json_reader_t *reader, const json_t *json, const opc_type_t *type,
                                 const char *type_text, opc_value_t *out) {
-  static const char *const fields[] = {"class", "init", NULL};
+  static const char *const fields[] = {"class", "init", "operator", "args", NULL};
   const json_t *inner = tagged(reader, json, "object");
   if (!inner)
     return expected(reader, "an object like {\"object\": {\"class\": \"ns.Name\", \"init\": []}}", json, type_text);
   if (!json_is_object(inner)) return expected(reader, "{\"class\": …, \"init\": […]}", inner, type_text);
   opc_status_t status = opc_json_check_fields(reader, inner, fields);
   if (status != OPC_OK) return status;
+  const json_t *by = json_object_get(inner, "operator");
+  if (json_object_get(inner, by ? "init" : "args"))
+    return opc_json_fail(reader,
+                         "an object has init, the arguments of its constructor, or operator and args, the "
+                         "operator that returns it and what that gets");
 
-  const char *name = NULL, *schema = NULL;
-  size_t before = opc_json_enter(reader, "class");
-  status = read_class(reader, json_object_get(inner, "class"), type, &name, &schema);
+  const char *name = NULL, *schema = NULL, *maker = NULL;
+  size_t before = opc_json_enter(reader, "operator");
+  if (by) status = opc_json_read_string(reader, by, &maker);
+  if (status != OPC_OK) return status;
+  opc_json_leave(reader, before);
+  before = opc_json_enter(reader, "class");
+  status = read_class(reader, json_object_get(inner, "class"), type, by == NULL, &name, &schema);
   if (status != OPC_OK) return status;
   opc_json_leave(reader, before);
 
   opc_value_t init = {0};
-  const json_t *list = json_object_get(inner, "init");
-  before = opc_json_enter(reader, "init");
-  if (list && !json_is_array(list)) return expected(reader, "the list of the constructor's arguments", list, type_text);
-  status = read_init(reader, list, schema, &init);
+  status =
+      by ? read_arguments(reader, inner, "args", "the list of the operator's arguments", NULL, type_text, &init)
+         : read_arguments(reader, inner, "init", "the list of the constructor's arguments", schema, type_text, &init);
   if (status != OPC_OK) return status;
-  opc_json_leave(reader, before);
 
   opc_value_t object = {.kind = OPC_VALUE_OBJECT};
   object.object.init = init.list.items;
   object.object.init_count = init.list.count;
   object.object.class_name = opc_string_copy(name);
-  if (object.object.class_name) *out = object;
+  object.object.made_by = opc_string_copy(maker);
+  if (object.object.class_name && (object.object.made_by || !maker)) *out = object;
   else opc_value_clear(&object);
   return out->kind == OPC_VALUE_OBJECT ? OPC_OK : opc_out_of_memory(reader->error);
 }

@@ -49,8 +49,9 @@ bool opc_search_output_value(const opc_search_output_t *output, opc_value_t *out
 typedef struct opc_search_view {
   const opc_search_entry_t **entries; /* most similar operators first */
   size_t count;
-  const opc_search_entry_t **objects; /* constructors of what it takes, with arguments that they accepted */
+  const opc_search_entry_t **objects; /* what makes the objects that it takes, with arguments that it accepted */
   size_t object_count;
+  const struct opc_search_library *library; /* NULL: nothing is loaded */
   const opc_class_t *classes;
   size_t class_count;
 } opc_search_view_t;
@@ -61,6 +62,8 @@ opc_status_t opc_search_view_make(const struct opc_search_library *library, cons
 void opc_search_view_clear(opc_search_view_t *view);
 /* Number of words (separated by underscores) that both names have. */
 int opc_search_shared_words(const char *left, const char *right);
+/* Some operator returns objects of the class: they may come in a later round. view may be NULL. */
+bool opc_search_is_returned(const opc_search_view_t *view, const char *class_name);
 /* The schema of the class's constructor; NULL: unknown. view may be NULL. */
 const char *opc_search_constructor(const opc_search_view_t *view, const char *class_name);
 
@@ -160,6 +163,7 @@ typedef struct opc_seed {
   opc_dtype_t like_dtype;
   bool has_first;        /* HINTED: the like_ fields hold the first tensor's shape */
   int64_t fixed_integer; /* value of every int without a hint; -1: drawn */
+  int depth;             /* of objects within objects */
 } opc_seed_t;
 
 void opc_seed_begin(opc_seed_t *seed, opc_rng_t *rng);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/owned.h"
+#include "base/text.h"
 #include "search/draft/search_inside.h"
 
 struct opc_search_library {
@@ -165,22 +166,40 @@ static void take_entries(const opc_search_library_t *library, const opc_operator
   }
 }
 
-static bool takes_object(const opc_operator_t *op, const opc_operator_t *constructor) {
-  OPC_SCOPED(opc_scope_free) char *name = opc_class_name_of(constructor);
+char *opc_search_class_made(const opc_operator_t *maker) {
+  if (maker->kind == OPC_OPERATOR_CLASS) return opc_class_name_of(maker);
+  const bool object = maker->return_count == 1 && maker->returns[0].type.kind == OPC_TYPE_OBJECT;
+  return object ? opc_string_copy(maker->returns[0].type.class_name) : NULL;
+}
+
+/* How the operator takes what the maker makes. */
+typedef enum taken { TAKEN_NOT, TAKEN_AS_ANY, TAKEN_BY_NAME } taken_t;
+
+static taken_t how_taken(const opc_operator_t *op, const opc_operator_t *maker) {
+  OPC_SCOPED(opc_scope_free) char *name = opc_search_class_made(maker);
+  taken_t taken = TAKEN_NOT;
   for (size_t i = 0; i < op->argument_count && name; i++) {
     const opc_type_t *type = &op->arguments[i].type;
     while (type->kind == OPC_TYPE_OPTIONAL || type->kind == OPC_TYPE_LIST) type = type->element;
-    if (type->kind == OPC_TYPE_OBJECT && strcmp(type->class_name, name) == 0) return true;
-    if (type->kind == OPC_TYPE_ANY && is_own_library(op, constructor)) return true;
+    if (type->kind == OPC_TYPE_OBJECT && strcmp(type->class_name, name) == 0) return TAKEN_BY_NAME;
+    if (type->kind == OPC_TYPE_ANY && is_own_library(op, maker)) taken = TAKEN_AS_ANY;
   }
-  return false;
+  return taken;
+}
+
+static const opc_operator_t *nth_maker(const opc_search_loaded_t *loaded, size_t index) {
+  return index < loaded->operator_count ? &loaded->operators[index]
+                                        : &loaded->constructors[index - loaded->operator_count];
 }
 
 size_t opc_search_makers(const opc_search_library_t *library, const opc_operator_t *op, size_t out[OPC_MAKERS_MAX]) {
   size_t count = 0;
-  for (size_t i = 0; i < library->loaded.constructor_count && count < OPC_MAKERS_MAX; i++) {
-    const opc_operator_t *constructor = &library->loaded.constructors[i];
-    if (constructor != op && takes_object(op, constructor)) out[count++] = i;
+  const size_t all = library->loaded.operator_count + library->loaded.constructor_count;
+  for (taken_t taken = TAKEN_BY_NAME; taken > TAKEN_NOT; taken--) {
+    for (size_t i = 0; i < all && count < OPC_MAKERS_MAX; i++) {
+      const opc_operator_t *maker = nth_maker(&library->loaded, i);
+      if (maker != op && how_taken(op, maker) == taken) out[count++] = i;
+    }
   }
   return count;
 }
@@ -192,6 +211,7 @@ opc_status_t opc_search_view_make(const opc_search_library_t *library, const opc
   if (!library) return OPC_OK;
   out->classes = library->loaded.classes;
   out->class_count = library->loaded.class_count;
+  out->library = library;
   if (round < 2 || library->entry_count == 0) return OPC_OK;
   out->entries = calloc(library->entry_count, sizeof(opc_search_entry_t *));
   out->objects = calloc(library->entry_count, sizeof(opc_search_entry_t *));
@@ -200,10 +220,20 @@ opc_status_t opc_search_view_make(const opc_search_library_t *library, const opc
   size_t helper_count = opc_search_helpers(library, op, round, helpers);
   for (size_t h = 0; h < helper_count; h++)
     take_entries(library, &library->loaded.operators[helpers[h]], round, out->entries, &out->count);
-  size_t maker_count = opc_search_makers(library, op, makers);
+  const size_t maker_count = opc_search_makers(library, op, makers);
   for (size_t m = 0; m < maker_count; m++)
-    take_entries(library, &library->loaded.constructors[makers[m]], round, out->objects, &out->object_count);
+    take_entries(library, nth_maker(&library->loaded, makers[m]), round, out->objects, &out->object_count);
   return OPC_OK;
+}
+
+bool opc_search_is_returned(const opc_search_view_t *view, const char *class_name) {
+  const opc_search_library_t *library = view ? view->library : NULL;
+  bool is = false;
+  for (size_t i = 0; library && !is && i < library->loaded.operator_count; i++) {
+    OPC_SCOPED(opc_scope_free) char *name = opc_search_class_made(&library->loaded.operators[i]);
+    is = name && strcmp(name, class_name) == 0;
+  }
+  return is;
 }
 
 void opc_search_view_clear(opc_search_view_t *view) {

@@ -5,7 +5,7 @@
  * What an operator is offered depends only on the loaded libraries, the seed and the round, never on the selected
  * operators. Its helpers are chosen by schema among the operators of its own library, and it sees only their results of
  * earlier rounds. So --op and --case get the same arguments as the whole run. Ownership: opc_search_library_free;
- * operators and classes are borrowed and outlive it. Threads: one. NULL is an empty library. */
+ * operators, constructors and classes are borrowed and outlive it. Threads: one. NULL is an empty library. */
 #ifndef OPC_SEARCH_DRAFT_SEARCH_LIBRARY_H
 #define OPC_SEARCH_DRAFT_SEARCH_LIBRARY_H
 
@@ -38,12 +38,16 @@ void opc_search_library_free(opc_search_library_t *library);
 size_t opc_search_helpers(const opc_search_library_t *library, const opc_operator_t *op, int round,
                           size_t out[OPC_HELPERS_MAX]);
 
-/* The constructors of the objects that the operator takes, of its own library's if it takes Any: indices into
- * `constructors`. */
+/* The class whose objects this constructor makes, or this operator returns: "ns.Name". The text is the caller's; NULL:
+ * none. */
+char *opc_search_class_made(const opc_operator_t *maker);
+/* What makes the objects that the operator takes, of its own library's if it takes Any: constructors, and operators
+ * that return them. Indices into `operators` and, from their count on, into `constructors`. */
 size_t opc_search_makers(const opc_search_library_t *library, const opc_operator_t *op, size_t out[OPC_MAKERS_MAX]);
 
-/* Adds arguments that the operator accepted in this round (from 1), and the tensors that it returned, as descriptions
- * with all their values. Takes the outputs (only tensors; `outputs` itself too), even if it fails. */
+/* Adds arguments that the operator accepted in this round (from 1; 0: they are declared), and the tensors that it
+ * returned, as descriptions with all their values. Takes the outputs (only tensors; `outputs` itself too), even if it
+ * fails. */
 opc_status_t opc_search_library_add(opc_search_library_t *library, const opc_operator_t *op, int round,
                                     const opc_sample_t *sample, opc_value_t *outputs, size_t output_count,
                                     opc_error_t *error) OPC_CHECKED;

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "model/schema/argument_words.h"
 #include "search/draft/search_inside.h"
+#include "search/draft/search_library.h"
 
 typedef enum fill_hint {
   FILL_NORMAL,
@@ -279,14 +280,27 @@ static bool make_list(opc_seed_t *seed, const char *name, const opc_type_t *type
     bool made = true;
     if (repeat && i > 0) made = opc_value_copy(&out->list.items[0], item, NULL) == OPC_OK;
     else made = make_value(seed, name, type->element, item);
-    if (!made) return false; /* the caller clears the partial value */
+    if (!made) {
+      opc_value_clear(item);
+      return element == OPC_TYPE_OBJECT && seed->depth > 0; /* a tree ends somewhere; otherwise the caller clears it */
+    }
     out->list.count = i + 1;
     if (as_shape && (int)i < seed->like_ndim) item->integer = seed->like_sizes[i];
   }
   return true;
 }
 
-static bool gives_options(const opc_search_entry_t *entry) {
+/* Objects get their arguments by position: none may be given after one that is absent. */
+static bool has_a_gap(const opc_sample_t *sample) {
+  bool ended = false, gap = false;
+  for (size_t i = 0; i < sample->argument_count; i++) {
+    gap |= ended && !sample->absent[i];
+    ended |= sample->absent[i];
+  }
+  return gap;
+}
+
+static bool has_options(const opc_search_entry_t *entry) {
   for (size_t i = 0; i < entry->op->argument_count; i++)
     if (entry->op->arguments[i].has_default && !entry->sample.absent[i]) return true;
   return false;
@@ -298,17 +312,20 @@ static bool make_known_object(opc_seed_t *seed, const char *class_name, opc_valu
   if (!view || view->object_count == 0) return false;
   const size_t first = (size_t)opc_rng_below(seed->rng, (int64_t)view->object_count);
   const opc_search_entry_t *found = NULL;
-  for (size_t i = 0; i < view->object_count && (!found || gives_options(found)); i++) {
+  for (size_t i = 0; i < view->object_count && (!found || has_options(found)); i++) {
     const opc_search_entry_t *entry = view->objects[(first + i) % view->object_count];
-    OPC_SCOPED(opc_scope_free) char *name = opc_class_name_of(entry->op);
-    if (!name || (class_name && strcmp(name, class_name) != 0)) continue;
-    if (!found || !gives_options(entry)) found = entry;
+    OPC_SCOPED(opc_scope_free) char *name = opc_search_class_made(entry->op);
+    if (!name || (class_name && strcmp(name, class_name) != 0) || has_a_gap(&entry->sample)) continue;
+    if (!found || !has_options(entry)) found = entry;
   }
   if (!found) return false;
   const opc_sample_t *sample = &found->sample;
-  *out = (opc_value_t){.kind = OPC_VALUE_OBJECT, .object = {.class_name = opc_class_name_of(found->op)}};
+  const bool constructed = found->op->kind == OPC_OPERATOR_CLASS;
+  *out = (opc_value_t){.kind = OPC_VALUE_OBJECT,
+                       .object = {.class_name = opc_search_class_made(found->op),
+                                  .made_by = constructed ? NULL : opc_string_copy(found->op->name)}};
   out->object.init = calloc(sample->argument_count + 1, sizeof *out->object.init);
-  bool made = out->object.class_name && out->object.init;
+  bool made = out->object.class_name && (constructed || out->object.made_by) && out->object.init;
   for (size_t i = 0; made && i < sample->argument_count && !sample->absent[i]; i++) {
     made = opc_value_copy(&sample->arguments[i], &out->object.init[i], NULL) == OPC_OK;
     out->object.init_count += made;
@@ -318,7 +335,8 @@ static bool make_known_object(opc_seed_t *seed, const char *class_name, opc_valu
 
 /* By the constructor's schema, whose first argument is the object itself. */
 static bool make_object(opc_seed_t *seed, const opc_type_t *type, opc_value_t *out) {
-  enum { KNOWN_PERCENT = 75 };
+  enum { KNOWN_PERCENT = 75, DEPTH_MAX = 3 }; /* a constructor may take objects of its own class */
+  if (seed->depth == DEPTH_MAX) return false;
   if (opc_rng_chance(seed->rng, KNOWN_PERCENT) && make_known_object(seed, type->class_name, out)) return true;
   opc_value_clear(out);
   const char *schema = opc_search_constructor(seed->rng->view, type->class_name);
@@ -330,8 +348,12 @@ static bool make_object(opc_seed_t *seed, const opc_type_t *type, opc_value_t *o
   for (size_t i = 1; made && i < constructor.argument_count; i++) {
     const opc_argument_t *argument = &constructor.arguments[i];
     if (argument->has_default && !opc_rng_chance(seed->rng, 30)) break; /* positional: the rest is left out, too */
-    made = make_value(seed, argument->name, &argument->type, &out->object.init[out->object.init_count]);
+    opc_value_t *value = &out->object.init[out->object.init_count];
+    seed->depth++;
+    made = make_value(seed, argument->name, &argument->type, value);
+    seed->depth--;
     if (made) out->object.init_count++;
+    else opc_value_clear(value);
   }
   return made;
 }
@@ -491,7 +513,7 @@ bool opc_seed_is_impossible(const opc_type_t *type, const opc_search_view_t *vie
     case OPC_TYPE_DIMNAME:
       return true;
     case OPC_TYPE_OBJECT:
-      return opc_search_constructor(view, type->class_name) == NULL;
+      return opc_search_constructor(view, type->class_name) == NULL && !opc_search_is_returned(view, type->class_name);
     case OPC_TYPE_LIST:
       return opc_seed_is_impossible(type->element, view);
     default:

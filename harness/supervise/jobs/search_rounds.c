@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
+#include "plan/cases/planner.h"
 #include "supervise/jobs/schedule.h"
 #include "supervise/jobs/searched.h"
 
@@ -20,8 +22,7 @@ static bool is_ready(opc_session_t *session, const opc_operator_t *op, int round
                maker_count = round > 1 ? opc_search_makers(session->library, op, makers) : 0;
   bool ready = true;
   for (size_t i = 0; i < count + maker_count; i++) {
-    opc_searched_t *helper =
-        &session->found[i < count ? helpers[i] : session->loaded.operator_count + makers[i - count]];
+    opc_searched_t *helper = &session->found[i < count ? helpers[i] : makers[i - count]];
     if (helper->over || helper->rounds >= round - 1) continue;
     ready = false;
     if (helper->rounds_wanted >= round - 1) continue;
@@ -77,6 +78,21 @@ static int rounds_of(const opc_session_t *session, const opc_operator_t *op) {
   return OPC_SEARCH_ROUNDS + (opc_search_helpers(session->library, op, OPC_SEARCH_ROUNDS + 1, relatives) > 0);
 }
 
+/* Objects are made from what a sample file says, too. */
+static opc_status_t offer_declared(opc_session_t *session, opc_error_t *error) {
+  opc_status_t status = OPC_OK;
+  for (size_t i = 0; i < all_count(session); i++) {
+    const opc_operator_t *op = nth(session, i);
+    OPC_SCOPED(opc_scope_free) char *made = opc_search_class_made(op);
+    for (size_t k = 0; made != NULL && k < session->samples.count && status == OPC_OK; k++) {
+      const opc_sample_t *sample = &session->samples.samples[k];
+      if (strcmp(sample->operator_name, op->name) == 0 && opc_sample_is_callable(sample))
+        status = opc_search_library_add(session->library, op, 0, sample, NULL, 0, error);
+    }
+  }
+  return status;
+}
+
 static opc_status_t begin(opc_session_t *session, const opc_operator_t *const *operators, size_t count,
                           opc_error_t *error) {
   const opc_loaded_t *loaded = &session->loaded;
@@ -93,6 +109,7 @@ static opc_status_t begin(opc_session_t *session, const opc_operator_t *const *o
                                                            .constructors = loaded->class_operators,
                                                            .constructor_count = loaded->class_operator_count},
                                     &session->library, error);
+  if (status == OPC_OK) status = offer_declared(session, error);
   /* Under Valgrind a try takes fifty times as long. */
   for (size_t i = 0; i < count && status == OPC_OK; i++)
     opc_search_found(session, operators[i])->rounds_wanted =

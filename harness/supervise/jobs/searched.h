@@ -21,7 +21,7 @@ typedef struct opc_searched {
   bool over;                 /* another round would not help */
 } opc_searched_t;
 
-/* The operator's entry; NULL: this run searched nothing. */
+/* The operator's entry; NULL: this run searched nothing, or it is a library's file. */
 opc_searched_t *opc_search_found(const opc_session_t *session, const opc_operator_t *op);
 /* Device of its tries: the CPU, unless the operator works only on a CUDA device of this run, according to its kernels
  * or its own messages. */

@@ -97,7 +97,7 @@ static opc_status_t list_operator(const opc_session_t *session, const opc_operat
                                  .only = session->has_only ? &session->only : NULL,
                                  .neighbours = session->options->neighbours}};
   status = opc_plan_all(&lister.request, list_case, &lister, error);
-  if (status == OPC_OK && searched && lister.without_sample) say_searched(session, op);
+  if (status == OPC_OK && searched && op->schema != NULL && lister.without_sample) say_searched(session, op);
   free(samples.samples);
   return status;
 }

@@ -320,12 +320,13 @@ static bool has_device(const opc_session_t *session, const char *name) {
 }
 
 /* Constructors for which a search found no arguments get simple ones: these show why they are refused. */
-static opc_status_t give_simple_arguments(opc_session_t *session, opc_error_t *error) {
+static opc_status_t give_simple_arguments(opc_session_t *session, const opc_operator_t *const *selected, size_t count,
+                                          opc_error_t *error) {
   opc_status_t status = OPC_OK;
-  for (size_t i = 0; i < session->loaded.class_operator_count && status == OPC_OK; i++) {
-    const opc_operator_t *op = &session->loaded.class_operators[i];
-    const opc_searched_t *found = opc_search_found(session, op);
-    if (found == NULL || found->samples.count == 0) status = opc_class_samples(session, op, error);
+  for (size_t i = 0; i < count && status == OPC_OK; i++) {
+    opc_searched_t *found = opc_search_found(session, selected[i]);
+    if (selected[i]->kind == OPC_OPERATOR_CLASS && found != NULL && found->rounds > 0 && found->samples.count == 0)
+      status = opc_class_samples(session, selected[i], &found->samples, error);
   }
   return status;
 }
@@ -363,7 +364,7 @@ static opc_status_t run_operators(opc_session_t *session, size_t *out_selected, 
     /* Names in crash reports are useful, but missing ones are no reason to fail. */
     if (opc_maps_read(&session->maps, loaded->worker.pid, NULL) != OPC_OK) opc_maps_clear(&session->maps);
     status = opc_search_rounds_run(session, selected, searched, jobs, error);
-    if (status == OPC_OK) status = give_simple_arguments(session, error);
+    if (status == OPC_OK) status = give_simple_arguments(session, selected, searched, error);
     if (status == OPC_OK && session->sanitize != NULL && has_device(session, "cuda"))
       status = opc_sanitize_run(session, selected, *out_selected, error);
     else if (status == OPC_OK) status = opc_schedule_run(session, selected, *out_selected, jobs, error);

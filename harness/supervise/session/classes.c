@@ -31,12 +31,9 @@ opc_status_t opc_classes_take(opc_loaded_t *loaded, opc_error_t *error) {
 
 /* ---- arguments ---- */
 
-/* name: of the sample; NULL: any. */
-static bool has_sample(const opc_session_t *session, const char *op, const char *name) {
-  for (size_t i = 0; i < session->samples.count; i++) {
-    const opc_sample_t *sample = &session->samples.samples[i];
-    if (strcmp(sample->operator_name, op) == 0 && (name == NULL || strcmp(sample->name, name) == 0)) return true;
-  }
+static bool has_sample(const opc_sample_set_t *set, const char *name) {
+  for (size_t i = 0; i < set->count; i++)
+    if (strcmp(set->samples[i].name, name) == 0) return true;
   return false;
 }
 
@@ -56,7 +53,8 @@ static char *constructor_of(const char *class_name, const void *context) {
   return NULL;
 }
 
-static opc_status_t add_sample(opc_session_t *session, const opc_operator_t *op, int round, opc_error_t *error) {
+static opc_status_t add_sample(const opc_session_t *session, const opc_operator_t *op, int round, opc_sample_set_t *out,
+                               opc_error_t *error) {
   OPC_SCOPED(opc_sample_clear) opc_sample_t sample = {0};
   json_auto_t *args = json_array();
   const opc_simple_classes_t classes = {.constructor = constructor_of, .context = &session->loaded};
@@ -75,16 +73,15 @@ static opc_status_t add_sample(opc_session_t *session, const opc_operator_t *op,
     sample.source = OPC_SAMPLE_SEARCHED;
     free(sample.origin);
     sample.origin = opc_string_copy("simple values by the constructor's types");
-    if (status == OPC_OK && !has_sample(session, op->name, sample.name))
-      status = opc_sample_set_add(&session->samples, &sample, error);
+    if (status == OPC_OK && !has_sample(out, sample.name)) status = opc_sample_set_add(out, &sample, error);
   }
   return status;
 }
 
-opc_status_t opc_class_samples(opc_session_t *session, const opc_operator_t *op, opc_error_t *error) {
-  if (op->schema == NULL || has_sample(session, op->name, NULL)) return OPC_OK;
+opc_status_t opc_class_samples(const opc_session_t *session, const opc_operator_t *op, opc_sample_set_t *out,
+                               opc_error_t *error) {
   const int rounds = op->argument_count > 0 ? OPC_SIMPLE_ROUNDS : 1;
   opc_status_t status = OPC_OK;
-  for (int round = 0; round < rounds && status == OPC_OK; round++) status = add_sample(session, op, round, error);
+  for (int round = 0; round < rounds && status == OPC_OK; round++) status = add_sample(session, op, round, out, error);
   return status;
 }

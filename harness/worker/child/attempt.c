@@ -143,7 +143,7 @@ static opc_status_t attempt_call(attempt_t *attempt, const opc_operator_t *op, o
   } else {
     opc_object_t *object = NULL;
     opc_scratch_memory_fill(around->poison);
-    opc_call_outcome_t outcome = op->kind == OPC_OPERATOR_CLASS ? opc_call_construct(&attempt->call, op, &object)
+    opc_call_outcome_t outcome = op->kind == OPC_OPERATOR_CLASS ? opc_call_construct(&attempt->call, op, seed, &object)
                                                                 : opc_call_run(&attempt->call, handle, seed);
     opc_object_free(object);
     opc_scratch_memory_plain();
