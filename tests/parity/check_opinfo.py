@@ -22,7 +22,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "tests/real"))
 from real_library import of_release, on_list  # noqa: E402
 
-OTHER_TORCH = 77
+SKIPPED = 77  # CTest's SKIP_RETURN_CODE
+OF_OTHER_TORCH = "of_other_torch.json"
 
 
 def run(command, ok):
@@ -53,11 +54,11 @@ def shards_of(samples, count):
 
 def record(folder, wanted, shards, tool, python):
     version = run([python, "-c", "import importlib.metadata as packages; print(packages.version('torch'))"], ok=(0,)).strip()
-    if not version.startswith(tuple(f"{torch}." for torch in wanted["torches"])):
-        print(f"SKIP: torch {version}: the list is of {', '.join(wanted['torches'])}")
-        sys.exit(OTHER_TORCH)
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
+    if not version.startswith(tuple(f"{torch}." for torch in wanted["torches"])):
+        write(folder, OF_OTHER_TORCH, f"torch {version}: the list is of {', '.join(wanted['torches'])}")
+        leave_of_other_torch(folder)
     output = os.path.join(folder, "aten.samples.json")
     program = [python, str(ROOT / "tests/parity/opinfo_calls.py"), str(wanted["every"]), str(wanted["samples"])]
     run([tool, "record", "--namespace", "aten", "--output", output, "--calls", str(wanted["calls_an_operator"]), "--total", "9000", "--", *program], ok=(0,))
@@ -71,7 +72,15 @@ def record(folder, wanted, shards, tool, python):
         yield f"only {len(samples)} calls were recorded, wanted {wanted['calls_at_least']}"
 
 
+def leave_of_other_torch(folder):
+    """Nothing was recorded, because the list is not of this torch."""
+    if os.path.exists(os.path.join(folder, OF_OTHER_TORCH)):
+        print(f"SKIP: {read(folder, OF_OTHER_TORCH)}")
+        sys.exit(SKIPPED)
+
+
 def replay(folder, wanted, shard, tool):
+    leave_of_other_torch(folder)
     samples, report = os.path.join(folder, f"{shard}.samples.json"), os.path.join(folder, f"{shard}.report.json")
     operators = sorted({sample["operator"] for sample in read(folder, f"{shard}.samples.json")["samples"]})
     selected = [word for name in operators for word in ("--op", name)]
@@ -95,6 +104,7 @@ def replay(folder, wanted, shard, tool):
 
 
 def total(folder, wanted, shards):
+    leave_of_other_torch(folder)
     names = range(1, int(shards) + 1)
     found = [read(folder, f"{name}.found.json") for name in names]
     recorded = len(read(folder, "aten.samples.json")["samples"])
