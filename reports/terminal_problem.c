@@ -97,8 +97,10 @@ static void show_tried(const opc_screen_t *screen, const json_t *record) {
   const char *suffix = strrchr(id.variant, '.');
   const bool called = suffix && strcmp(suffix, ".called") == 0;
   if (opc_standing_parse(standing, &parsed))
-    opc_text_addf(&line, "%s%s%s", sources[parsed.voucher],
-                  called ? ", and simple arguments for the method" : changes[parsed.change], plain ? ", as it is" : "");
+    opc_text_addf(
+        &line, "%s%s%s", sources[parsed.voucher],
+        called && parsed.change == OPC_INPUT_ALONE ? ", and simple arguments for the method" : changes[parsed.change],
+        plain ? ", as it is" : "");
   if (*why && !plain) opc_text_addf(&line, "%sbecause %s", line.length ? ", " : "", why);
   opc_screen_brief(screen, "tried", opc_text_c(&line), 1);
   opc_text_clear(&line);

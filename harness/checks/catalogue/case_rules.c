@@ -406,7 +406,9 @@ static const opc_case_rule_t class_cases[] = {
      .families = PLAIN,
      .judge = OPC_JUDGE_REFUSAL,
      .why = "this is the object as its constructor makes it"},
-    {.families = OPC_VARIANT_METHOD, .why = "each method has its own case, so that a crash does not affect the others"},
+    {.families = OPC_VARIANT_METHOD,
+     .judge = OPC_JUDGE_ACCESSES,
+     .why = "each method has its own case, so that a crash does not affect the others"},
     {.families = OPC_VARIANT_USED, .why = "changes that methods made to the object must be pickled too"}};
 
 const opc_case_table_t opc_case_tables[] = {

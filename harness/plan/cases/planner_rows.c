@@ -217,6 +217,9 @@ static opc_standing_t standing_of(const opc_operator_t *op, const opc_planned_ca
   else if ((planned->facts.families & OPC_VARIANT_SHAPE) && planned->facts.changed == OPC_CHANGED_ONE &&
            count_tensors(base, op) > 1)
     standing.change = OPC_INPUT_ALONE; /* one of several tensors without its dimensions, or a list without its items */
+  else if ((planned->method && opc_method_takes_arguments(planned->method)) ||
+           (planned->facts.families & OPC_VARIANT_USED))
+    standing.change = OPC_INPUT_ALONE; /* the sample is the constructor's: the check makes the methods' arguments */
   else if (!standing.plain && op->kind == OPC_OPERATOR)
     standing.change = opc_variant_change(base, op, planned->sample, planned->variant);
   return standing;
