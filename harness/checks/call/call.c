@@ -350,6 +350,11 @@ opc_call_outcome_t opc_call_construct(opc_call_t *call, const opc_operator_t *cl
   OPC_SCOPED(opc_scope_free) char *name = opc_class_name_of(class_);
   *out_object = NULL;
   if (!name) return call->outcome = OPC_CALL_OUT_OF_MEMORY;
+  if (!opc_class_has_constructor(class_)) { /* the object was made with the arguments */
+    *out_object = call->arguments[0].handle;
+    call->arguments[0].handle = NULL;
+    return call->outcome = *out_object ? OPC_CALL_RETURNED : OPC_CALL_UNCONVERTIBLE;
+  }
   begin_call(call, seed);
   return end_call(
       call, opc_object_new(name, call->arguments, call->absent, call->argument_count, out_object, &call->message));

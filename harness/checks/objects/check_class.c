@@ -1,5 +1,5 @@
 /* class: custom classes, as used by TorchScript, torch.export, torch.save and AOTInductor. One case per class and
- * sample of its constructor, and one per method. */
+ * sample of its constructor (or of the operator that returns its objects), and one per method. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,14 +16,16 @@ typedef struct made {
 } made_t;
 
 /* Arguments that a search found are placed as the search placed them, at the end of guarded memory: a constructor that
- * reads beyond them is noticed. */
+ * reads beyond them is noticed. An operator that returns the object has a case of its own for that. */
 static opc_status_t make(opc_case_context_t *context, made_t *out, opc_error_t *error) {
-  const bool searched = context->sample->source == OPC_SAMPLE_SEARCHED;
+  const bool constructed = opc_class_has_constructor(context->op),
+             searched = constructed && context->sample->source == OPC_SAMPLE_SEARCHED;
+  if (!constructed) context->phase("the operator that returns the object");
   const size_t alignment = searched ? opc_cpu_memory_align_arguments(1) : 0;
   opc_status_t status = opc_call_make(&out->call, context->op, context->sample, context->device, context->seed, error);
   if (searched) opc_cpu_memory_align_arguments(alignment);
   if (status != OPC_OK) return status;
-  context->phase("the constructor");
+  if (constructed) context->phase("the constructor");
   (void)opc_call_construct(&out->call, context->op, context->seed, &out->object);
   return OPC_OK;
 }
@@ -124,11 +126,15 @@ static bool object_has_options(const opc_value_t *value) {
   for (size_t i = 0; value->kind == OPC_VALUE_LIST && !has && i < value->list.count; i++)
     has = object_has_options(&value->list.items[i]);
   if (value->kind != OPC_VALUE_OBJECT) return has;
-  OPC_SCOPED(opc_scope_free) char *schema = opc_class_constructor(value->object.class_name);
-  OPC_SCOPED(opc_operator_clear) opc_operator_t constructor = {0};
-  if (!schema || opc_schema_arguments(schema, &constructor, NULL) != OPC_OK) return false;
-  for (size_t i = 0; !has && i < value->object.init_count && i + 1 < constructor.argument_count; i++)
-    has = constructor.arguments[i + 1].has_default || object_has_options(&value->object.init[i]);
+  const char *operator_name = value->object.made_by;
+  const size_t self = operator_name ? 0 : 1; /* an argument of constructors only */
+  OPC_SCOPED(opc_operator_clear) opc_operator_t maker = {0};
+  OPC_SCOPED(opc_scope_free) char *schema = operator_name ? NULL : opc_class_constructor(value->object.class_name);
+  if (operator_name ? opc_bridge_describe(operator_name, &maker, NULL) != OPC_OK
+                    : !schema || opc_schema_arguments(schema, &maker, NULL) != OPC_OK)
+    return false;
+  for (size_t i = 0; !has && i < value->object.init_count && i + self < maker.argument_count; i++)
+    has = maker.arguments[i + self].has_default || object_has_options(&value->object.init[i]);
   return has;
 }
 
@@ -251,7 +257,7 @@ static void run_whole(opc_case_context_t *context, opc_finding_t *finding) {
   status = take_fresh(context, &subject.fresh, &error);
   if (status == OPC_OK) status = take_fresh(context, &subject.control, &error);
   if (status != OPC_OK) goto release;
-  opc_text_add(&subject.done, "constructed");
+  opc_text_add(&subject.done, opc_class_has_constructor(context->op) ? "constructed" : "returned by an operator");
   check_equality(&subject);
   check_flatten(&subject);
   status = check_pickle(&subject, &error);
@@ -270,15 +276,21 @@ release:
 /* ---- one method ---- */
 
 /* Of the class itself: another object made like this one. */
+static json_t *another(const opc_case_context_t *context, const char *name) {
+  const opc_sample_t *sample = context->sample;
+  if (!opc_class_has_constructor(context->op)) return opc_value_to_json(&sample->arguments[0]);
+  json_t *init = json_array();
+  for (size_t i = 0; i < sample->argument_count && !sample->absent[i]; i++)
+    json_array_append_new(init, opc_value_to_json(&sample->arguments[i]));
+  return json_pack("{s:{s:s, s:o}}", "object", "class", name, "init", init);
+}
+
 static json_t *argument_value(const opc_case_context_t *context, const opc_type_t *type, int round) {
   static const opc_simple_classes_t classes = {.constructor = constructor_of};
   OPC_SCOPED(opc_scope_free) char *name = opc_class_name_of(context->op);
   if (!name || type->kind != OPC_TYPE_OBJECT || !type->class_name || strcmp(type->class_name, name) != 0)
     return opc_simple_value(type, round, &classes);
-  json_t *init = json_array();
-  for (size_t i = 0; i < context->sample->argument_count && !context->sample->absent[i]; i++)
-    json_array_append_new(init, opc_value_to_json(&context->sample->arguments[i]));
-  return json_pack("{s:{s:s, s:o}}", "object", "class", name, "init", init);
+  return another(context, name);
 }
 
 /* The method's arguments in this round, without self. OPC_ERR_UNSUPPORTED: some type has no value. */

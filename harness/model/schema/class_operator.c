@@ -54,6 +54,23 @@ static opc_status_t take_constructor(const opc_class_t *class_, const char *sche
   return status;
 }
 
+/* Its objects come from elsewhere, such as an operator that returns them: the one argument is the object. */
+static opc_status_t take_object(const opc_class_t *class_, opc_operator_t *out, opc_error_t *error) {
+  const char *name = class_->name;
+  OPC_SCOPED(opc_scope_free)
+  char *schema =
+      opc_string_format("%s(__torch__.torch.classes.%s object) -> __torch__.torch.classes.%s", out->name, name, name);
+  OPC_SCOPED(opc_operator_clear) opc_operator_t own = {0};
+  if (!schema) return opc_out_of_memory(error);
+  opc_status_t status = opc_schema_arguments(schema, &own, error);
+  if (status != OPC_OK) return status;
+  out->arguments = own.arguments;
+  out->argument_count = own.argument_count;
+  out->schema = own.schema;
+  own = (opc_operator_t){0};
+  return OPC_OK;
+}
+
 opc_status_t opc_operator_from_library(const char *name, const char *file, opc_operator_t *out, opc_error_t *error) {
   *out = (opc_operator_t){.kind = OPC_OPERATOR_LIBRARY,
                           .name = opc_string_copy(name),
@@ -78,6 +95,7 @@ opc_status_t opc_operator_from_class(const opc_class_t *class_, opc_operator_t *
   for (size_t i = 0; status == OPC_OK && i < class_->method_count; i++)
     if (strcmp(class_->methods[i].name, "__init__") == 0 && class_->methods[i].schema)
       status = take_constructor(class_, class_->methods[i].schema, out, error);
+  if (status == OPC_OK && !opc_class_has_constructor(out)) status = take_object(class_, out, error);
   if (status != OPC_OK) opc_operator_clear(out);
   return status;
 }
@@ -87,6 +105,8 @@ const opc_method_t *opc_class_method(const opc_operator_t *op, const char *name)
     if (strcmp(op->methods[i].name, name) == 0) return &op->methods[i];
   return NULL;
 }
+
+bool opc_class_has_constructor(const opc_operator_t *op) { return opc_class_method(op, "__init__") != NULL; }
 
 bool opc_method_takes_arguments(const opc_method_t *method) {
   OPC_SCOPED(opc_operator_clear) opc_operator_t parsed = {0};

@@ -154,8 +154,8 @@ void opc_class_clear(opc_class_t *class_);
 /* Fills *out with the arguments of a schema text such as a method's ("self" included), and with the text; nothing else.
  * Release with opc_operator_clear. */
 opc_status_t opc_schema_arguments(const char *schema, opc_operator_t *out, opc_error_t *error) OPC_CHECKED;
-/* The class's constructor as an operator of kind CLASS, "ns::Name"; its schema is NULL if there is no constructor.
- * Release with opc_operator_clear. */
+/* The class's constructor as an operator of kind CLASS, "ns::Name". Without a constructor its one argument is an object
+ * of the class. Release with opc_operator_clear. */
 opc_status_t opc_operator_from_class(const opc_class_t *class_, opc_operator_t *out, opc_error_t *error) OPC_CHECKED;
 /* The name of the class, "ns.Name", whose constructor this operator is. The text is the caller's; NULL: out of memory.
  */
@@ -168,6 +168,7 @@ bool opc_method_takes_arguments(const opc_method_t *method);
 /* Some method takes arguments, and both __getstate__ and __setstate__ exist. */
 bool opc_class_is_used_and_pickled(const opc_operator_t *op);
 const opc_method_t *opc_class_method(const opc_operator_t *op, const char *name); /* NULL: no such method */
+bool opc_class_has_constructor(const opc_operator_t *op);
 
 /* A library's file as an operator of kind LIBRARY. Release with opc_operator_clear. */
 opc_status_t opc_operator_from_library(const char *name, const char *file, opc_operator_t *out,

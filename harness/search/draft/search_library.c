@@ -167,7 +167,7 @@ static void take_entries(const opc_search_library_t *library, const opc_operator
 }
 
 char *opc_search_class_made(const opc_operator_t *maker) {
-  if (maker->kind == OPC_OPERATOR_CLASS) return opc_class_name_of(maker);
+  if (maker->kind == OPC_OPERATOR_CLASS) return opc_class_has_constructor(maker) ? opc_class_name_of(maker) : NULL;
   const bool object = maker->return_count == 1 && maker->returns[0].type.kind == OPC_TYPE_OBJECT;
   return object ? opc_string_copy(maker->returns[0].type.class_name) : NULL;
 }
