@@ -44,6 +44,21 @@ static void negate(char *elements, int64_t count, opc_dtype_t dtype) {
   }
 }
 
+static void times_64(char *elements, int64_t count, opc_dtype_t dtype) {
+  size_t width = opc_dtype_size(dtype);
+  for (int64_t i = 0; i < count; i++) {
+    opc_number_t number = opc_number_load(dtype, elements + (size_t)i * width);
+    if (number.kind == OPC_NUMBER_FLOAT) number.f *= 64;
+    (void)opc_number_store(number, dtype, elements + (size_t)i * width);
+  }
+}
+
+static void repeat_first_row(char *elements, const opc_tensor_spec_t *spec) {
+  if (spec->ndim == 0 || spec->sizes[0] < 2) return;
+  const size_t row = (size_t)(opc_tensor_spec_numel(spec) / spec->sizes[0]) * opc_dtype_size(spec->dtype);
+  for (int64_t i = 1; i < spec->sizes[0]; i++) memcpy(elements + (size_t)i * row, elements, row);
+}
+
 /* Integers may be indices, lengths, divisors: they get only values that one of them already had. */
 static opc_status_t give_other(size_t tensor_arg, const char *path, const opc_tensor_spec_t *spec, void *logical,
                                void *context, opc_error_t *error) {
@@ -57,6 +72,8 @@ static opc_status_t give_other(size_t tensor_arg, const char *path, const opc_te
   if (giving->how == OPC_OTHER_ZEROS && !whole) memset(logical, 0, (size_t)numel * width);
   if (giving->how == OPC_OTHER_NEGATED && !whole) negate(logical, numel, spec->dtype);
   if (giving->how == OPC_OTHER_REVERSED) reverse(logical, numel, width);
+  if (giving->how == OPC_OTHER_FIRST_ROW && !whole) repeat_first_row(logical, spec);
+  if (giving->how == OPC_OTHER_TIMES_64 && !whole) times_64(logical, numel, spec->dtype);
   return OPC_OK;
 }
 

@@ -34,6 +34,8 @@ typedef enum opc_other_values {
   OPC_OTHER_ZEROS,
   OPC_OTHER_NEGATED,
   OPC_OTHER_REVERSED,
+  OPC_OTHER_FIRST_ROW, /* each row of a tensor is the first: what removes duplicates returns fewer */
+  OPC_OTHER_TIMES_64,
   OPC_OTHER_COUNT
 } opc_other_values_t;
 /* Runs the operator on a sample with such values, like opc_again_run. */
