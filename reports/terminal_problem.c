@@ -81,9 +81,18 @@ static const char *const sources[] = {[OPC_VOUCHER_DECLARED] = "a declared sampl
                                       [OPC_VOUCHER_RECORDED] = "a recorded call",
                                       [OPC_VOUCHER_RECIPE] = "an input made by a recipe",
                                       [OPC_VOUCHER_SEARCHED] = "an input that opcheck-c found"};
-static const char *const changes[] = {[OPC_INPUT_SAME_VALUES] = "",
-                                      [OPC_INPUT_RELATED] = ", changed as its arguments belong together",
-                                      [OPC_INPUT_ALONE] = ", changed in one argument alone"};
+static const char *const changes[] = {
+    [OPC_INPUT_SAME_VALUES] = "", [OPC_INPUT_RELATED] = ", changed as its arguments belong together"};
+
+static const char *change_text(opc_input_change_t change, const opc_case_id_t *id) {
+  const char *suffix = strrchr(id->variant, '.');
+  if (change != OPC_INPUT_ALONE) return changes[change];
+  if (suffix && strcmp(suffix, ".called") == 0) return ", and simple arguments for the method";
+  if (*id->dtype)
+    return strcmp(id->variant, "plain") == 0 ? ", in another dtype" : ", with other values and another dtype";
+  return opc_case_changed_argument(id->variant) > 0 ? ", changed in one argument alone"
+                                                    : ", with values that nobody vouches for";
+}
 
 /* Shows who vouches for the input, what was changed, and why such an input was tried. */
 static void show_tried(const opc_screen_t *screen, const json_t *record) {
@@ -91,16 +100,11 @@ static void show_tried(const opc_screen_t *screen, const json_t *record) {
   const char *why = opc_record_text(json_object_get(record, "evidence"), "why");
   const char *standing = opc_record_text(record, "standing");
   opc_standing_t parsed;
-  opc_case_id_t id;
+  opc_case_id_t id = {0};
   const bool plain = opc_case_id_parse(opc_record_text(record, "case"), &id, NULL) == OPC_OK &&
                      strcmp(id.variant, "plain") == 0 && !*id.dtype;
-  const char *suffix = strrchr(id.variant, '.');
-  const bool called = suffix && strcmp(suffix, ".called") == 0;
   if (opc_standing_parse(standing, &parsed))
-    opc_text_addf(
-        &line, "%s%s%s", sources[parsed.voucher],
-        called && parsed.change == OPC_INPUT_ALONE ? ", and simple arguments for the method" : changes[parsed.change],
-        plain ? ", as it is" : "");
+    opc_text_addf(&line, "%s%s%s", sources[parsed.voucher], change_text(parsed.change, &id), plain ? ", as it is" : "");
   if (*why && !plain) opc_text_addf(&line, "%sbecause %s", line.length ? ", " : "", why);
   opc_screen_brief(screen, "tried", opc_text_c(&line), 1);
   opc_text_clear(&line);

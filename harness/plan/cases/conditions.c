@@ -82,7 +82,7 @@ typedef struct tensor_facts {
   size_t count;
   size_t floating; /* the number of floating ones */
   size_t int64;    /* and of those that hold int64 */
-  bool float8;
+  bool float8, is_complex;
   int64_t numel_max;
   int64_t size; /* the last size of the first tensor with dimensions; 0: none has any */
 } tensor_facts_t;
@@ -95,6 +95,7 @@ static tensor_facts_t facts_of(const opc_sample_t *sample) {
     facts.floating += opc_dtype_class(spec->dtype) == OPC_CLASS_FLOATING;
     facts.int64 += spec->dtype == OPC_DTYPE_INT64;
     facts.float8 |= opc_dtype_is_float8(spec->dtype);
+    facts.is_complex |= opc_dtype_class(spec->dtype) == OPC_CLASS_COMPLEX;
     if (numel > facts.numel_max) facts.numel_max = numel;
     if (!facts.size && spec->ndim > 0) facts.size = spec->sizes[spec->ndim - 1];
   }
@@ -122,6 +123,7 @@ bool opc_sample_leaves_range(const opc_sample_t *sample) {
 }
 
 bool opc_sample_has_float8(const opc_sample_t *sample) { return facts_of(sample).float8; }
+bool opc_sample_has_complex(const opc_sample_t *sample) { return facts_of(sample).is_complex; }
 int64_t opc_sample_numel_max(const opc_sample_t *sample) { return facts_of(sample).numel_max; }
 
 int64_t opc_case_size(const opc_case_rule_t *rule, const opc_sample_t *sample) {

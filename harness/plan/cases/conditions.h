@@ -12,6 +12,7 @@ bool opc_case_conditions_hold(const opc_case_rule_t *rule, const opc_operator_t 
 /* The size of the sample that the rule chooses; 0: none. */
 int64_t opc_case_size(const opc_case_rule_t *rule, const opc_sample_t *sample);
 bool opc_sample_has_float8(const opc_sample_t *sample);
+bool opc_sample_has_complex(const opc_sample_t *sample);
 /* A variant made numbers negative of which the sample says that they are between 0 and 1. */
 bool opc_sample_leaves_range(const opc_sample_t *sample);
 int64_t opc_sample_numel_max(const opc_sample_t *sample); /* elements of its largest tensor */

@@ -208,10 +208,12 @@ static opc_standing_t standing_of(const opc_operator_t *op, const opc_planned_ca
   const opc_sample_t *base = planned->base;
   opc_standing_t standing = {.voucher = opc_plan_voucher(base), .plain = opc_planned_is_unmodified(planned)};
   const bool mixed = (planned->facts.families & OPC_VARIANT_EQUIVALENT) && !(planned->facts.keeps & OPC_KEEPS_DTYPES);
+  const bool imaginary = opc_dtype_class(planned->dtype) == OPC_CLASS_COMPLEX && !opc_sample_has_complex(base);
   const bool narrow = (planned->facts.families & OPC_VARIANT_CONTENTS) && planned->dtype != OPC_DTYPE_OTHER;
   /* Nobody has to expect the effect of NaN or the largest numbers on an index, of another dtype in one of several
-   * tensors, or of large numbers and zeros in a dtype that has neither their squares nor the constant that is added. */
-  if (base->unchecked || mixed || narrow || (planned->rule->judge & OPC_JUDGE_OTHER_VALUES) ||
+   * tensors, of complex numbers in place of real ones, for which a derivative needs another formula, or of large
+   * numbers and zeros in a dtype that has neither their squares nor the constant that is added. */
+  if (base->unchecked || mixed || imaginary || narrow || (planned->rule->judge & OPC_JUDGE_OTHER_VALUES) ||
       (planned->facts.families & (OPC_VARIANT_SPECIAL | OPC_VARIANT_CAST)))
     standing.change = OPC_INPUT_ALONE;
   else if ((planned->facts.families & OPC_VARIANT_SHAPE) && planned->facts.changed == OPC_CHANGED_ONE &&
