@@ -31,6 +31,14 @@ static void add_problems(const opc_problems_t *problems, opc_text_t *out) {
   opc_text_addf(out, ") in %zu operator%s", problems->operators, plural(problems->operators));
 }
 
+/* Cases that a file of expected failures (--xfail) names. */
+static uint64_t expected_failures(const opc_problems_t *problems) {
+  uint64_t count = 0;
+  for (size_t i = 0; i < opc_journal_reader_operator_count(problems->journal); i++)
+    count += opc_journal_reader_operator(problems->journal, i)->skips[OPC_SKIP_XFAIL];
+  return count;
+}
+
 static void show_summary(const opc_problems_t *problems, const opc_screen_t *screen) {
   opc_journal_summary_t sum;
   opc_journal_reader_summary(problems->journal, &sum);
@@ -43,6 +51,8 @@ static void show_summary(const opc_problems_t *problems, const opc_screen_t *scr
           "%" PRIu64 " case%s: %" PRIu64 " pass, %" PRIu64 " fail, %" PRIu64 " error, %" PRIu64 " warning%s, %" PRIu64
           " skipped",
           cases, plural(cases), sum.pass, sum.fail, sum.error, sum.warnings, plural(sum.warnings), sum.skip);
+  const uint64_t expected = expected_failures(problems);
+  if (expected) fprintf(screen->stream, " (of them %" PRIu64 " fail as expected)", expected);
   if (sum.complete) fprintf(screen->stream, ", in %.1f s", sum.seconds);
   fputc('\n', screen->stream);
   if (problems->count) {
@@ -97,16 +107,27 @@ static void add_name(opc_terminal_entry_t *entry, const char *name) {
   entry->operators++;
 }
 
+static void add_names(const opc_problems_t *problems, const opc_problem_t *problem, opc_terminal_entry_t *entry) {
+  for (size_t k = 0; k < problem->operator_count; k++)
+    add_name(entry, opc_journal_reader_operator(problems->journal, problem->operators[k].index)->name);
+}
+
+/* Shown is a problem of an unmodified sample, if the entry has one: nothing convinces more. */
 static void mark_entry(const opc_problems_t *problems, size_t first, bool *done, opc_terminal_entry_t *out) {
-  *out = (opc_terminal_entry_t){.problem = &problems->items[first]};
+  const opc_problem_t *lead = &problems->items[first], *shown = lead;
+  const bool many = problems->count > DETAILED_ALL;
+  for (size_t i = first; i < problems->count && shown->change != OPC_CHANGE_NONE; i++)
+    if (!done[i] && problems->items[i].change == OPC_CHANGE_NONE && goes_with(&problems->items[i], lead, many))
+      shown = &problems->items[i];
+  *out = (opc_terminal_entry_t){.problem = shown};
+  add_names(problems, shown, out);
   for (size_t i = first; i < problems->count; i++) {
     const opc_problem_t *problem = &problems->items[i];
-    if (done[i] || (i != first && !goes_with(problem, out->problem, problems->count > DETAILED_ALL))) continue;
+    if (done[i] || (i != first && !goes_with(problem, lead, many))) continue;
     done[i] = true;
     out->problems++;
     out->cases += problem->count;
-    for (size_t k = 0; k < problem->operator_count; k++)
-      add_name(out, opc_journal_reader_operator(problems->journal, problem->operators[k].index)->name);
+    if (problem != shown) add_names(problems, problem, out);
   }
 }
 
@@ -154,6 +175,14 @@ static opc_status_t show_problems(const opc_problems_t *problems, const opc_scre
   return status;
 }
 
+/* Why most of its cases were skipped. */
+static opc_skip_reason_t main_reason(const opc_journal_operator_t *op) {
+  size_t reason = OPC_SKIP_NONE;
+  for (size_t i = 0; i < OPC_SKIP_COUNT; i++)
+    if (op->skips[i] > op->skips[reason]) reason = i;
+  return (opc_skip_reason_t)reason;
+}
+
 static void show_unchecked(const opc_problems_t *problems, const opc_screen_t *screen) {
   opc_text_t names = {0};
   opc_coverage_t coverage = opc_coverage_of(problems->journal);
@@ -161,7 +190,9 @@ static void show_unchecked(const opc_problems_t *problems, const opc_screen_t *s
   for (size_t i = 0; i < opc_journal_reader_operator_count(problems->journal) && shown < NAMES_SHOWN; i++) {
     const opc_journal_operator_t *op = opc_journal_reader_operator(problems->journal, i);
     if (opc_operator_is_checked(op) || !opc_operator_is_counted(op)) continue;
-    opc_text_addf(&names, "%s%s", shown ? ", " : "", op->name);
+    const opc_skip_reason_t most = main_reason(op);
+    const char *reason = most == OPC_SKIP_NO_SAMPLE ? "" : opc_skip_reason_name(most); /* the line above says so */
+    opc_text_addf(&names, *reason ? "%s%s (%s)" : "%s%s", shown ? ", " : "", op->name, reason);
     shown++;
   }
   if (all > shown) opc_text_add(&names, ", …");
@@ -190,6 +221,19 @@ opc_status_t opc_terminal_report(const opc_problems_t *problems, const opc_scree
 
 /* ---- the last line ---- */
 
+static const char *why_nothing(const opc_problems_t *problems) {
+  size_t all = 0, inapplicable = 0;
+  for (size_t i = 0; i < opc_journal_reader_operator_count(problems->journal); i++) {
+    const opc_journal_operator_t *op = opc_journal_reader_operator(problems->journal, i);
+    if (!opc_operator_is_counted(op)) continue;
+    all++;
+    inapplicable += main_reason(op) == OPC_SKIP_NOT_APPLICABLE;
+  }
+  if (all == 0) return "there are no operators, or none is selected; ";
+  if (inapplicable == all) return "nothing that was selected applies to these operators (--verbose says why); ";
+  return "no operator could be called; ";
+}
+
 /* The word, its tone, and the reason, unless problems or coverage already show it. */
 static const char *verdict(const opc_problems_t *problems, const opc_terminal_view_t *view, bool too_few,
                            opc_tone_t *tone, const char **why) {
@@ -202,7 +246,7 @@ static const char *verdict(const opc_problems_t *problems, const opc_terminal_vi
   else if (view->exit_code == 3) *why = "not all files could be written; ";
   else if (sum.libraries_failed) *why = "not every library could be loaded; ";
   if (view->exit_code == 5 && problems->errors == 0) {
-    *why = "no operators, none selected, or none could be called; ";
+    *why = why_nothing(problems);
     return "NOTHING CHECKED";
   }
   if (view->exit_code == 1 && problems->errors == 0 && !too_few) *why = "warnings count (--strict); ";

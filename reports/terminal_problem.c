@@ -106,7 +106,7 @@ static void show_tried(const opc_screen_t *screen, const json_t *record) {
   if (opc_standing_parse(standing, &parsed))
     opc_text_addf(&line, "%s%s%s", sources[parsed.voucher], change_text(parsed.change, &id), plain ? ", as it is" : "");
   if (*why && !plain) opc_text_addf(&line, "%sbecause %s", line.length ? ", " : "", why);
-  opc_screen_brief(screen, "tried", opc_text_c(&line), 1);
+  opc_screen_brief(screen, "tried", opc_text_c(&line), 2);
   opc_text_clear(&line);
 }
 

@@ -87,13 +87,15 @@ static opc_status_t check_long(const struct argp *argp, const char *argument, bo
 }
 
 static opc_status_t check_options(const opc_arguments_t *arguments, const struct argp *argp, opc_error_t *error) {
+  static char help[] = "--help"; /* argp has no -h */
   for (int i = 1; i < arguments->argc; i++) {
     const char *argument = arguments->argv[i];
     bool takes_next = false;
     if (strcmp(argument, "--") == 0) return OPC_OK;
     if (argument[0] != '-' || argument[1] == '\0') continue;
     if (argument[1] != '-') {
-      if (strcmp(argument, "-?") == 0 || strcmp(argument, "-V") == 0) continue;
+      if (strcmp(argument, "-h") == 0) arguments->argv[i] = help;
+      if (strcmp(argument, "-h") == 0 || strcmp(argument, "-?") == 0 || strcmp(argument, "-V") == 0) continue;
       return opc_error_set(error, OPC_ERR_USAGE, "unknown option %.60s", argument);
     }
     opc_status_t status = check_long(argp, argument, &takes_next, error);

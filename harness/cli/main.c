@@ -47,11 +47,24 @@ static int unknown_command(const char *name) {
   return OPC_EXIT_USAGE;
 }
 
+static bool is_command(const char *name) {
+  for (size_t i = 0; i < command_count; i++)
+    if (strcmp(commands[i].name, name) == 0) return true;
+  return false;
+}
+
 static int dispatch(int argc, char **argv, bool pipe_ignored, bool limit_ignored) {
   const char *name = argc > 1 ? argv[1] : NULL;
   if (!name) {
     opc_complain("give a command: opcheck-c --help lists them");
     return OPC_EXIT_USAGE;
+  }
+  if (strcmp(name, "help") == 0 && argc > 2 && is_command(argv[2])) { /* help run: run --help */
+    static char help[] = "--help";
+    argv[1] = argv[2];
+    argv[2] = help;
+    name = argv[1];
+    argc = 3;
   }
   if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
     print_help();

@@ -58,7 +58,7 @@ static bool check_start(int fd, opc_library_error_t *out) {
     }
     return true;
   }
-  const char *what = "not a shared library: it has no ELF header";
+  const char *what = "not a shared library: it has no ELF header (a Python module goes after --python)";
   if (got == 0) what = "the file is empty";
   else if (got > 8 && memcmp(start, "!<arch>\n", 8) == 0)
     what = "a static archive (.a), not a shared library: link it with -shared";

@@ -8,12 +8,25 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "checks/catalogue/rules.h"
+#include "model/json/json_read.h"
 
 static char *cut_word(char **rest) {
   char *start = *rest + strspn(*rest, " \t"), *end = start + strcspn(start, " \t\r\n");
   *rest = *end != '\0' ? end + 1 : end;
   *end = '\0';
   return start;
+}
+
+static opc_status_t check_rule(const opc_xfail_t *list, const char *rule, int number, opc_error_t *error) {
+  if (opc_rule_find(rule) != NULL) return OPC_OK;
+  OPC_SCOPED(opc_scope_free) const char **known = calloc(opc_rule_count + 1, sizeof *known);
+  if (known == NULL) return opc_out_of_memory(error);
+  for (size_t i = 0; i < opc_rule_count; i++) known[i] = opc_rules[i].name;
+  const char *nearest = opc_json_nearest(rule, known);
+  return opc_error_set(error, OPC_ERR_INPUT, "%s:%d: no rule is called \"%.100s\"%s%s%s", list->file, number, rule,
+                       nearest != NULL ? "; did you mean " : "", nearest != NULL ? nearest : "",
+                       nearest != NULL ? "?" : "");
 }
 
 static opc_status_t add(opc_xfail_t *list, char *line, int number, opc_error_t *error) {
@@ -26,9 +39,18 @@ static opc_status_t add(opc_xfail_t *list, char *line, int number, opc_error_t *
     rest[length - 1] = '\0';
   if (strchr(pattern, '/') == NULL && strchr(pattern, '*') == NULL) {
     return opc_error_set(error, OPC_ERR_INPUT,
-                         "%s:%d: \"%s\" is neither a case id nor a glob (ns::op/check/device/dtype/SAMPLE/VARIANT)",
-                         list->file, number, pattern);
+                         "%s:%d: \"%s\" is neither a case id (ns::op/check/device/dtype/SAMPLE/VARIANT) nor a glob: "
+                         "write %s/* for all cases of an operator",
+                         list->file, number, pattern, pattern);
   }
+  if (rule != NULL) {
+    opc_status_t status = check_rule(list, rule, number, error);
+    if (status != OPC_OK) return status;
+  }
+  if (strncmp(rest, "rule=", 5) == 0 || strstr(rest, " rule=") != NULL)
+    return opc_error_set(error, OPC_ERR_INPUT,
+                         "%s:%d: rule=NAME comes right after the pattern, before the reason, and once", list->file,
+                         number);
   if (rest[0] == '\0') {
     return opc_error_set(error, OPC_ERR_INPUT, "%s:%d: no reason after %s: write why the failure is expected",
                          list->file, number, pattern);

@@ -78,6 +78,15 @@ static bool ends_process(const opc_frame_t *frame) {
   return false;
 }
 
+/* An operator that a Python module registers belongs to no file that is known: its code is in a library of the module's
+ * folder. */
+static bool is_of_module(const char *file, const char *module) {
+  char folder[PATH_MAX];
+  if (module == NULL || *module == '\0' || strchr(module, '/') != NULL) return false;
+  snprintf(folder, sizeof folder, "/%.*s/", (int)strcspn(module, "."), module);
+  return strstr(file, folder) != NULL;
+}
+
 void opc_frames_resolve(opc_symboliser_t *symboliser, const opc_maps_t *maps, const char *library,
                         const uint64_t *addresses, size_t count, bool first_is_instruction, opc_frames_t *out) {
   char real[PATH_MAX];
@@ -87,7 +96,7 @@ void opc_frames_resolve(opc_symboliser_t *symboliser, const opc_maps_t *maps, co
     opc_frame_t *frame = &out->frames[out->count++];
     /* The harness called the library's code: its own files and lines say nothing about the operator. */
     opc_symboliser_frame(symboliser, maps, addresses[i], !(i == 0 && first_is_instruction), out->own != NULL, frame);
-    if (real[0] == '\0' || strcmp(frame->module, real) != 0) continue;
+    if ((real[0] == '\0' || strcmp(frame->module, real) != 0) && !is_of_module(frame->module, library)) continue;
     if (out->own == NULL || (opc_is_library_header(out->own->file) && !opc_is_library_header(frame->file)))
       out->own = frame;
   }

@@ -19,7 +19,8 @@ typedef struct opc_frames {
 } opc_frames_t;
 
 /* first_is_instruction: the first address is an instruction's; otherwise it is a return address, like all others.
- * library (may be NULL): path that identifies the library's own frames. */
+ * library (may be NULL): path that identifies the library's own frames, or the Python module that registered the
+ * operator. */
 void opc_frames_resolve(opc_symboliser_t *symboliser, const opc_maps_t *maps, const char *library,
                         const uint64_t *addresses, size_t count, bool first_is_instruction, opc_frames_t *out);
 /* Appends " in identity_kernel (conv.cpp:34)" or " in memcpy, called from identity_kernel (conv.cpp:34)"; nothing if no
