@@ -141,7 +141,9 @@ typedef enum opc_call_outcome {
   OPC_CALL_REJECTED,        /* a std::exception: the operator refuses these arguments */
   OPC_CALL_NO_KERNEL,       /* c10::NotImplementedError: the dispatcher has no kernel for this device (or Meta) */
   OPC_CALL_FAKE_IN_PYTHON,  /* as NO_KERNEL on Meta; the dispatcher says that the fake kernel is in a Python module */
-  OPC_CALL_INTERNAL_ASSERT, /* a rejection whose text contains INTERNAL ASSERT */
+  OPC_CALL_INTERNAL_ASSERT, /* a rejection whose text contains INTERNAL ASSERT, or an exception that no check of
+                               arguments throws: std::bad_optional_access, std::bad_function_call, std::bad_cast */
+  OPC_CALL_RESULT_REFUSED,  /* torch.library.custom_op refuses what its function returns: an argument, or an alias */
   OPC_CALL_OUT_OF_MEMORY,
   OPC_CALL_FOREIGN_EXCEPTION, /* an exception that is no std::exception */
   OPC_CALL_UNCONVERTIBLE      /* the harness could not make the arguments; no operator ran */

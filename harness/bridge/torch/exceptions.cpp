@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <new>
+#include <optional>
 #include <typeinfo>
 
 namespace opc {
@@ -36,11 +38,18 @@ bool says_triton_cannot(const std::string &text) {
   return contains(text, "0 active drivers ([])") || contains(text, "cannot be accessed from Triton (cpu tensor?)");
 }
 
+// Nobody refuses arguments with one of these: a value was used that is not there.
+bool is_unplanned(const std::exception &e) {
+  return dynamic_cast<const std::bad_optional_access *>(&e) != nullptr ||
+         dynamic_cast<const std::bad_function_call *>(&e) != nullptr || typeid(e) == typeid(std::bad_cast);
+}
+
 opc_call_outcome_t torch_outcome(const std::string &text, bool not_implemented) {
   if (contains(text, "it is located in the python module")) return OPC_CALL_FAKE_IN_PYTHON;
   // torch's Python bindings say so of symbolic sizes that are not Python's: a fake kernel in Python can do nothing
   // about it.
   if (contains(text, "dispatch_on_subclass called with NO overloaded args")) return OPC_CALL_UNCONVERTIBLE;
+  if (contains(text, "may not alias any inputs to this custom operator")) return OPC_CALL_RESULT_REFUSED;
   if (not_implemented && says_no_kernel(text)) return OPC_CALL_NO_KERNEL;
   if (contains(text, "DefaultCPUAllocator: can't allocate memory") ||
       contains(text, "DefaultCPUAllocator: not enough memory")) {
@@ -107,6 +116,7 @@ opc_call_outcome_t exception_outcome(std::string &out_text) {
       out_text = "Triton's kernel needs a GPU: " + out_text;
       return OPC_CALL_NO_KERNEL;
     }
+    if (is_unplanned(e)) return OPC_CALL_INTERNAL_ASSERT;
     // The Autograd kernel of a custom_op is in Python, and what it calls may have no kernel for the CPU.
     return torch_outcome(out_text, contains(out_text, "NotImplementedError: "));
   } catch (abi::__forced_unwind &) {

@@ -131,7 +131,11 @@ static const opc_case_rule_t dtype_cases[] = {
 static const opc_case_rule_t empty_cases[] = {{.families = EMPTY, .why = "kernels forget that a dimension may be 0"}};
 
 static const opc_case_rule_t stride_cases[] = {
-    {.families = LAYOUT | BITS, .why = "the same values in another layout must give the same result"}};
+    {.families = LAYOUT | BITS, .why = "the same values in another layout must give the same result"},
+    {.families = OPC_VARIANT_LARGER_LAYOUT,
+     .when = OPC_WHEN_RELATED,
+     .neighbours = 2,
+     .why = "code for whole vectors may ignore strides, and small tensors do not reach it"}};
 
 static const opc_case_rule_t alias_cases[] = {
     {.families = PLAIN, .when = OPC_WHEN_RETURNS_TENSOR, .why = AS_IT_IS},
@@ -216,6 +220,11 @@ static const opc_case_rule_t state_cases[] = {
     {.families = SHAPE,
      .names = "*.scalar",
      .why = "a kernel may forget to restore state before it refuses a tensor without dimensions"},
+    {.families = SHAPE,
+     .names = "all.larger",
+     .why = "code for larger tensors may set the number of threads, or the mode of the vector units"},
+    {.families = SPECIAL, .names = "*.nan", .why = "a kernel may change what happens with warnings of NaN"},
+    {.families = OTHER_CALL_OR_VALUES, .neighbours = 8, .why = NEXT_TO_IT},
     {.families = PLAIN,
      .dtypes = OPC_REPRESENTATIVE_DTYPES,
      .why = "a kernel may forget to restore state before it refuses a dtype"}};
@@ -390,6 +399,13 @@ static const opc_case_rule_t autograd_cases[] = {
      .when = OPC_WHEN_AUTOGRAD | OPC_WHEN_ALL_FLOATING,
      .neighbours = 4,
      .why = NEXT_TO_IT},
+    {.scope = OPC_SCOPE_FIRST_SAMPLE,
+     .families = OPC_VARIANT_SURVEY,
+     .names = "all.five_times",
+     .when = OPC_WHEN_AUTOGRAD | OPC_WHEN_ALL_FLOATING,
+     .numel_max = 1024,
+     .neighbours = 1,
+     .why = "code for more rows, or for whole vectors, may have another derivative"},
     {.scope = OPC_SCOPE_FIRST_SAMPLE,
      .families = PLAIN,
      .dtypes = OPC_ONE_DTYPE(OPC_DTYPE_COMPLEX64),

@@ -20,6 +20,11 @@ const opc_rule_t *opc_rule_find(const char *name) {
   return NULL;
 }
 
+opc_severity_t opc_rule_severity(const char *name) {
+  const opc_rule_t *row = opc_rule_find(name);
+  return row ? row->severity : OPC_SEVERITY_ERROR;
+}
+
 const opc_check_info_t opc_check_infos[] = {
 #define OPC_CHECK_ROW(calls, kinds, name, summary) {#name, calls, summary, kinds},
 #include "checks/catalogue/checks_in_order.def"

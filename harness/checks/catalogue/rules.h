@@ -29,6 +29,8 @@ extern const opc_rule_t opc_rules[];
 extern const size_t opc_rule_count;
 /* "signal.SIGSEGV" finds "signal". NULL: no such rule. */
 const opc_rule_t *opc_rule_find(const char *name);
+/* The rule's usual severity; ERROR for an unknown one. */
+opc_severity_t opc_rule_severity(const char *name);
 
 /* The kinds of opc_operator_t that a check applies to. */
 enum {

@@ -74,8 +74,7 @@ void opc_finding_skip(opc_finding_t *finding, opc_skip_reason_t reason, const ch
 
 static void finding_violation(opc_finding_t *finding, opc_verdict_kind_t verdict, const char *rule, const char *format,
                               va_list arguments) {
-  const opc_rule_t *row = opc_rule_find(rule);
-  opc_severity_t severity = row ? row->severity : OPC_SEVERITY_ERROR;
+  const opc_severity_t severity = opc_rule_severity(rule);
   opc_text_t message = {0};
   text_set(&message, format, arguments);
 

@@ -73,7 +73,10 @@ static void finding_from_rejection(opc_case_context_t *context, const opc_call_t
                      context->base->name, length, message);
   }
   if (internal)
-    opc_finding_fail(finding, "sample.internal_assert", "refused by an internal assertion: %.*s", length, message);
+    opc_finding_fail(
+        finding, "sample.internal_assert", "refused by %s: %.*s",
+        strstr(message, "INTERNAL ASSERT") ? "an internal assertion" : "an exception that no check of arguments throws",
+        length, message);
   if (!report && !internal) {
     if (wanted) opc_finding_pass(finding, "refused, as the sample expects: %.*s", length, message);
     else opc_finding_skip(finding, OPC_SKIP_REJECTED, "%.*s", length, message);
@@ -136,6 +139,11 @@ bool opc_finding_from_outcome(opc_case_context_t *context, const opc_call_t *cal
       if (skip_simulated(context, call, finding)) return true;
       finding_from_rejection(context, call, finding);
       return true;
+    case OPC_CALL_RESULT_REFUSED:
+      opc_finding_fail(finding, "alias.refused",
+                       "torch.library.custom_op refuses the result: it is an argument, or shares storage with one or "
+                       "with another output");
+      break;
     case OPC_CALL_NO_KERNEL:
       opc_finding_skip(finding, OPC_SKIP_NO_KERNEL, "%.*s", length, message);
       break;
@@ -190,6 +198,14 @@ static absent_device_t find_absent_device(const opc_case_context_t *context) {
   return absent;
 }
 
+/* The sample itself can be made. Then what cannot be made is a check's own version of it, on Meta or in another dtype:
+ * what makes an object in it may refuse that. */
+static bool is_made_as_declared(const opc_case_context_t *context) {
+  OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
+  const opc_device_t cpu = {.type = OPC_DEVICE_CPU, .index = -1};
+  return opc_call_make(&call, context->op, context->base, cpu, context->seed, NULL) == OPC_OK;
+}
+
 void opc_finding_from_error(const opc_case_context_t *context, const opc_error_t *error, opc_finding_t *finding) {
   bool declared = opc_case_is_declared(context);
   absent_device_t absent = find_absent_device(context);
@@ -202,8 +218,8 @@ void opc_finding_from_error(const opc_case_context_t *context, const opc_error_t
       opc_finding_error(finding, "memory", "no memory for the arguments of sample %s: %s", context->base->name,
                         error->message);
     else opc_finding_skip(finding, OPC_SKIP_BUDGET, "no memory for an input that opcheck-c made: %s", error->message);
-  } else if (!declared &&
-             (error->code == OPC_ERR_UNSUPPORTED || error->code == OPC_ERR_NOT_FOUND || error->code == OPC_ERR_TORCH)) {
+  } else if ((error->code == OPC_ERR_UNSUPPORTED || error->code == OPC_ERR_NOT_FOUND || error->code == OPC_ERR_TORCH) &&
+             (!declared || is_made_as_declared(context))) {
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the arguments cannot be made: %s", error->message);
   } else {
     opc_finding_error(finding, "harness", "opcheck-c cannot make the arguments: %s", error->message);

@@ -207,6 +207,13 @@ static bool is_torchs(const opc_operator_t *op) {
   return true;
 }
 
+/* A composite kernel runs on Meta tensors, too, if there is no Meta kernel. */
+static const char *who_throws(const opc_operator_t *op) {
+  if (opc_operator_kernel(op, "Meta")) return "the real kernel returns, the Meta kernel throws";
+  return "there is no Meta kernel, so the only kernel, which is registered for every device, runs on Meta tensors too "
+         "and throws";
+}
+
 /* What it means if the Meta call did not return, although the real one did. */
 static void judge_refusal(const opc_case_context_t *context, const opc_call_t *call, opc_finding_t *finding) {
   const char *message = opc_text_c(&call->message);
@@ -238,6 +245,7 @@ static void judge_refusal(const opc_case_context_t *context, const opc_call_t *c
       break;
     case OPC_CALL_REJECTED:
     case OPC_CALL_INTERNAL_ASSERT:
+    case OPC_CALL_RESULT_REFUSED:
     case OPC_CALL_OUT_OF_MEMORY:
     case OPC_CALL_RETURNED:
       if (opc_message_wants_python(message))
@@ -265,9 +273,9 @@ static void judge_refusal(const opc_case_context_t *context, const opc_call_t *c
                          "proves nothing: %.*s",
                          length, message);
       else {
-        if (wants_data) opc_finding_evidence(finding, "every_input", json_true()); /* whatever the arguments are */
-        opc_finding_fail(finding, "meta.rejects", "the real kernel returns, the Meta kernel throws: %.*s", length,
-                         message);
+        if (wants_data && !opc_operator_fake_may_be_in_python(op)) /* whatever the arguments are */
+          opc_finding_evidence(finding, "every_input", json_true());
+        opc_finding_fail(finding, "meta.rejects", "%s: %.*s", who_throws(op), length, message);
       }
       break;
   }

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "checks/call/result.h"
+#include "checks/catalogue/rules.h"
 #include "checks/cuda/cuda_untracked.h"
 #include "checks/cuda_log/cuda_fault.h"
 #include "checks/framework/device_zones_use.h"
@@ -287,7 +288,8 @@ bool opc_run_case(opc_run_t *run, const char *id_text, opc_case_context_t *conte
                0; /* on purpose: lack of memory for it says nothing about later cases */
   if (finding.out_of_memory && !large) run->starved += run->starved < starved_max(run);
   note_unsound(run, context, &finding);
-  if (context->unmodified && finding.rule) *found_of(run) = true;
+  if (context->unmodified && finding.rule && opc_rule_severity(finding.rule) == OPC_SEVERITY_ERROR)
+    *found_of(run) = true;
   opc_cpu_memory_plain();
   opc_first_call_case(id_text);
   bool go_on = run->sink->end(id_text, standing, &finding, seconds_now() - began, run->sink->context);

@@ -93,13 +93,22 @@ static bool takes_or_gives_tensors(const opc_operator_t *op) {
   return false;
 }
 
-/* True: a skip or a warning was recorded. */
+/* FakeTensor raises DynamicOutputShapeException or DataDependentOutputException for these tags before it looks for a
+ * Meta kernel; a fake kernel in Python, with a size that depends on data, is what helps. */
+static bool has_tag_of_data(const opc_operator_t *op) {
+  return opc_operator_has_tag(op, "dynamic_output_shape") || opc_operator_has_tag(op, "data_dependent_output");
+}
+
+/* Records a warning, or that the fake kernel is in Python. */
 static void check_meta_kernel(const opc_operator_t *op, opc_finding_t *finding, bool *fake_in_python) {
   if (!op->schema || !op->defined_here || !real_kernel(op) || !takes_or_gives_tensors(op)) return;
   for (size_t i = 0; i < op->kernel_count; i++) {
     const opc_kernel_t *kernel = &op->kernels[i];
-    if (!kernel->fallthrough && (strcmp(kernel->key, "Meta") == 0 || is_composite_key(kernel->key))) return;
+    if (kernel->fallthrough) continue;
+    if (strcmp(kernel->key, "Meta") == 0 || is_composite_key(kernel->key)) return;
+    if (strcmp(kernel->key, "BackendSelect") == 0) return; /* a factory: that kernel sees the device */
   }
+  if (!op->in_python && has_tag_of_data(op)) return;
   if (opc_operator_fake_elsewhere(op)) {
     *fake_in_python = true;
     return;

@@ -90,10 +90,8 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   bool first_case = !*session->own;
   *session->own = (void *)&opc_check_state;
   opc_status_t status = look(context, false, &call, &telling, &error);
-  /* Also for a refusal: if an operator sets something to its usual value, that shows only if the value was different
-   * before. */
-  bool refused = call.outcome != OPC_CALL_RETURNED;
-  if (status == OPC_OK && (context->unmodified || refused)) status = look(context, true, &again, &telling, &error);
+  /* If an operator sets something to its usual value, that shows only if the value was different before. */
+  if (status == OPC_OK) status = look(context, true, &again, &telling, &error);
   if (status != OPC_OK) {
     opc_finding_from_error(context, &error, finding);
     return;
@@ -102,8 +100,7 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   if (!opc_finding_from_outcome(context, &call, finding))
     opc_finding_pass(finding,
                      "settings, floating-point control, streams, locale, signals, directory and environment are as "
-                     "before the call%s",
-                     context->unmodified ? ", also under other settings" : "");
+                     "before the call, also under other settings");
 }
 
 const opc_check_t opc_check_state = {.name = "state", .run = run};

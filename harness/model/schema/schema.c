@@ -160,6 +160,11 @@ bool opc_operator_fake_elsewhere(const opc_operator_t *op) {
   return op->python_module != NULL && !op->python_module_imported;
 }
 
+/* torch.library.register_fake refuses an operator that has a kernel at CompositeImplicitAutograd. */
+bool opc_operator_fake_may_be_in_python(const opc_operator_t *op) {
+  return !op->in_python && !opc_operator_kernel(op, "Meta") && !opc_operator_kernel(op, "CompositeImplicitAutograd");
+}
+
 /* The place is a file that libtorch's build generates, such as "…/ATen/RegisterMeta_0.cpp:26378". */
 bool opc_kernel_is_torchs(const opc_kernel_t *kernel) {
   return kernel != NULL && kernel->registered_at != NULL && strstr(kernel->registered_at, "/ATen/Register") != NULL;

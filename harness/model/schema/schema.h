@@ -122,6 +122,9 @@ const opc_kernel_t *opc_operator_kernel(const opc_operator_t *op,
                                         const char *key); /* NULL: no direct kernel at this key */
 /* Its fake kernel is said to be in a Python module that was not imported. */
 bool opc_operator_fake_elsewhere(const opc_operator_t *op);
+/* On Meta tensors a kernel runs that is registered for every device, in place of which Python code may register a fake
+ * kernel: there is no Meta kernel here, and this process has no Python. */
+bool opc_operator_fake_may_be_in_python(const opc_operator_t *op);
 /* True for a kernel that was generated for libtorch's own operators; a library may add others beside it. */
 bool opc_kernel_is_torchs(const opc_kernel_t *kernel);
 /* True for a kernel that Python registered. */

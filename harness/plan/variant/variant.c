@@ -206,8 +206,8 @@ static opc_status_t twins_of(opc_sample_t *sample, const opc_operator_t *op, opc
 /* Other sizes of all tensors follow the known relations of the sample if they can; otherwise they stay unchanged. */
 static opc_status_t follow_relations(const opc_sample_t *base, const opc_operator_t *op, const char *name,
                                      opc_sample_t *varied, opc_error_t *error) {
-  const unsigned sizes =
-      OPC_VARIANT_EMPTY | OPC_VARIANT_SHAPE | OPC_VARIANT_SIZES | OPC_VARIANT_LONG | OPC_VARIANT_OTHER_SHAPE;
+  const unsigned sizes = OPC_VARIANT_EMPTY | OPC_VARIANT_SHAPE | OPC_VARIANT_SIZES | OPC_VARIANT_LONG |
+                         OPC_VARIANT_OTHER_SHAPE | OPC_VARIANT_LARGER_LAYOUT;
   opc_sample_t fitted;
   if (!base->relations || base->relations->count == 0 || strncmp(name, "all.", 4) != 0 || strchr(name, '+') ||
       !(opc_variant_family(name) & sizes) || opc_variant_has_other_dimensions(base, varied) ||

@@ -46,6 +46,9 @@ enum {
                                         becomes -2), index.other_width (int64 becomes int32, and the reverse),
                                         weight.other_float (float32 becomes float64 beside another one) */
   OPC_VARIANT_ONE_ZERO = 1 << 18, /* not in ALL; x.one_zero: a single zero makes no ties, which are kinks of a slope */
+  OPC_VARIANT_LARGER_LAYOUT =
+      1 << 19, /* not in ALL; all.larger_sliced, all.larger_transposed: every dimension except 1 becomes eight times as
+                  large, so that whole vectors fit, and then the layout changes */
   OPC_VARIANT_SURVEY =
       1 << 13 /* not in ALL; tests whether a finding shows on every accepted input: all.zero_integers (every integer
                  tensor holds zeros), all.twice, all.five_times, all.eight_times (every dimension except 1) */

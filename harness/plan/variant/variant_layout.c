@@ -124,3 +124,18 @@ bool opc_layout_size1_strides(opc_tensor_spec_t *spec, int64_t number) {
   }
   return changed;
 }
+
+/* ---- of larger tensors ---- */
+
+static bool larger(opc_variant_step_t *step, opc_tensor_change_t *layout) {
+  bool changed = false;
+  if (!opc_shape_eight_times(step)) return false;
+  for (size_t i = 0; i < step->tensors->count; i++) {
+    const opc_variant_tensor_t *tensor = &step->tensors->items[i];
+    if (tensor->twin == i && !tensor->shared) changed |= layout(tensor->value->tensor, 0);
+  }
+  return changed;
+}
+
+bool opc_layout_larger_sliced(opc_variant_step_t *step) { return larger(step, opc_layout_sliced); }
+bool opc_layout_larger_transposed(opc_variant_step_t *step) { return larger(step, opc_layout_transposed); }

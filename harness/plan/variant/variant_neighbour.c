@@ -231,7 +231,7 @@ void opc_neighbour_values(const opc_sample_t *sample, const opc_operator_t *op, 
     use_number((double)size, use, context);
   } else if (is_real(type)) {
     now = opc_sample_number(sample, op, argument);
-    const double other[] = {now == 0 ? 1 : -now, 0, 2 * now, now / 2};
+    const double other[] = {now == 0 ? 1 : -now, 0, 1, 2 * now, now / 2};
     for (size_t i = 0; i < sizeof other / sizeof *other; i++) use_number(other[i], use, context);
   }
 }

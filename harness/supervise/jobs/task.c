@@ -272,6 +272,7 @@ json_t *opc_task_crash_result(const char *case_id, const opc_crash_t *crash, con
                           opc_skip_reason_name(OPC_SKIP_NOT_APPLICABLE), opc_text_c(&crash->message),
                           json_incref(crash->evidence), crash->seconds);
   opc_text_add(&text, opc_text_c(&crash->message));
+  if (opc_operator_fake_may_be_in_python(task->op)) json_object_del(crash->evidence, "every_input");
   bool varied =
       opc_case_id_parse(case_id, &id, NULL) == OPC_OK && id.variant[0] != '\0' && strcmp(id.variant, "plain") != 0;
   bool searched = strcmp(task->source, "searched") == 0;

@@ -304,6 +304,7 @@ opc_status_t opc_attempt_run(const opc_operator_t *op, const opc_sample_t *sampl
       on_cpu &&
       first.call.outcome == OPC_CALL_RETURNED; /* for a refusal, its message matters more than its earlier accesses */
   if (status == OPC_OK && returned) facts.effect = attempt_has_effect(&first, op);
+  if (on_cpu && first.call.outcome == OPC_CALL_RESULT_REFUSED) facts.effect = facts.steady = true;
   /* The missing effect may come from the memory around it: then there is an effect in other surroundings. */
   const bool outputs = first.output_count > 0;
   if (status == OPC_OK && returned && (facts.effect || outputs || first.wrote_outside || first.read_outside))

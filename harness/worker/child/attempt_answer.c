@@ -12,6 +12,7 @@ enum { MESSAGE_LIMIT = 4096, VALUES_MAX = 2048 };
 static const char *outcome_name(opc_call_outcome_t outcome) {
   switch (outcome) {
     case OPC_CALL_RETURNED:
+    case OPC_CALL_RESULT_REFUSED: /* the arguments are right */
       return "returned";
     case OPC_CALL_REJECTED:
       return "rejected";
