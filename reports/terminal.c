@@ -52,7 +52,7 @@ static void show_summary(const opc_problems_t *problems, const opc_screen_t *scr
           " skipped",
           cases, plural(cases), sum.pass, sum.fail, sum.error, sum.warnings, plural(sum.warnings), sum.skip);
   const uint64_t expected = expected_failures(problems);
-  if (expected) fprintf(screen->stream, " (of them %" PRIu64 " fail as expected)", expected);
+  if (expected) fprintf(screen->stream, " (%" PRIu64 " expected failure%s)", expected, plural(expected));
   if (sum.complete) fprintf(screen->stream, ", in %.1f s", sum.seconds);
   fputc('\n', screen->stream);
   if (problems->count) {

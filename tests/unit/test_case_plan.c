@@ -145,6 +145,8 @@ static void neighbours_are_limited(void **state) {
   assert_plan(&request, "-/s/plain:0 -/s/all.fewer8:1");
   request.neighbours = 3;
   assert_plan(&request, "-/s/plain:0 -/s/all.fewer8:1 -/s/all.fewer12:1 -/s/all.uneven:2");
+  request.neighbours = 4; /* what the second row does not want goes to the first */
+  assert_plan(&request, "-/s/plain:0 -/s/all.fewer8:1 -/s/all.fewer12:1 -/s/n.set0:1 -/s/all.uneven:2");
   request.neighbours = 100;
   assert_plan(&request, "-/s/plain:0 -/s/all.fewer8:1 -/s/all.fewer12:1 -/s/n.set0:1 -/s/all.uneven:2");
   sample.source = OPC_SAMPLE_SEARCHED;

@@ -282,6 +282,50 @@ static void the_summary_comes_first_and_the_verdict_last(void **state) {
   free(text);
 }
 
+static void expected_failures_are_counted(void **state) {
+  (void)state;
+  char *text = summed(HEAD SKIP_LINE("n::a", "stride", "cpu/-/s/plain", "xfail")
+                          SKIP_LINE("n::a", "stride", "cpu/-/s/x.sliced", "not_applicable")
+                              PASS_LINE("n::a", "memory", "cpu/-/s/plain") END_LINE(0),
+                      (opc_terminal_view_t){0});
+  assert_contains(text, "3 cases: 1 pass, 0 fail, 0 error, 0 warnings, 2 skipped (1 expected failure), in");
+  free(text);
+}
+
+static void why_nothing_was_checked_is_said(void **state) {
+  (void)state;
+  static const struct {
+    const char *journal, *text;
+  } rows[] = {
+      {RUN_LINE LIBRARY_LINE("l.so") END_LINE(5),
+       "NOTHING CHECKED: there are no operators, or none is selected; 0 of 0"},
+      {HEAD SKIP_LINE("n::a", "alias", "cpu/-/s/plain", "not_applicable") END_LINE(5),
+       "NOTHING CHECKED: nothing that was selected applies to these operators"},
+      {HEAD SKIP_LINE("n::a", "alias", "cpu/-/-/-", "no_kernel") END_LINE(5),
+       "NOTHING CHECKED: no operator could be called; 0 of 1"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    char *text = summed(rows[i].journal, (opc_terminal_view_t){.exit_code = 5});
+    assert_contains(text, rows[i].text);
+    free(text);
+  }
+}
+
+/* Of many problems with one rule, which form an entry, the one is shown that needs no change of the sample. */
+static void the_unmodified_sample_stands_for_an_entry(void **state) {
+  (void)state;
+  opc_text_t journal = {0};
+  opc_text_add(&journal, RUN_LINE LIBRARY_LINE("l.so"));
+  repeat(&journal, OPERATOR_LINE("n::a@", "l.so") FAIL_LINE("n::a@", "meta", "cpu/int64/s/plain", "meta.dtype"), 9);
+  opc_text_add(&journal, OPERATOR_LINE("n::last", "l.so") FAIL_LINE("n::last", "meta", "cpu/-/s/plain", "meta.dtype")
+                             END_LINE(1));
+  char *text = summed(opc_text_c(&journal), (opc_terminal_view_t){.exit_code = 1});
+  assert_contains(text, "FAIL  n::last and 9 more  meta.dtype: the Meta kernel");
+  assert_contains(text, "what        wrong at cpu/-/s/plain\n");
+  free(text);
+  opc_text_clear(&journal);
+}
+
 static void what_was_not_called_is_said(void **state) {
   (void)state;
   const char *journal = RUN_LINE LIBRARY_LINE("l.so") OPERATOR_LINE("n::a", "l.so") OPERATOR_LINE("n::b", "l.so")
@@ -442,6 +486,9 @@ int main(void) {
       cmocka_unit_test(where_without_a_file),
       cmocka_unit_test(an_unexpected_pass_is_no_matter_of_layout),
       cmocka_unit_test(what_was_not_called_is_said),
+      cmocka_unit_test(expected_failures_are_counted),
+      cmocka_unit_test(why_nothing_was_checked_is_said),
+      cmocka_unit_test(the_unmodified_sample_stands_for_an_entry),
       cmocka_unit_test(three_hundred_operators_fit_on_three_screens),
       cmocka_unit_test(one_rule_in_many_operators_is_one_entry),
       cmocka_unit_test(unchecked_arguments_share_an_entry_by_name),
