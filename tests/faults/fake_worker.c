@@ -167,7 +167,7 @@ static void run_cases(const json_t *command) {
                                     "severity", "error"));
     say(&batch,
         json_pack("{s:s, s:s, s:s, s:s, s:s?, s:n, s:s, s:o, s:s?, s:f}", "t", "result", "case", id, "verdict",
-                  wrong ? "fail" : "pass", "severity", "error", "rule", wrong ? "stride.values" : NULL, "reason",
+                  wrong ? "fail" : "pass", "severity", "error", "rule", wrong ? "stride.wrong_result" : NULL, "reason",
                   "message", wrong ? "differs" : "same", "evidence", evidence, "standing", standing, "seconds", 0.001));
     box->running = 0;
     if (strcmp(name, "late") == 0 && i == 5) raise(SIGSEGV);

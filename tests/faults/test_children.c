@@ -170,7 +170,7 @@ static void cases_after_an_unconfirmed_hang_are_run(void **state) {
   assert_int_equal(run_count(records, "suspect", "reason", "after_crash"), 3);
   assert_int_equal(run_count(records, "result", "reason", "after_crash"), 0);
   assert_int_equal(run_count(records, "result", "verdict", "pass"), 9);
-  assert_string_equal(run_text(found, "rule"), "stride.values");
+  assert_string_equal(run_text(found, "rule"), "stride.wrong_result");
   assert_true(json_is_true(json_object_get(json_object_get(found, "evidence"), "confirmed")));
   json_decref(records);
 }
@@ -203,7 +203,7 @@ static void flaky_is_a_warning(void **state) {
   json_t *records = run_one("flaky", 0), *result = run_find(records, "result", "/v4");
   json_t *evidence = json_object_get(result, "evidence"), *also = json_object_get(evidence, "also");
   assert_string_equal(run_text(result, "severity"), "warning");
-  assert_string_equal(run_text(result, "rule"), "stride.values");
+  assert_string_equal(run_text(result, "rule"), "stride.wrong_result");
   assert_string_equal(run_text(json_array_get(also, 0), "severity"), "warning");
   assert_true(json_is_false(json_object_get(evidence, "confirmed")));
   json_decref(records);

@@ -175,7 +175,8 @@ static void expected_failures(void **state) {
   FILE *file = fopen(path, "we");
   assert_non_null(file);
   fprintf(file,
-          "# a comment\nfake::fails/*/v3 rule=stride.values known since 1.0\nfake::fails/*/v6  another one\nother::*  "
+          "# a comment\nfake::fails/*/v3 rule=stride.wrong_result known since 1.0\nfake::fails/*/v6  another "
+          "one\nother::*  "
           "gone\n");
   assert_int_equal(fclose(file), 0);
   options.xfail_file = path;

@@ -106,7 +106,7 @@ static void a_crash_is_seen_through_the_exit_code(void **state) {
 static void findings_of_checks_stay(void **state) {
   (void)state;
   json_t *records = run_one("fails", "", 1, OPC_OK);
-  assert_int_equal(run_count(records, "result", "rule", "stride.values"), 2);
+  assert_int_equal(run_count(records, "result", "rule", "stride.wrong_result"), 2);
   assert_true(json_is_true(json_object_get(evidence_of(records, "/v3"), "confirmed")));
   json_decref(records);
 }

@@ -145,8 +145,6 @@ static void neighbours_are_limited(void **state) {
   assert_plan(&request, "-/s/plain:0 -/s/all.fewer8:1");
   request.neighbours = 3;
   assert_plan(&request, "-/s/plain:0 -/s/all.fewer8:1 -/s/all.fewer12:1 -/s/all.uneven:2");
-  request.neighbours = 4; /* what the second row does not want goes to the first */
-  assert_plan(&request, "-/s/plain:0 -/s/all.fewer8:1 -/s/all.fewer12:1 -/s/n.set0:1 -/s/all.uneven:2");
   request.neighbours = 100;
   assert_plan(&request, "-/s/plain:0 -/s/all.fewer8:1 -/s/all.fewer12:1 -/s/n.set0:1 -/s/all.uneven:2");
   sample.source = OPC_SAMPLE_SEARCHED;
@@ -154,6 +152,24 @@ static void neighbours_are_limited(void **state) {
   sample.by_recipe = true;
   request.neighbours = 1;
   assert_plan(&request, "-/s/plain:0 -/s/all.fewer8:1");
+  opc_sample_clear(&sample);
+}
+
+/* Such a row takes nothing from the share of the others, and has its own only where there are many. */
+static void neighbours_beside_the_shared_ones(void **state) {
+  (void)state;
+  opc_sample_t sample = sample_of("'name': 's', 'args': [" TENSOR("[8, 12]", "float32") "]");
+  static const opc_case_rule_t rules[] = {
+      {.families = OPC_VARIANT_PLAIN, .why = "w"},
+      {.families = OPC_VARIANT_OTHER_SHAPE, .names = "all.fewer*", .neighbours = 3, .why = "w"},
+      {.families = OPC_VARIANT_SIZES, .neighbours = 1, .beside = true, .why = "w"},
+  };
+  static const opc_case_table_t table = {"check", true, false, rules, COUNT(rules)};
+  opc_plan_request_t request = request_of(&table, &sample, 1);
+  request.neighbours = 2;
+  assert_plan(&request, "-/s/plain:0 -/s/all.fewer8:1 -/s/all.fewer12:1");
+  request.neighbours = 16;
+  assert_plan(&request, "-/s/plain:0 -/s/all.fewer8:1 -/s/all.fewer12:1 -/s/all.uneven:2");
   opc_sample_clear(&sample);
 }
 
@@ -595,6 +611,7 @@ int main(void) {
       cmocka_unit_test(every_check_has_a_table_with_reasons),
       cmocka_unit_test(variants_are_in_the_order_of_their_table_whatever_the_rows),
       cmocka_unit_test(neighbours_are_limited),
+      cmocka_unit_test(neighbours_beside_the_shared_ones),
       cmocka_unit_test(neighbours_stay_in_the_range_of_the_sample),
       cmocka_unit_test(a_dtype_row_gives_nothing_that_an_earlier_row_gave),
       cmocka_unit_test(float8_is_swept_as_far_as_the_sample_has_it),

@@ -135,6 +135,7 @@ static const opc_case_rule_t stride_cases[] = {
     {.families = OPC_VARIANT_LARGER_LAYOUT,
      .when = OPC_WHEN_RELATED,
      .neighbours = 2,
+     .beside = true,
      .why = "code for whole vectors may ignore strides, and small tensors do not reach it"}};
 
 static const opc_case_rule_t alias_cases[] = {
@@ -224,7 +225,7 @@ static const opc_case_rule_t state_cases[] = {
      .names = "all.larger",
      .why = "code for larger tensors may set the number of threads, or the mode of the vector units"},
     {.families = SPECIAL, .names = "*.nan", .why = "a kernel may change what happens with warnings of NaN"},
-    {.families = OTHER_CALL_OR_VALUES, .neighbours = 8, .why = NEXT_TO_IT},
+    {.families = OTHER_CALL_OR_VALUES, .neighbours = 8, .beside = true, .why = NEXT_TO_IT},
     {.families = PLAIN,
      .dtypes = OPC_REPRESENTATIVE_DTYPES,
      .why = "a kernel may forget to restore state before it refuses a dtype"}};
@@ -405,6 +406,7 @@ static const opc_case_rule_t autograd_cases[] = {
      .when = OPC_WHEN_AUTOGRAD | OPC_WHEN_ALL_FLOATING,
      .numel_max = 1024,
      .neighbours = 1,
+     .beside = true,
      .why = "code for more rows, or for whole vectors, may have another derivative"},
     {.scope = OPC_SCOPE_FIRST_SAMPLE,
      .families = PLAIN,

@@ -70,6 +70,14 @@ static bool try_other_value(const char *name, const opc_sample_t *sample, void *
   return true;
 }
 
+/* The word that the sample gives is one that the operator accepts. */
+static void count_own_word(trial_t *trial, const opc_sample_t *sample) {
+  const opc_value_t *own = &sample->arguments[trial->argument];
+  if (sample->absent[trial->argument] || own->kind != OPC_VALUE_STRING) return;
+  opc_text_add(&trial->others, own->string);
+  trial->other_count++;
+}
+
 static bool is_usable(const opc_sample_t *sample) {
   return !sample->unchecked && !sample->uninitialised && !sample->expect.rejects;
 }
@@ -113,6 +121,7 @@ static opc_status_t judge(opc_case_context_t *context, size_t argument, bool *ou
   }
   *out_accepted = trial.accepted;
   if (status == OPC_OK && trial.refused > 0 && !trial.accepted && !trial.unclear) {
+    count_own_word(&trial, &context->samples[first]);
     status =
         opc_variants_of(&context->samples[first], context->op, OPC_VARIANT_NEIGHBOUR, try_other_value, &trial, error);
     if (status == OPC_OK) status = trial.status;
@@ -138,7 +147,7 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   else if (accepted) opc_finding_pass(finding, "%zu of %zu defaults are accepted", accepted, declared);
   else
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
-                     declared ? "whether a default is refused depends on other arguments"
+                     declared ? "no default was accepted, nor enough other values to blame the default"
                               : "no argument has a number or a word as its default");
 }
 

@@ -108,7 +108,6 @@ static void check_meta_kernel(const opc_operator_t *op, opc_finding_t *finding, 
     if (strcmp(kernel->key, "Meta") == 0 || is_composite_key(kernel->key)) return;
     if (strcmp(kernel->key, "BackendSelect") == 0) return; /* a factory: that kernel sees the device */
   }
-  if (!op->in_python && has_tag_of_data(op)) return;
   if (opc_operator_fake_elsewhere(op)) {
     *fake_in_python = true;
     return;
@@ -116,11 +115,12 @@ static void check_meta_kernel(const opc_operator_t *op, opc_finding_t *finding, 
   OPC_SCOPED(opc_text_clear) opc_text_t keys = {0};
   for (size_t i = 0; i < op->kernel_count; i++)
     if (!op->kernels[i].fallthrough) opc_text_addf(&keys, "%s%s", keys.length ? ", " : "", op->kernels[i].key);
-  opc_finding_fail(finding, "registration.no_meta_kernel", "%s has kernels for %s but none for Meta tensors%s%s%s%s",
+  opc_finding_fail(finding, "registration.no_meta_kernel", "%s has kernels for %s but none for Meta tensors%s%s%s%s%s",
                    op->name, opc_text_c(&keys),
                    opc_operator_has_tag(op, "pt2_compliant_tag") ? ", although it is tagged pt2_compliant_tag" : "",
                    op->python_module ? "; Python module " : "", op->python_module ? op->python_module : "",
-                   op->python_module ? " registers none either" : "");
+                   op->python_module ? " registers none either" : "",
+                   has_tag_of_data(op) ? "; as its result depends on data, only a fake kernel in Python helps" : "");
 }
 
 /* Iterates over the types in a C++ signature "(Tensor _0, int[] _1) -> Tensor _0". False: no more. */

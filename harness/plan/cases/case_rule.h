@@ -115,6 +115,7 @@ typedef struct opc_case_rule {
   unsigned judge;          /* OPC_JUDGE_… */
   int neighbours;          /* not 0: at most so many of each sample that somebody vouches for, and not more than the
                               request allows (planner.h) */
+  bool beside;             /* of neighbours: takes nothing from the share of the other rows; for a few */
   const char *why;         /* why these cases are tried: one line, for reports and for a listing of the plan */
 } opc_case_rule_t;
 

@@ -3,37 +3,23 @@
 #include "plan/cases/planner_inside.h"
 #include "plan/variant/variant_change.h"
 
-/* Of the rows that want more than `least` neighbours: how many there are, and how many come before the rule. Returns
- * what the others want together. */
-static int64_t rows_above(const plan_t *plan, const opc_case_rule_t *rule, int64_t least, int64_t *out_rows,
-                          int64_t *out_before) {
+/* The rows of all checks share the sample's neighbours; earlier rows get what does not divide evenly. Rows with a few
+ * neighbours beside these get them if there are many. */
+int64_t opc_plan_neighbours_of(const plan_t *plan, const opc_case_rule_t *rule) {
+  enum { MANY = 16 };
   const opc_plan_request_t *request = plan->request;
-  int64_t wanted = 0;
-  *out_rows = *out_before = 0;
+  int64_t rows = 0, before = 0;
+  const int64_t all = plan->neighbours;
+  if (rule->beside) return all / MANY < rule->neighbours ? all / MANY : rule->neighbours;
   for (size_t i = 0; i < request->table_count; i++) {
     for (size_t k = 0; k < request->tables[i].rule_count; k++) {
       const opc_case_rule_t *other = &request->tables[i].rules[k];
-      if (other == rule) *out_before = *out_rows;
-      if (other->neighbours <= 0 || !(opc_plan_rule_devices(other) & plan->device->bit)) continue;
-      if (other->neighbours <= least) wanted += other->neighbours;
-      else ++*out_rows;
+      if (other == rule) before = rows;
+      rows += other->neighbours > 0 && !other->beside && (opc_plan_rule_devices(other) & plan->device->bit);
     }
   }
-  return wanted;
-}
-
-/* The rows of all checks share the sample's neighbours. What a row does not want goes to the others; earlier rows get
- * what does not divide evenly. */
-int64_t opc_plan_neighbours_of(const plan_t *plan, const opc_case_rule_t *rule) {
-  int64_t rows, before, left = plan->neighbours, share = 0;
-  for (int64_t last = -1; last != share;) {
-    last = share;
-    left = plan->neighbours - rows_above(plan, rule, share, &rows, &before);
-    if (rows == 0) return rule->neighbours;
-    if (left / rows > share) share = left / rows;
-  }
-  if (rule->neighbours <= share) return rule->neighbours;
-  return share + (before < left % rows);
+  const int64_t share = rows ? all / rows + (before < all % rows) : 0;
+  return share < rule->neighbours ? share : rule->neighbours;
 }
 
 bool opc_plan_has_neighbours(plan_t *plan) {

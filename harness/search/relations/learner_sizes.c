@@ -65,24 +65,11 @@ static bool are_ends(const opc_learner_t *learner, uint32_t set) {
   return true;
 }
 
-static bool are_equal(const opc_learner_t *learner, uint32_t set) {
-  int64_t size = -1;
-  for (size_t i = 0; i < learner->place_count; i++) {
-    if (!(set >> i & 1)) continue;
-    if (size >= 0 && learner->places[i].size != size) return false;
-    size = learner->places[i].size;
-  }
-  return true;
-}
-
-/* Clean both larger and smaller: a change that is clean in one direction only is an accident of the values. Where one
- * size is the other plus one, as with offsets, each single step must be clean: a product of the two may fit by accident
- * after a large step. */
+/* Clean both larger and smaller: a change that is clean in one direction only is an accident of the values. */
 static bool holds_both_ways(opc_learner_t *learner, uint32_t set, int64_t size, int64_t by) {
-  const bool equal = are_equal(learner, set);
   if (by > 0 && are_ends(learner, set)) return is_clean(learner, set, size);
-  if (by > 0) return is_clean(learner, set, -1) || (equal && size >= 4 && is_clean(learner, set, -size / 2));
-  return is_clean(learner, set, 1) || (equal && is_clean(learner, set, size));
+  if (by > 0) return is_clean(learner, set, -1) || (size >= 4 && is_clean(learner, set, -size / 2));
+  return is_clean(learner, set, 1) || is_clean(learner, set, size);
 }
 
 static void join(opc_learner_t *learner, uint32_t set) {
