@@ -197,8 +197,8 @@ static void note_plain_control(const opc_task_t *task, json_t *result) {
   if (opc_case_id_parse(opc_json_text_of(result, "case"), &id, NULL) != OPC_OK) return;
   opc_standing_t standing = opc_result_standing(result, &id);
   if (standing.voucher == OPC_VOUCHER_NONE) return;
+  if (opc_every_input_holds(&task->every_input)) opc_result_note_every_input(result);
   const char *rule = opc_json_text_of(result, "rule");
-  if (opc_every_input_holds(&task->every_input, rule)) opc_result_note_every_input(result);
   if (has_index_beyond(task, &id)) opc_result_note_index_beyond(result);
   const bool clean = sample_is_clean(task, &id, rule);
   if (standing.plain) return;

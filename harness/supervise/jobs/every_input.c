@@ -39,20 +39,14 @@ static bool shape_of(const opc_case_id_t *id, const opc_sample_set_t *samples, c
   return false;
 }
 
-static const char outside_rules[] = "memory.out_of_bounds_";
+static bool is_outside(const char *rule) { return rule != NULL && strncmp(rule, "memory.out_of_bounds_", 21) == 0; }
 
-/* The result, or what it shows beside its rule, has a rule with this beginning. */
-static bool shows(const json_t *result, const char *rule) {
+static bool shows_outside(const json_t *result) {
   const json_t *also = json_object_get(json_object_get(result, "evidence"), "also"), *entry;
-  const size_t length = strlen(rule);
-  const char *own = opc_json_text_of(result, "rule");
   size_t i;
-  bool found = own != NULL && strncmp(own, rule, length) == 0;
-  json_array_foreach((json_t *)also, i, entry) {
-    own = opc_json_text_of(entry, "rule");
-    found |= own != NULL && strncmp(own, rule, length) == 0;
-  }
-  return found;
+  bool outside = is_outside(opc_json_text_of(result, "rule"));
+  json_array_foreach((json_t *)also, i, entry) outside |= is_outside(opc_json_text_of(entry, "rule"));
+  return outside;
 }
 
 static void note_sizes(opc_every_input_t *seen, uint64_t digest) {
@@ -61,27 +55,18 @@ static void note_sizes(opc_every_input_t *seen, uint64_t digest) {
   if (seen->count < OPC_EVERY_INPUT_SIZES) seen->sizes[seen->count++] = digest;
 }
 
-static void note_meta(opc_every_input_t *seen, const json_t *result, const opc_case_id_t *id) {
-  if (strcmp(id->variant, "plain") != 0) return;
-  seen->meta_inputs++;
-  seen->meta_shape += shows(result, "meta.shape");
-  seen->meta_dtype += shows(result, "meta.dtype");
-}
-
 void opc_every_input_note(opc_every_input_t *seen, const json_t *result, const opc_sample_set_t *samples,
                           const opc_operator_t *op) {
   opc_case_id_t id;
   opc_standing_t standing;
   shape_t shape;
   const char *verdict = opc_json_text_of(result, "verdict");
-  if (opc_case_id_parse(opc_json_text_of(result, "case"), &id, NULL) != OPC_OK || id.dtype[0] != '\0' ||
-      !opc_standing_parse(opc_json_text_of(result, "standing"), &standing) ||
+  if (opc_case_id_parse(opc_json_text_of(result, "case"), &id, NULL) != OPC_OK || strcmp(id.check, "memory") != 0 ||
+      id.dtype[0] != '\0' || !opc_standing_parse(opc_json_text_of(result, "standing"), &standing) ||
       opc_verdict_find(verdict) == OPC_VERDICT_SKIP)
     return;
-  if (strcmp(id.check, "meta") == 0) note_meta(seen, result, &id);
-  if (strcmp(id.check, "memory") != 0) return;
   const unsigned families = opc_variant_facts(id.variant).families;
-  const bool outside = shows(result, outside_rules), zeros = strcmp(id.variant, "all.zero_integers") == 0;
+  const bool outside = shows_outside(result), zeros = strcmp(id.variant, "all.zero_integers") == 0;
   if (zeros) {
     seen->zeros |= outside;
     seen->not_zero |= !outside;
@@ -97,11 +82,6 @@ void opc_every_input_note(opc_every_input_t *seen, const json_t *result, const o
   }
 }
 
-bool opc_every_input_holds(const opc_every_input_t *seen, const char *rule) {
-  const size_t inputs = seen->meta_inputs >= OPC_EVERY_INPUT_META ? seen->meta_inputs : 0;
-  if (rule == NULL) return false;
-  if (strcmp(rule, "meta.shape") == 0) return inputs > 0 && seen->meta_shape == inputs;
-  if (strcmp(rule, "meta.dtype") == 0) return inputs > 0 && seen->meta_dtype == inputs;
-  return strncmp(rule, outside_rules, strlen(outside_rules)) == 0 && seen->count >= OPC_EVERY_INPUT_SIZES &&
-         !seen->clean && (!seen->integers || (seen->zeros && !seen->not_zero));
+bool opc_every_input_holds(const opc_every_input_t *seen) {
+  return seen->count >= OPC_EVERY_INPUT_SIZES && !seen->clean && (!seen->integers || (seen->zeros && !seen->not_zero));
 }

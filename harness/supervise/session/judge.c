@@ -28,7 +28,9 @@ void opc_result_note_broken_base(json_t *result, const char *base_case) {
 }
 
 void opc_result_note_every_input(json_t *result) {
-  json_object_set_new(json_object_get(result, "evidence"), "every_input", json_true());
+  const char *rule = opc_json_text_of(result, "rule");
+  if (rule != NULL && strncmp(rule, "memory.out_of_bounds_", strlen("memory.out_of_bounds_")) == 0)
+    json_object_set_new(json_object_get(result, "evidence"), "every_input", json_true());
 }
 
 void opc_result_note_index_beyond(json_t *result) {

@@ -25,8 +25,7 @@ void opc_result_note_control(json_t *result, const char *control_case, bool held
 /* Records that the unmodified sample went out of bounds, crashed or hung in this case: its variants are no less
  * valid. */
 void opc_result_note_broken_base(json_t *result, const char *base_case);
-/* Records that the operator shows it on every accepted input (supervise/jobs/every_input.h): no argument is to blame.
- */
+/* Records that the operator goes out of bounds on every accepted input: no argument is to blame for the access. */
 void opc_result_note_every_input(json_t *result);
 /* Another layout of the case's sample shows that an index is too large for the sizes (supervise/jobs/kept_layouts.h).
  */
