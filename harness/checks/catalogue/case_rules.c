@@ -134,6 +134,7 @@ static const opc_case_rule_t stride_cases[] = {
     {.families = LAYOUT | BITS, .why = "the same values in another layout must give the same result"},
     {.families = OPC_VARIANT_LARGER_LAYOUT,
      .when = OPC_WHEN_RELATED,
+     .numel_max = 32768, /* four dimensions of a sample make a million elements */
      .neighbours = 2,
      .beside = true,
      .why = "code for whole vectors may ignore strides, and small tensors do not reach it"}};

@@ -368,10 +368,11 @@ static opc_status_t check_narrow(opc_case_context_t *context, const opc_call_t *
     double example = 0;
     int64_t numbers = 0;
     if (!is_narrow(&got.items[i], &example, &numbers)) continue;
-    opc_finding_fail(finding, "dtype.narrow_computation",
-                     "%s is float64, but float32 can hold each of its numbers, such as %.17g, unlike the arguments: "
-                     "something is computed in float32",
-                     got.items[i].path, example);
+    opc_finding_fail(
+        finding, "dtype.narrow_computation",
+        "%s is float64, but each of its numbers fits in float32, such as %.17g, and the arguments' do not: "
+        "something is computed in float32",
+        got.items[i].path, example);
     opc_finding_evidence(finding, "numbers", json_integer((json_int_t)numbers));
   }
   for (size_t i = 0; status == OPC_OK && returned && !finding->decided && i < call->tensor_arg_count; i++)
