@@ -225,7 +225,7 @@ static const opc_case_rule_t state_cases[] = {
     {.families = SHAPE,
      .names = "all.larger",
      .why = "code for larger tensors may set the number of threads, or the mode of the vector units"},
-    {.families = SPECIAL, .names = "*.nan", .why = "a kernel may change what happens with warnings of NaN"},
+    {.families = SPECIAL, .names = "*.nan", .why = "a kernel may turn warnings about NaN off, and leave them off"},
     {.families = OTHER_CALL_OR_VALUES, .neighbours = 8, .beside = true, .why = NEXT_TO_IT},
     {.families = PLAIN,
      .dtypes = OPC_REPRESENTATIVE_DTYPES,

@@ -207,11 +207,11 @@ static bool is_torchs(const opc_operator_t *op) {
   return true;
 }
 
-/* A composite kernel runs on Meta tensors, too, if there is no Meta kernel. */
+/* Without a Meta kernel another one runs on Meta tensors, such as one that is registered for every device. */
 static const char *who_throws(const opc_operator_t *op) {
   if (opc_operator_kernel(op, "Meta")) return "the real kernel returns, the Meta kernel throws";
-  return "there is no Meta kernel, so the only kernel, which is registered for every device, runs on Meta tensors too "
-         "and throws";
+  return "the real kernel returns; there is no Meta kernel, and the kernel that runs on Meta tensors in its place "
+         "throws";
 }
 
 /* What it means if the Meta call did not return, although the real one did. */

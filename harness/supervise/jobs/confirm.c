@@ -201,10 +201,10 @@ static void note_plain_control(const opc_task_t *task, json_t *result) {
   const char *rule = opc_json_text_of(result, "rule");
   if (has_index_beyond(task, &id)) opc_result_note_index_beyond(result);
   const bool clean = sample_is_clean(task, &id, rule);
-  if (standing.plain) return;
+  if (standing.plain && id.dtype[0] == '\0') return; /* the sample itself */
   case_with_variant(&id, "plain", control);
   if (!clean) opc_result_note_broken_base(result, control);
-  else if (standing.change == OPC_INPUT_SAME_VALUES && !other_input_shows(task, &id, rule) &&
+  else if (!standing.plain && standing.change == OPC_INPUT_SAME_VALUES && !other_input_shows(task, &id, rule) &&
            !is_of_an_index(task, &id, rule) && json_object_get(json_object_get(result, "evidence"), "control") == NULL)
     opc_result_note_control(result, control, true);
 }
