@@ -8,9 +8,14 @@
 /* What a check judges where it is no kernel of the case's device. Schema and tags belong to the operator itself. */
 static const struct {
   const char *check, *key, *words;
-} judged[] = {{"meta", "Meta", "Meta kernel"}, {"symbolic", "Meta", "Meta kernel"},
-              {"fake", "Meta", "fake kernel"}, {"autograd", "Autograd", "derivative"},
-              {"registration", NULL, NULL},    {"tags", NULL, NULL}};
+} judged[] = {{"meta", "Meta", "Meta kernel"},
+              {"symbolic", "Meta", "Meta kernel"},
+              {"fake", "Meta", "fake kernel"},
+              {"autograd", "Autograd", "derivative"},
+              {"vmap", "FuncTorchBatched", "rule for torch.vmap"},
+              {"autocast", "AutocastCPU", "autocast kernel"},
+              {"registration", NULL, NULL},
+              {"tags", NULL, NULL}};
 static const struct {
   const char *device, *key, *words;
 } devices[] = {{"cpu", "CPU", "CPU kernel"}, {"cuda", "CUDA", "CUDA kernel"}, {"cuda-sim", "CUDA", "CUDA kernel"}};

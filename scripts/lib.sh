@@ -10,7 +10,7 @@ OPC_TORCH_SMOKE=(2.6 2.15)
 
 OPC_DEBIAN_PACKAGES=(
   gcc g++ cmake ninja-build ccache pkg-config libjansson-dev libxml2-dev libxml2-utils libelf-dev libdw-dev libxxhash-dev
-  libzip-dev libcmocka-dev python3-venv python3-pip valgrind patchelf dpkg-dev)
+  libzip-dev nlohmann-json3-dev libcmocka-dev python3-venv python3-pip valgrind patchelf dpkg-dev)
 
 # The small set of each: libtorch_cpu loads with these, and CPU kernels run. Versions as torch's own metadata asks; the CUDA runtime second.
 declare -A OPC_PIP_SMALL_OF=(

@@ -1,5 +1,6 @@
 /* Calling operators: every argument type in, every return type out, every way to fail told apart. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "bridge_test.h"
 
@@ -325,6 +326,99 @@ static void test_default_dtype_is_what_new_tensors_have(void **state) {
   }
 }
 
+/* ---- transforms ---- */
+
+static opc_tensor_t *copy_of(opc_tensor_t *tensor_, double factor) {
+  opc_value_t arguments[] = {tensor(tensor_), floating(factor)};
+  result_t result = call("aten::mul.Scalar", arguments, NULL, 2);
+  assert_int_equal(result.outcome, OPC_CALL_RETURNED);
+  opc_tensor_t *out = result.returns[0].handle;
+  result.returns[0].handle = NULL;
+  result_clear(&result);
+  return out;
+}
+
+static void assert_all(const opc_value_t *value, size_t count, float wanted) {
+  void *bytes = NULL;
+  size_t size = 0;
+  assert_ok(opc_tensor_logical_bytes(value->handle, &bytes, &size, &error));
+  assert_int_equal(size, count * sizeof wanted);
+  for (size_t i = 0; i < count; i++) assert_float_equal(((float *)bytes)[i], wanted, 0);
+  free(bytes);
+}
+
+static void test_vmap_calls_with_a_batch_and_gives_its_slices(void **state) {
+  (void)state;
+  enum { SLICES = 3, LENGTH = 4 };
+  opc_value_t slices[SLICES][3], *returns[SLICES];
+  const opc_value_t *arguments[SLICES];
+  opc_text_t message = {0};
+  opc_op_handle_t *op = NULL;
+  opc_tensor_t *weight = ones(LENGTH, OPC_DEVICE_CPU);
+  size_t count = 0;
+  int64_t back = 0;
+  for (size_t i = 0; i < SLICES; i++) {
+    slices[i][0] = tensor(copy_of(weight, (double)i));
+    slices[i][1] = tensor(weight);
+    slices[i][2] = integer(2);
+    arguments[i] = slices[i];
+  }
+  assert_ok(opc_op_find("aten::add.Tensor", &op, &error));
+  for (int dim = 0; dim < 2; dim++) {
+    const int dims[] = {dim, OPC_NOT_BATCHED};
+    assert_int_equal(opc_op_call_vmap(op, arguments, SLICES, NULL, 3, dims, 2, returns, &count, &back, &message),
+                     OPC_CALL_RETURNED);
+    assert_int_equal(count, 1);
+    assert_int_equal(back, SLICES);
+    for (size_t i = 0; i < SLICES; i++) {
+      assert_all(&returns[i][0], LENGTH, (float)i + 2);
+      opc_returns_free(returns[i], count);
+    }
+  }
+  opc_op_free(op);
+
+  /* What throws under vmap leaves nothing behind: a plain call works afterwards. */
+  const int first[] = {0};
+  assert_ok(opc_op_find("aten::nonzero", &op, &error));
+  assert_int_equal(opc_op_call_vmap(op, arguments, SLICES, NULL, 1, first, 1, returns, &count, &back, &message),
+                   OPC_CALL_REJECTED);
+  assert_non_null(strstr(opc_text_c(&message), "vmap"));
+  assert_null(returns[0]);
+  result_t plain = call("aten::nonzero", slices[1], NULL, 1);
+  assert_int_equal(plain.outcome, OPC_CALL_RETURNED);
+  result_clear(&plain);
+  opc_op_free(op);
+  for (size_t i = 0; i < SLICES; i++) opc_handle_free(&slices[i][0]);
+  opc_tensor_free(weight);
+  opc_text_clear(&message);
+}
+
+static void test_autocast_is_on_during_the_call(void **state) {
+  (void)state;
+  opc_value_t arguments[] = {tensor(ones(4, OPC_DEVICE_CPU)), tensor(ones(4, OPC_DEVICE_CPU))}, *returns = NULL;
+  opc_text_t message = {0};
+  opc_op_handle_t *op = NULL;
+  opc_tensor_meta_t meta;
+  size_t count = 0;
+  const opc_dtype_t dtypes[] = {OPC_DTYPE_BFLOAT16, OPC_DTYPE_FLOAT16};
+  assert_ok(opc_op_find("aten::matmul", &op, &error));
+  for (size_t i = 0; i < 2; i++) {
+    assert_int_equal(opc_op_call_autocast(op, arguments, NULL, 2, dtypes[i], &returns, &count, &message),
+                     OPC_CALL_RETURNED);
+    opc_tensor_describe(returns[0].handle, &meta);
+    assert_int_equal(meta.dtype, dtypes[i]);
+    opc_returns_free(returns, count);
+  }
+  opc_op_free(op);
+  result_t plain = call("aten::matmul", arguments, NULL, 2);
+  opc_tensor_describe(plain.returns[0].handle, &meta);
+  assert_int_equal(meta.dtype, OPC_DTYPE_FLOAT32);
+  result_clear(&plain);
+  opc_handle_free(&arguments[0]);
+  opc_handle_free(&arguments[1]);
+  opc_text_clear(&message);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_numbers),
@@ -339,6 +433,8 @@ int main(void) {
       cmocka_unit_test(test_mutation_is_seen_in_the_storage),
       cmocka_unit_test(test_random_numbers_move_the_generator),
       cmocka_unit_test(test_default_dtype_is_what_new_tensors_have),
+      cmocka_unit_test(test_vmap_calls_with_a_batch_and_gives_its_slices),
+      cmocka_unit_test(test_autocast_is_on_during_the_call),
   };
   return cmocka_run_group_tests(tests, load, NULL);
 }

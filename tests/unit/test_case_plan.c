@@ -546,6 +546,10 @@ static void conditions_hold_of_operators_and_samples(void **state) {
   opc_case_rule_t tagged = {.tags = asked};
   assert_true(opc_case_conditions_hold(&tagged, &with_meta, &one));
   assert_false(opc_case_conditions_hold(&tagged, &with_passed, &one));
+  opc_case_rule_t keyed = {.key = "Meta"};
+  assert_true(opc_case_conditions_hold(&keyed, &with_meta, &one));
+  assert_false(opc_case_conditions_hold(&keyed, &with_passed, &one)); /* a fallthrough is no kernel */
+  assert_false(opc_case_conditions_hold(&keyed, &with_autograd, &one));
   opc_sample_clear(&one);
   opc_sample_clear(&two);
   opc_sample_clear(&integers);

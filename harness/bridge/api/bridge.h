@@ -166,6 +166,21 @@ opc_call_outcome_t opc_op_call(opc_op_handle_t *op, const opc_value_t *arguments
 opc_call_outcome_t opc_op_call_functional(opc_op_handle_t *op, const opc_value_t *arguments, const bool *absent,
                                           size_t count, bool *out_replaced, size_t tensor_count,
                                           opc_value_t **out_returns, size_t *out_count, opc_text_t *message);
+/* The same under torch.vmap. slices[i]: the arguments of the single call i; they differ in the values of tensors only.
+ * dims (one per tensor argument, depth first): along which dimension of the batched tensor the slices' tensors are
+ * stacked, 0 … its rank; OPC_NOT_BATCHED: the tensor of slices[0] is passed as it is. out_returns (slice_count): the
+ * returns of each slice, to be freed by opc_returns_free; all NULL unless the outcome is RETURNED.
+ * *out_slices: the slices in the batch that came back; if they are not slice_count, the returns are NULL, too. */
+enum { OPC_NOT_BATCHED = -1 };
+opc_call_outcome_t opc_op_call_vmap(opc_op_handle_t *op, const opc_value_t *const *slices, size_t slice_count,
+                                    const bool *absent, size_t count, const int *dims, size_t tensor_count,
+                                    opc_value_t **out_returns, size_t *out_count, int64_t *out_slices,
+                                    opc_text_t *message);
+/* The same under torch.autocast for the CPU, with this dtype. Autocast's settings and its cache of cast weights are
+ * afterwards as they were. */
+opc_call_outcome_t opc_op_call_autocast(opc_op_handle_t *op, const opc_value_t *arguments, const bool *absent,
+                                        size_t count, opc_dtype_t dtype, opc_value_t **out_returns, size_t *out_count,
+                                        opc_text_t *message);
 /* ---- calling with symbolic sizes ---- */
 
 enum { OPC_SYMBOLIC_FRAMES = 16, OPC_SYMBOLIC_EVENTS = 16, OPC_SYMBOLIC_OUTPUTS = 16 };

@@ -1,6 +1,5 @@
 // Operators under functionalisation: how torch.compile changes a call before a backend's kernel gets it.
 #include <ATen/FunctionalTensorWrapper.h>
-#include <ATen/core/List.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
@@ -17,23 +16,6 @@ struct Wrapped {
   const c10::TensorImpl *base;
 };
 
-// Replaces tensors at any depth by the result of `change`.
-template <typename Change>
-c10::IValue with_tensors(const c10::IValue &value, const Change &change) {
-  if (value.isTensor()) return value.toTensor().defined() ? change(value.toTensor()) : value.toTensor();
-  if (value.isTuple()) {
-    std::vector<c10::IValue> elements;
-    for (const auto &element : value.toTupleRef().elements()) elements.push_back(with_tensors(element, change));
-    return c10::ivalue::Tuple::create(std::move(elements));
-  }
-  if (!value.isList()) return value;
-  const auto list = value.toList();
-  c10::impl::GenericList changed(list.elementType());
-  changed.reserve(list.size());
-  for (const auto &item : value.toListRef()) changed.push_back(with_tensors(item, change));
-  return changed;
-}
-
 at::Tensor unwrap(const at::Tensor &tensor) {
   if (!functional::isFunctionalTensor(tensor)) return tensor;
   functional::sync(tensor);
@@ -42,7 +24,7 @@ at::Tensor unwrap(const at::Tensor &tensor) {
 
 void wrap_arguments(std::vector<c10::IValue> &stack, std::vector<Wrapped> &wrapped) {
   for (auto &value : stack) {
-    value = with_tensors(value, [&](const at::Tensor &tensor) {
+    value = opc::with_tensors(value, [&](const at::Tensor &tensor) {
       wrapped.push_back({functional::to_functional_tensor(tensor), tensor.unsafeGetTensorImpl()});
       return wrapped.back().wrapper;
     });
@@ -74,7 +56,7 @@ opc_call_outcome_t opc_op_call_functional(opc_op_handle_t *op, const opc_value_t
   }
   if (outcome == OPC_CALL_RETURNED) {
     outcome = opc::guarded_call(text, [&] {
-      for (auto &value : op->stack) value = with_tensors(value, unwrap);
+      for (auto &value : op->stack) value = opc::with_tensors(value, unwrap);
       for (size_t i = 0; i < wrapped.size() && i < tensor_count; i++)
         out_replaced[i] = unwrap(wrapped[i].wrapper).unsafeGetTensorImpl() != wrapped[i].base;
       opc::take_returns(op->stack, out_returns, out_count);

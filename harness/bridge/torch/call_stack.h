@@ -2,7 +2,11 @@
 #ifndef OPC_BRIDGE_TORCH_CALL_STACK_H
 #define OPC_BRIDGE_TORCH_CALL_STACK_H
 
+#include <ATen/core/List.h>
+#include <ATen/core/ivalue.h>
+
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bridge/torch/handles.h"
@@ -16,6 +20,23 @@ void take_returns(const std::vector<c10::IValue> &stack, opc_value_t **out_retur
 // Calls the function set by opc_bridge_before_call.
 void prepare_call();
 void say(opc_text_t *message, const std::string &text);
+
+// Replaces defined tensors at any depth, depth first, by the result of `change`.
+template <typename Change>
+c10::IValue with_tensors(const c10::IValue &value, const Change &change) {
+  if (value.isTensor()) return value.toTensor().defined() ? change(value.toTensor()) : value.toTensor();
+  if (value.isTuple()) {
+    std::vector<c10::IValue> elements;
+    for (const auto &element : value.toTupleRef().elements()) elements.push_back(with_tensors(element, change));
+    return c10::ivalue::Tuple::create(std::move(elements));
+  }
+  if (!value.isList()) return value;
+  const auto list = value.toList();
+  c10::impl::GenericList changed(list.elementType());
+  changed.reserve(list.size());
+  for (const auto &item : value.toListRef()) changed.push_back(with_tensors(item, change));
+  return changed;
+}
 
 }  // namespace opc
 

@@ -324,6 +324,20 @@ static const opc_case_rule_t functionalisation_cases[] = {
      .why = "torch.compile calls the operator under functionalisation"},
     {.scope = OPC_SCOPE_ALL_SAMPLES, .why = "the schema shows whether torch.compile can replace what is written"}};
 
+static const opc_case_rule_t vmap_cases[] = {
+    {.devices = OPC_ON_CPU,
+     .families = PLAIN,
+     .key = "FuncTorchBatched",
+     .when = OPC_WHEN_NOT_BUILT_IN | OPC_WHEN_TAKES_TENSOR | OPC_WHEN_RETURNS_TENSOR | OPC_WHEN_NO_ALIAS,
+     .why = "torch.vmap calls the operator's rule in place of its kernel"}};
+
+static const opc_case_rule_t autocast_cases[] = {
+    {.devices = OPC_ON_CPU,
+     .families = PLAIN,
+     .key = "AutocastCPU",
+     .when = OPC_WHEN_NOT_BUILT_IN | OPC_WHEN_TAKES_TENSOR | OPC_WHEN_RETURNS_TENSOR | OPC_WHEN_NO_ALIAS,
+     .why = "under torch.autocast the operator's autocast kernel runs before its kernel"}};
+
 static const opc_case_rule_t symbolic_cases[] = {
     {.families = PLAIN, .why = "torch.compile gives a Meta kernel symbols in place of this sample's sizes"}};
 

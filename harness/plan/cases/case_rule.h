@@ -109,6 +109,7 @@ typedef struct opc_case_rule {
   opc_size_choice_t size;
   opc_dtype_choice_t dtypes;
   const char *const *tags; /* (optional) the operator must have one of these tags; NULL-terminated */
+  const char *key;         /* (optional) the operator must have a kernel of its own at this dispatch key */
   unsigned when;           /* OPC_WHEN_…; all must hold */
   unsigned needs;          /* OPC_NEEDS_… */
   int64_t numel_max;       /* limit for the elements of the variant's largest tensor; 0: no limit */

@@ -70,6 +70,11 @@ static bool may_have_derivative(const opc_operator_t *op) {
   return false;
 }
 
+static bool has_kernel_at(const opc_operator_t *op, const char *key) {
+  const opc_kernel_t *kernel = opc_operator_kernel(op, key);
+  return kernel && !kernel->fallthrough;
+}
+
 static bool has_tag_of(const opc_operator_t *op, const char *const *tags) {
   for (; *tags; tags++)
     if (opc_operator_has_tag(op, *tags)) return true;
@@ -165,5 +170,6 @@ static bool sample_holds(const opc_case_rule_t *rule, const opc_sample_t *sample
 }
 
 bool opc_case_conditions_hold(const opc_case_rule_t *rule, const opc_operator_t *op, const opc_sample_t *sample) {
-  return operator_holds(rule->when, op) && (!rule->tags || has_tag_of(op, rule->tags)) && sample_holds(rule, sample);
+  return operator_holds(rule->when, op) && (!rule->tags || has_tag_of(op, rule->tags)) &&
+         (!rule->key || has_kernel_at(op, rule->key)) && sample_holds(rule, sample);
 }
