@@ -74,6 +74,9 @@ static void test_sizes_without_relations(void **state) {
   assert_change(TWO, "y.scalar", OPC_DTYPE_OTHER, "alone");
   /* all.empty0 empties only the first dimension, and another one has the same size. */
   assert_change("'args': [{'tensor': {'shape': [2, 2]}}, " F23 "]", "all.empty0", OPC_DTYPE_OTHER, "alone");
+  assert_change("'args': [{'tensor': {'shape': [7, 3]}}]", "all.single7", OPC_DTYPE_OTHER, "related");
+  /* The operator may take three colours for granted. */
+  assert_change("'args': [{'tensor': {'shape': [7, 3]}}]", "all.single3", OPC_DTYPE_OTHER, "alone");
   /* Integers may depend on sizes. */
   assert_change("'args': [" F23 ", null, [], 3]", "x.empty0", OPC_DTYPE_OTHER, "alone");
   assert_change("'args': [" F23 ", " F23 ", [], 3]", "all.larger", OPC_DTYPE_OTHER, "alone");
@@ -131,6 +134,7 @@ static void test_the_same_tensor_and_lists(void **state) {
                 "y.same_as_x", OPC_DTYPE_OTHER, "same_values");
   assert_change("'args': [null, null, [" F3 ", " F3 "]]", "tensors.no_items", OPC_DTYPE_OTHER, "related");
   assert_change("'args': [" F3 ", null, [" F3 ", " F3 "]]", "tensors.one_item", OPC_DTYPE_OTHER, "alone");
+  assert_change("'args': [null, null, [" F3 "]]", "tensors.more_items", OPC_DTYPE_OTHER, "related");
 }
 
 /* The first number is learned, the second one is left at its default. */

@@ -58,7 +58,7 @@ static const opc_case_rule_t memory_cases[] = {
     {.devices = EVERYWHERE,
      .families = SHAPE,
      .judge = OPC_JUDGE_ACCESSES,
-     .why = "0-dim tensors, lists of one and larger tensors take other branches of a kernel"},
+     .why = "0-dim tensors, sizes of 1, shorter and longer lists and larger tensors take other branches of a kernel"},
     {.devices = OPC_ON_CUDA,
      .families = SIZES,
      .judge = OPC_JUDGE_ACCESSES,
@@ -202,6 +202,15 @@ static const opc_case_rule_t initialisation_cases[] = {
 static const opc_case_rule_t leak_cases[] = {
     {.samples = OPC_ACCEPTED | OPC_REFUSED, .families = PLAIN, .why = AS_IT_IS},
     {.families = EMPTY, .why = "a call that refuses a size may leak"},
+    {.scope = OPC_SCOPE_FIRST_SAMPLE,
+     .families = SHAPE,
+     .names = "all.larger",
+     .why = "an operator may keep something for larger tensors only"},
+    {.families = OPC_VARIANT_CONTENTS,
+     .names = "*.negated",
+     .neighbours = 2,
+     .beside = true,
+     .why = "a call that refuses a number may leak"},
     {.families = PLAIN, .dtypes = OPC_REPRESENTATIVE_DTYPES, .why = "a call that refuses a dtype may leak"}};
 
 static const opc_case_rule_t determinism_cases[] = {

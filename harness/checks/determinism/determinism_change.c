@@ -111,8 +111,8 @@ opc_change_state_t opc_change_make(const opc_operator_t *op, const opc_sample_t 
   return made ? OPC_CHANGE_MADE : OPC_CHANGE_NOT_HERE;
 }
 
-opc_change_state_t opc_change_options(const opc_operator_t *op, const opc_sample_t *sample, opc_sample_t *out,
-                                      char *what, size_t size) {
+static opc_change_state_t change_options(const opc_operator_t *op, const opc_sample_t *sample, opc_sample_t *out,
+                                         char *what, size_t size) {
   static const unsigned wanted[] = {PLAIN_FLOAT | PLAIN_BOOL, PLAIN_BOOL, PLAIN_FLOAT};
   for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
     for (size_t number = 0; number < PLAIN_CHANGES; number++) {
@@ -122,4 +122,21 @@ opc_change_state_t opc_change_options(const opc_operator_t *op, const opc_sample
       opc_sample_clear(out);
     }
   return OPC_CHANGE_NOT_HERE;
+}
+
+static opc_change_state_t change_dtype(const opc_sample_t *sample, opc_sample_t *out, char *what, size_t size) {
+  const opc_dtype_t own = opc_sample_main_dtype(sample);
+  const opc_dtype_t other = own == OPC_DTYPE_FLOAT64 ? OPC_DTYPE_FLOAT32 : OPC_DTYPE_FLOAT64;
+  opc_error_t error;
+  *out = (opc_sample_t){0};
+  if (opc_dtype_class(own) != OPC_CLASS_FLOATING || opc_sample_copy(sample, out, &error) != OPC_OK ||
+      !opc_sample_cast(out, other))
+    return OPC_CHANGE_NOT_HERE;
+  snprintf(what, size, "dtype %s", opc_dtype_name(other));
+  return OPC_CHANGE_MADE;
+}
+
+opc_change_state_t opc_change_turn(const opc_operator_t *op, const opc_sample_t *sample, opc_turn_t turn,
+                                   opc_sample_t *out, char *what, size_t size) {
+  return turn == OPC_TURN_DTYPE ? change_dtype(sample, out, what, size) : change_options(op, sample, out, what, size);
 }

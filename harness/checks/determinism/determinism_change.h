@@ -20,8 +20,13 @@ extern const size_t opc_change_first_misfit;
  * description. */
 opc_change_state_t opc_change_make(const opc_operator_t *op, const opc_sample_t *sample, size_t number,
                                    opc_sample_t *out, char *what, size_t size);
-/* Changes floating-point numbers and inverts every flag, or does one of the two. */
-opc_change_state_t opc_change_options(const opc_operator_t *op, const opc_sample_t *sample, opc_sample_t *out,
-                                      char *what, size_t size);
+/* What a result may be kept under without being part of the key. */
+typedef enum opc_turn {
+  OPC_TURN_OPTIONS = 0, /* other floating-point numbers and every flag inverted, or one of the two */
+  OPC_TURN_DTYPE,       /* float64 in place of another floating dtype, float32 in place of float64 */
+  OPC_TURNS
+} opc_turn_t;
+opc_change_state_t opc_change_turn(const opc_operator_t *op, const opc_sample_t *sample, opc_turn_t turn,
+                                   opc_sample_t *out, char *what, size_t size);
 
 #endif

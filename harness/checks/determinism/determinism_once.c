@@ -212,15 +212,15 @@ static opc_status_t compare_here(once_t *once, const opc_subprocess_t *subproces
   return status;
 }
 
-static void compare_turned(once_t *once, const opc_subprocess_t *subprocess) {
-  const opc_trial_outcome_t *first = opc_subprocess_outcome(subprocess, OPC_SUBPROCESS_TURNED_FIRST, 0),
-                            *after = opc_subprocess_outcome(subprocess, OPC_SUBPROCESS_TURNED_AFTER, 0);
+static void compare_turned(once_t *once, const opc_subprocess_t *subprocess, opc_turn_t turn) {
+  const opc_trial_outcome_t *first = opc_subprocess_outcome(subprocess, OPC_SUBPROCESS_TURNED_FIRST, turn),
+                            *after = opc_subprocess_outcome(subprocess, OPC_SUBPROCESS_TURNED_AFTER, turn);
   OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
   if (!first || !after) return;
   opc_trial_differ(after, first, "as the only call of a process it", &text);
-  opc_finding_note_variant(once->finding, opc_subprocess_turned(subprocess));
+  opc_finding_note_variant(once->finding, opc_subprocess_turned(subprocess, turn));
   opc_finding_fail(once->finding, rule_of("determinism.order", after, first),
-                   "%s, after calls as the sample is: %s; sample %s", opc_subprocess_turned(subprocess),
+                   "%s, after calls as the sample is: %s; sample %s", opc_subprocess_turned(subprocess, turn),
                    opc_text_c(&text), once->context->samples[0].name);
 }
 
@@ -246,8 +246,9 @@ static opc_status_t check_order(once_t *once, const opc_subprocess_t *subprocess
     decided = compare_within(once, subprocess, i);
     if (!decided) status = compare_here(once, subprocess, i);
   }
-  if (status == OPC_OK && !once->finding->decided && !opc_subprocess_strays(subprocess))
-    compare_turned(once, subprocess);
+  for (opc_turn_t turn = 0; turn < OPC_TURNS; turn++)
+    if (status == OPC_OK && !once->finding->decided && !opc_subprocess_strays(subprocess))
+      compare_turned(once, subprocess, turn);
   if (status == OPC_OK) report_signal(once, subprocess);
   if (once->compared) add_done(once, "in other orders");
   if (once->compared && opc_subprocess_refused(subprocess)) add_done(once, "after calls that threw");

@@ -33,7 +33,7 @@ typedef struct subprocess_log {
   bool strays, random;
   opc_enlargement_t large, medium;
   size_t refused;
-  char before[BEFORE_SIZE], changed[96], turned[96];
+  char before[BEFORE_SIZE], changed[96], turned[OPC_TURNS][96];
   size_t used; /* bytes of complete records */
   unsigned char records[];
 } subprocess_log_t;
@@ -198,17 +198,18 @@ static opc_status_t changes_run(life_t *life, opc_error_t *error) {
   return status;
 }
 
-/* ---- other flags and numbers, first and last ---- */
+/* ---- other flags and numbers, or another dtype, first and last ---- */
 
 /* Called twice, with the same outcome, and without randomness. */
-static bool turned_call(life_t *life, opc_trial_outcome_t *out) {
+static bool turned_call(life_t *life, opc_turn_t turn, opc_trial_outcome_t *out) {
   OPC_SCOPED(opc_sample_clear) opc_sample_t changed = {0};
   opc_trial_t trial = {.context = &life->context, .sample = &changed, .phase = ""};
   OPC_SCOPED(opc_trial_outcome_clear) opc_trial_outcome_t again = {0};
   OPC_SCOPED(opc_generators_clear) opc_generators_t generators = {0};
   opc_error_t ignored;
-  bool random = true, holds = opc_change_options(life->context.op, &life->context.samples[0], &changed,
-                                                 life->log->turned, sizeof life->log->turned) == OPC_CHANGE_MADE;
+  char *what = life->log->turned[turn];
+  bool random = true, holds = opc_change_turn(life->context.op, &life->context.samples[0], turn, &changed, what,
+                                              sizeof life->log->turned[turn]) == OPC_CHANGE_MADE;
   holds = holds && opc_generators_keep(&life->context, &generators, &ignored) == OPC_OK &&
           opc_trial_run(&trial, out, &ignored) == OPC_OK &&
           opc_generators_used(&life->context, &generators, &random, &ignored) == OPC_OK && !random &&
@@ -219,18 +220,17 @@ static bool turned_call(life_t *life, opc_trial_outcome_t *out) {
   return holds;
 }
 
-static bool can_be_turned(const life_t *life) {
+static bool can_be_turned(const life_t *life, opc_turn_t turn) {
   OPC_SCOPED(opc_sample_clear) opc_sample_t changed = {0};
   char what[96];
-  bool can =
-      opc_change_options(life->context.op, &life->context.samples[0], &changed, what, sizeof what) == OPC_CHANGE_MADE;
-  return can;
+  return opc_change_turn(life->context.op, &life->context.samples[0], turn, &changed, what, sizeof what) ==
+         OPC_CHANGE_MADE;
 }
 
 /* A result that is cached under an incomplete key is right for the first caller: this process makes only this call, so
  * it comes first. */
-static void turned_first(life_t *life) {
-  if (!can_be_turned(life)) return;
+static void turned_first(life_t *life, opc_turn_t turn) {
+  if (!can_be_turned(life, turn)) return;
   pid_t parent = getpid(), child = fork();
   if (child == 0) {
     struct itimerval most = {.it_value = {.tv_sec = SECONDS_MOST / 2}};
@@ -238,26 +238,40 @@ static void turned_first(life_t *life) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(1);
     setitimer(ITIMER_REAL, &most, NULL);
-    if (turned_call(life, &outcome)) record_write(life->log, OPC_SUBPROCESS_TURNED_FIRST, 0, &outcome);
+    if (turned_call(life, turn, &outcome)) record_write(life->log, OPC_SUBPROCESS_TURNED_FIRST, turn, &outcome);
     _exit(0);
   }
   while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR) {
   }
 }
 
-static void turned_last(life_t *life) {
+/* False: that process recorded no such call. */
+static bool find_turned(const life_t *life, opc_turn_t turn, opc_trial_outcome_t *out) {
   const subprocess_log_t *log = life->log;
-  opc_record_key_t key = {0};
+  opc_record_key_t key;
+  for (size_t at = 0, bytes; at < log->used; at += bytes) {
+    opc_trial_outcome_t outcome = {0};
+    bytes = opc_record_read(log->records + at, log->used - at, &key, &outcome);
+    if (bytes == 0) return false;
+    if (key.stage == OPC_SUBPROCESS_TURNED_FIRST && key.sample == (size_t)turn) {
+      *out = outcome;
+      return true;
+    }
+    opc_trial_outcome_clear(&outcome);
+  }
+  return false;
+}
+
+static void turned_last(life_t *life, opc_turn_t turn) {
   OPC_SCOPED(opc_trial_outcome_clear) opc_trial_outcome_t first = {0}, last = {0};
-  if (log->used && opc_record_read(log->records, log->used, &key, &first) && key.stage == OPC_SUBPROCESS_TURNED_FIRST &&
-      turned_call(life, &last) && opc_trial_differ(&last, &first, "", NULL))
-    record_write(life->log, OPC_SUBPROCESS_TURNED_AFTER, 0, &last);
+  if (find_turned(life, turn, &first) && turned_call(life, turn, &last) && opc_trial_differ(&last, &first, "", NULL))
+    record_write(life->log, OPC_SUBPROCESS_TURNED_AFTER, turn, &last);
 }
 
 static opc_status_t life_run(life_t *life, opc_error_t *error) {
   opc_status_t status = OPC_OK;
   opc_trial_memory_begin();
-  turned_first(life);
+  for (opc_turn_t turn = 0; turn < OPC_TURNS; turn++) turned_first(life, turn);
   for (size_t i = 0; status == OPC_OK && i < life->count; i++) {
     bool changed = false;
     status = opc_trial_other_values(&life->context, &life->context.samples[i], &life->other[i], &changed, error);
@@ -268,7 +282,8 @@ static opc_status_t life_run(life_t *life, opc_error_t *error) {
   if (status == OPC_OK) status = stage_run(life, OPC_SUBPROCESS_AFTER_OTHERS, error);
   life->log->strays = opc_trial_strays();
   if (status == OPC_OK) status = changes_run(life, error);
-  if (status == OPC_OK && !opc_trial_strays()) turned_last(life);
+  for (opc_turn_t turn = 0; turn < OPC_TURNS && status == OPC_OK && !opc_trial_strays(); turn++)
+    turned_last(life, turn);
   return status;
 }
 
@@ -358,7 +373,9 @@ int opc_subprocess_signal(const opc_subprocess_t *subprocess, opc_subprocess_sta
 
 const char *opc_subprocess_before(const opc_subprocess_t *subprocess) { return subprocess->log->before; }
 const char *opc_subprocess_changed(const opc_subprocess_t *subprocess) { return subprocess->log->changed; }
-const char *opc_subprocess_turned(const opc_subprocess_t *subprocess) { return subprocess->log->turned; }
+const char *opc_subprocess_turned(const opc_subprocess_t *subprocess, opc_turn_t turn) {
+  return subprocess->log->turned[turn];
+}
 size_t opc_subprocess_refused(const opc_subprocess_t *subprocess) { return subprocess->log->refused; }
 bool opc_subprocess_random(const opc_subprocess_t *subprocess) { return subprocess->log->random; }
 

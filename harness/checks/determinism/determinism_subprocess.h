@@ -9,6 +9,7 @@
 #ifndef OPC_CHECKS_DETERMINISM_DETERMINISM_SUBPROCESS_H
 #define OPC_CHECKS_DETERMINISM_DETERMINISM_SUBPROCESS_H
 
+#include "checks/determinism/determinism_change.h"
 #include "checks/determinism/determinism_grow.h"
 
 enum { OPC_SUBPROCESS_SAMPLES = 4 };
@@ -25,8 +26,9 @@ typedef enum opc_subprocess_stage {
   OPC_SUBPROCESS_AFTER_CHANGED, /* the first sample after a call with another dtype, shape, number or flag; only if that
                                    changed the result */
   OPC_SUBPROCESS_AFTER_REFUSED, /* the first sample after such a call that threw; only if that changed the result */
-  OPC_SUBPROCESS_TURNED_FIRST, /* the first sample with other flags and numbers, as the first call of another process */
-  OPC_SUBPROCESS_TURNED_AFTER, /* and after all other calls; only if that changed the result */
+  OPC_SUBPROCESS_TURNED_FIRST,  /* the first sample with each opc_turn_t (in place of a sample's number), as the first
+                                   call of another process */
+  OPC_SUBPROCESS_TURNED_AFTER,  /* and after all other calls; only if that changed the result */
   OPC_SUBPROCESS_STAGES
 } opc_subprocess_stage_t;
 
@@ -50,7 +52,7 @@ const char *opc_subprocess_before(const opc_subprocess_t *subprocess);
 /* The same without its outcome: what was changed in the sample. */
 const char *opc_subprocess_changed(const opc_subprocess_t *subprocess);
 /* What differs in the calls of TURNED_FIRST and TURNED_AFTER, as text. */
-const char *opc_subprocess_turned(const opc_subprocess_t *subprocess);
+const char *opc_subprocess_turned(const opc_subprocess_t *subprocess, opc_turn_t turn);
 /* How many calls threw. */
 size_t opc_subprocess_refused(const opc_subprocess_t *subprocess);
 /* True: some call drew numbers from a generator; this includes calls on changed arguments. */

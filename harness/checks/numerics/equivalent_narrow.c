@@ -18,6 +18,16 @@ static const struct step {
   bool must_differ;
 } steps[] = {{1, true}, {UINT64_C(1) << 20, true}, {UINT64_C(1) << 32, false}, {UINT64_C(3) << 32, false}};
 
+/* Numbers this large have no odd neighbours in float32, or in float64: steps of half their spacing are lost, a larger
+ * one is not. A quotient loses small steps, too, but not the middle one; a limit loses all of them. */
+static const struct rounding {
+  uint64_t base, lost[2], kept;
+  const char *base_text, *lost_text, *dtype;
+} roundings[] = {
+    {UINT64_C(1) << 40, {1, UINT64_C(1) << 14}, UINT64_C(1) << 20, "2^40", "2^14", "float32"},
+    {UINT64_C(1) << 58, {1, UINT64_C(1) << 4}, UINT64_C(1) << 20, "2^58", "2^4", "float64"},
+};
+
 typedef struct narrow {
   opc_case_context_t *context;
   const opc_result_t *plain;
@@ -74,9 +84,93 @@ static opc_status_t reads_half(narrow_t *narrow, size_t index, bool *out, opc_er
   return status;
 }
 
+/* Another dtype may be meant to round. */
+static bool gives_int64_only(const opc_result_t *result) {
+  for (size_t i = 0; i < result->count; i++)
+    if (result->items[i].kind != OPC_VALUE_TENSOR || result->items[i].meta.dtype != OPC_DTYPE_INT64) return false;
+  return result->count > 0;
+}
+
+/* *out: with `by` added to every number, the result is that of `with`. False: the operator refuses it. */
+static opc_status_t compare_moved(narrow_t *narrow, struct opc_replay_tensor_arg *arg, uint64_t by,
+                                  const opc_result_t *with, bool *out, bool *out_same, opc_error_t *error) {
+  const opc_again_t again = {
+      .context = narrow->context, .replay = narrow->values, .phase = "the operator with other numbers"};
+  OPC_SCOPED(opc_result_clear) opc_result_t result = {0};
+  opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
+  add(arg, by);
+  opc_status_t status = opc_again_run(&again, &result, &outcome, NULL, error);
+  add(arg, -by);
+  *out = status == OPC_OK && outcome == OPC_CALL_RETURNED;
+  *out_same = *out && opc_result_compare(&result, with, NULL, NULL).kind == OPC_DIFFERENCE_NONE;
+  return status;
+}
+
+/* 1 more changes the result, and not only by chance, as a number that passes the next multiple of 1000 does. */
+static opc_status_t counts_ones(narrow_t *narrow, struct opc_replay_tensor_arg *arg, bool *out, opc_error_t *error) {
+  static const uint64_t from[] = {0, 7, 100};
+  const opc_again_t again = {
+      .context = narrow->context, .replay = narrow->values, .phase = "the operator with other numbers"};
+  opc_status_t status = OPC_OK;
+  *out = true;
+  for (size_t i = 0; i < sizeof from / sizeof *from && *out && status == OPC_OK; i++) {
+    OPC_SCOPED(opc_result_clear) opc_result_t result = {0};
+    opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
+    bool same = false;
+    add(arg, from[i]);
+    status = opc_again_run(&again, &result, &outcome, NULL, error);
+    *out = status == OPC_OK && outcome == OPC_CALL_RETURNED;
+    if (*out) status = compare_moved(narrow, arg, 1, &result, out, &same, error);
+    *out = *out && !same;
+    add(arg, -from[i]);
+  }
+  return status;
+}
+
+static opc_status_t rounds(narrow_t *narrow, size_t index, const struct rounding *rounding, bool *out,
+                           opc_error_t *error) {
+  struct opc_replay_tensor_arg *arg = &narrow->values->tensor_args[index];
+  const opc_again_t again = {
+      .context = narrow->context, .replay = narrow->values, .phase = "the operator with larger numbers"};
+  OPC_SCOPED(opc_result_clear) opc_result_t large = {0};
+  opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
+  bool returned = false, same = false;
+  add(arg, rounding->base);
+  opc_status_t status = opc_again_run(&again, &large, &outcome, NULL, error);
+  *out = status == OPC_OK && outcome == OPC_CALL_RETURNED;
+  for (size_t i = 0; i < sizeof rounding->lost / sizeof *rounding->lost && *out && status == OPC_OK; i++) {
+    status = compare_moved(narrow, arg, rounding->lost[i], &large, &returned, &same, error);
+    *out = returned && same;
+  }
+  if (*out && status == OPC_OK) {
+    status = compare_moved(narrow, arg, rounding->kept, &large, &returned, &same, error);
+    *out = status == OPC_OK && returned && !same;
+  }
+  add(arg, -rounding->base);
+  return status;
+}
+
+/* *out: a finding was told. */
+static opc_status_t judge_rounding(narrow_t *narrow, size_t index, const char *path, opc_finding_t *finding, bool *out,
+                                   opc_error_t *error) {
+  bool counts = false;
+  *out = false;
+  if (!gives_int64_only(narrow->plain)) return OPC_OK;
+  opc_status_t status = counts_ones(narrow, &narrow->values->tensor_args[index], &counts, error);
+  for (size_t i = 0; i < sizeof roundings / sizeof *roundings && counts && !*out && status == OPC_OK; i++) {
+    status = rounds(narrow, index, &roundings[i], out, error);
+    if (status != OPC_OK || !*out) continue;
+    opc_finding_fail(finding, "equivalent.rounded_integer",
+                     "with %s added to every number of %s, 1 or %s more makes no difference to the result, but 2^20 "
+                     "does; 1 more does for the sample's own numbers: int64 numbers are computed in %s, it seems",
+                     roundings[i].base_text, path, roundings[i].lost_text, roundings[i].dtype);
+  }
+  return status;
+}
+
 static opc_status_t judge(narrow_t *narrow, const opc_call_t *call, opc_finding_t *finding, opc_error_t *error) {
   const opc_again_t again = {.context = narrow->context, .replay = narrow->values, .phase = "the operator, again"};
-  bool random = false, half = false;
+  bool random = false, half = false, rounded = false;
   bool judged = false;
   opc_status_t status = OPC_OK;
   for (size_t i = 0; i < call->tensor_arg_count && i < narrow->values->count && !half && status == OPC_OK; i++) {
@@ -86,6 +180,7 @@ static opc_status_t judge(narrow_t *narrow, const opc_call_t *call, opc_finding_
       continue;
     judged = true;
     status = reads_half(narrow, i, &half, error);
+    if (status == OPC_OK && !half && !rounded) status = judge_rounding(narrow, i, arg->path, finding, &rounded, error);
     if (status == OPC_OK && half) status = opc_result_is_nondeterministic(&again, narrow->plain, &random, error);
     if (status != OPC_OK || !half) continue;
     if (random) opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, OPC_NONDETERMINISTIC_TEXT);

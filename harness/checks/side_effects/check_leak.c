@@ -163,10 +163,11 @@ static opc_status_t look_at_graph(opc_case_context_t *context, opc_finding_t *fi
 
 /* ---- the case ---- */
 
-/* Leaks of the unmodified sample count if it is accepted; all other cases test what a refusal leaves behind. */
+/* Leaks of the unmodified sample, and of larger tensors, count if they are accepted; all other cases test what a
+ * refusal leaves behind. */
 static bool is_counted(const opc_case_context_t *context, opc_call_outcome_t outcome) {
   if (outcome == OPC_CALL_REJECTED || outcome == OPC_CALL_INTERNAL_ASSERT) return true;
-  return outcome == OPC_CALL_RETURNED && context->unmodified;
+  return outcome == OPC_CALL_RETURNED && (context->unmodified || (context->variant.families & OPC_VARIANT_SHAPE));
 }
 
 static void run(opc_case_context_t *context, opc_finding_t *finding) {

@@ -44,6 +44,20 @@ static opc_status_t ask_python(const char *what, opc_text_t *answer, opc_error_t
   return opc_bridge_has_interpreter() ? opc_bridge_ask_interpreter(what, "", answer, error) : OPC_OK;
 }
 
+/* Made inside of c10::InferenceMode, which ended with the call: the caller's results are to be ordinary tensors. */
+static opc_status_t tell_inference_tensors(const opc_call_t *call, opc_finding_t *finding, opc_error_t *error) {
+  OPC_SCOPED(opc_scope_free) opc_output_t *outputs = NULL;
+  size_t count = 0;
+  opc_status_t status = opc_call_outputs(call, &outputs, &count, error);
+  for (size_t i = 0; i < count && status == OPC_OK; i++) {
+    if (!outputs[i].meta.is_inference) continue;
+    opc_finding_fail(finding, "state.inference_tensor", "%s is an inference tensor, though inference mode is off",
+                     outputs[i].path);
+    break;
+  }
+  return status;
+}
+
 /* One call, in the usual state or in another; every change is reported and undone. */
 static opc_status_t look(opc_case_context_t *context, bool other, opc_call_t *call, telling_t *telling,
                          opc_error_t *error) {
@@ -71,6 +85,7 @@ static opc_status_t look(opc_case_context_t *context, bool other, opc_call_t *ca
          other ? "a call with other settings in force (grad mode off, another default dtype, one thread more)"
                : "the call");
   opc_state_changes_clear(&changes);
+  if (status == OPC_OK && !other && !refused) status = tell_inference_tensors(call, telling->finding, error);
   return status;
 }
 

@@ -1,4 +1,5 @@
 /* Other shapes: empty dimensions, no items, 0-dim and larger tensors, the same tensor twice. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -87,6 +88,42 @@ bool opc_shape_one_item(opc_variant_step_t *step) {
   return changed;
 }
 
+/* Appends copies of the list's items, with other numbers. A list whose items share a tensor stays as it is. */
+static bool lengthen(opc_value_t *list, const char *path, size_t by) {
+  const size_t count = list->list.count;
+  for (size_t i = 0; i < count; i++)
+    if (list->list.items[i].tensor && list->list.items[i].tensor->identity) return false;
+  opc_value_t *items = realloc(list->list.items, (count + by) * sizeof *items);
+  if (!items) return false;
+  list->list.items = items;
+  for (size_t i = count; i < count + by; i++) {
+    opc_value_t *item = &items[i];
+    opc_error_t error;
+    char stream[128];
+    if (opc_value_copy(&items[i % count], item, &error) != OPC_OK) return false;
+    list->list.count = i + 1;
+    if (item->kind != OPC_VALUE_TENSOR || !item->tensor) continue;
+    snprintf(stream, sizeof stream, "%s[%zu]", path, i);
+    free(item->tensor->stream);
+    item->tensor->stream = opc_string_copy(stream);
+    if (!item->tensor->stream) return false;
+  }
+  return true;
+}
+
+bool opc_shape_more_items(opc_variant_step_t *step) {
+  enum { MORE = 2 };
+  bool all = strcmp(step->path, "all") == 0, changed = false;
+  for (size_t i = 0; i < step->sample->argument_count; i++) {
+    const char *name = step->op->arguments[i].name;
+    opc_value_t *list = all || strcmp(name, step->path) == 0 ? longer_list(step, (int)i, 0) : NULL;
+    if (!list) continue;
+    if (!lengthen(list, name, MORE)) return false;
+    changed = true;
+  }
+  return changed;
+}
+
 bool opc_shape_scalar(opc_tensor_spec_t *spec, int64_t number) {
   (void)number;
   if (spec->ndim == 0 || opc_tensor_spec_numel(spec) == 0) return false;
@@ -146,6 +183,14 @@ bool opc_shape_long(opc_variant_step_t *step) {
 bool opc_shape_longer(opc_variant_step_t *step) {
   const opc_resize_t resize = {.where = opc_resize_where_size, .context = &step->number, .factor = 1, .add = 1};
   return step->number > 1 && resize_all(step, &resize);
+}
+
+/* Every dimension of this size becomes 1: it broadcasts, its stride means nothing, and a sum over it is a copy. */
+bool opc_shape_single(opc_variant_step_t *step) {
+  opc_resized_t resized;
+  const opc_resize_t resize = {
+      .where = opc_resize_where_size, .context = &step->number, .factor = 1, .add = 1 - step->number};
+  return step->number > 1 && opc_tensors_resize(step->tensors, &resize, &resized) && resized.changed > 0;
 }
 
 static bool where_even(const opc_variant_tensor_t *tensor, size_t number, int dim, void *context) {
