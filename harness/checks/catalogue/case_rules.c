@@ -279,6 +279,13 @@ static const opc_case_rule_t equivalent_cases[] = {
      .judge = OPC_JUDGE_OTHER_VALUES,
      .why =
          "a kernel that reads int64 numbers, of a tensor or a Scalar, as 32 bits takes large numbers for small ones"},
+    {.devices = OPC_ON_CPU,
+     .scope = OPC_SCOPE_FIRST_SAMPLE,
+     .families = PLAIN,
+     .dtypes = OPC_ONE_DTYPE(OPC_DTYPE_INT64),
+     .when = OPC_WHEN_MAIN_FLOATING,
+     .judge = OPC_JUDGE_OTHER_VALUES,
+     .why = "a kernel for floating numbers that also takes int64 may compute those in a floating dtype"},
     {.families = OPC_VARIANT_EQUIVALENT,
      .names = "*.from_end",
      .when = OPC_WHEN_TAKES_TENSOR,
