@@ -368,7 +368,9 @@ void opc_call_clear_arguments(opc_call_t *call) {
   }
   free(call->tensor_args);
   free(call->placed);
-  for (size_t i = 0; i < call->argument_count; i++) {
+  /* The last one first: malloc gives back what was freed last, so that the next call's tensors are mostly at the same
+   * addresses, and what was kept by address is found. */
+  for (size_t i = call->argument_count; i-- > 0;) {
     opc_handle_free(&call->arguments[i]);
     opc_value_clear(&call->arguments[i]);
   }
