@@ -5,17 +5,18 @@
 #include "cli/execution.h"
 #include "reports/terminal.h"
 
-enum { KEY_FORMAT = OPC_KEY_OWN, KEY_NAMESPACE };
+enum { KEY_FORMAT = OPC_KEY_OWN, KEY_NAMESPACE, KEY_OP };
 
 typedef struct list_command {
   opc_error_t *error;
   opc_execution_t execution;
-  opc_strings_t namespaces;
+  opc_strings_t namespaces, globs;
   bool json;
 } list_command_t;
 
 static const struct argp_option options[] = {
     {"format", KEY_FORMAT, "FORMAT", 0, "text (default) or json: the JSON report with empty results", 0},
+    {"op", KEY_OP, "GLOB", 0, "List only operators whose name matches GLOB (repeatable)", 0},
     {"namespace", KEY_NAMESPACE, "NS", 0, "List only operators of this namespace (repeatable). aten: libtorch's own",
      0},
     {"preload", OPC_KEY_PRELOAD, "LIB", 0, "Load this library first, without listing it", 0},
@@ -40,6 +41,9 @@ static error_t parse(int key, char *value, struct argp_state *state) {
       break;
     case KEY_NAMESPACE:
       status = opc_strings_add(&list->namespaces, value, list->error);
+      break;
+    case KEY_OP:
+      status = opc_strings_add(&list->globs, value, list->error);
       break;
     case ARGP_KEY_ARG:
       status = opc_libraries_add(&list->execution.libraries, value, list->error);
@@ -92,11 +96,14 @@ int opc_command_list(const opc_arguments_t *arguments) {
     opc_execution_options(&list.execution, arguments);
     run->namespaces = list.namespaces.items;
     run->namespace_count = list.namespaces.count;
+    run->op_globs = list.globs.items;
+    run->op_glob_count = list.globs.count;
     list.execution.show = show;
     list.execution.context = &list;
     code = opc_execution_run(&list.execution);
   }
   opc_execution_clear(&list.execution);
   opc_strings_clear(&list.namespaces);
+  opc_strings_clear(&list.globs);
   return code;
 }

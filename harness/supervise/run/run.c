@@ -79,6 +79,31 @@ static opc_status_t tell_left_out(opc_session_t *session, opc_error_t *error) {
                           opc_text_c(&words));
 }
 
+/* A class of the list is "ns.Name". */
+static bool is_listed(const opc_session_t *session, const json_t *class_) {
+  OPC_SCOPED(opc_text_clear) opc_text_t name = {0};
+  const char *own = json_string_value(json_object_get(class_, "name"));
+  const char *dot = own ? strchr(own, '.') : NULL;
+  if (!dot || session->options->op_glob_count + session->options->namespace_count == 0) return true;
+  opc_text_addf(&name, "%.*s::%s", (int)(dot - own), own, dot + 1);
+  const opc_operator_t op = {.kind = OPC_OPERATOR_CLASS, .name = (char *)opc_text_c(&name)};
+  return opc_select_operator(session, &op);
+}
+
+/* How much --op and --namespace leave of the list; without them, all that was loaded. */
+static size_t listed_count(const opc_session_t *session) {
+  const opc_loaded_t *loaded = &session->loaded;
+  size_t count = 0, i;
+  if (session->options->op_glob_count + session->options->namespace_count == 0)
+    return loaded->operator_count + json_array_size(loaded->classes);
+  json_t *class_;
+  for (size_t k = 0; k < loaded->operator_count; k++)
+    count +=
+        !opc_select_leaves_out(session, &loaded->operators[k]) && opc_select_operator(session, &loaded->operators[k]);
+  json_array_foreach(loaded->classes, i, class_) count += is_listed(session, class_);
+  return count;
+}
+
 /* Writes what was loaded to the journal. */
 static opc_status_t tell_loaded(opc_session_t *session, opc_error_t *error) {
   const opc_loaded_t *loaded = &session->loaded;
@@ -135,6 +160,7 @@ static opc_status_t tell_loaded(opc_session_t *session, opc_error_t *error) {
   size_t i;
   json_t *class_;
   json_array_foreach(loaded->classes, i, class_) {
+    if (session->options->list_only && !is_listed(session, class_)) continue;
     if (status == OPC_OK) status = opc_journal_write(session->journal, json_incref(class_), error);
   }
   if (status == OPC_OK) status = tell_left_out(session, error);
@@ -392,8 +418,7 @@ static int exit_code(const opc_session_t *session, size_t selected) {
     if (loaded->libraries[i].state == OPC_LIBRARY_FAILED) return EXIT_LIBRARY;
   }
   if (session->broken > 0) return EXIT_BROKEN;
-  if (session->options->list_only)
-    return loaded->operator_count > 0 || json_array_size(loaded->classes) > 0 ? EXIT_GOOD : EXIT_NOTHING;
+  if (session->options->list_only) return listed_count(session) > 0 ? EXIT_GOOD : EXIT_NOTHING;
   if (session->options->planned != NULL) return selected > 0 ? EXIT_GOOD : EXIT_NOTHING;
   bool ran = session->calls ? session->called > 0 : session->results > 0;
   return selected > 0 && ran ? EXIT_GOOD : EXIT_NOTHING;
@@ -524,8 +549,8 @@ static opc_status_t run(opc_session_t *session, opc_run_options_t *own, int *out
   if (status == OPC_OK && !options->list_only) status = opc_session_read_recipes(session, error);
   if (status == OPC_OK && !options->list_only) status = opc_symboliser_new(&session->symboliser, error);
   if (status == OPC_OK && !options->list_only) status = run_operators(session, &selected, error);
-  if (status == OPC_OK && !options->list_only && selected == 0 && options->package == NULL)
-    status = tell_unselected(session, error);
+  const size_t remaining = options->list_only ? listed_count(session) : selected;
+  if (status == OPC_OK && remaining == 0 && options->package == NULL) status = tell_unselected(session, error);
   if (status == OPC_OK && !options->list_only) status = opc_session_release(session, error);
   if (status == OPC_OK && !options->list_only) status = tell_unused(session, error);
   if (status == OPC_OK && session->memcheck != NULL) status = tell_memcheck(session, error);
