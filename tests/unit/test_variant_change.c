@@ -75,6 +75,7 @@ static void test_sizes_without_relations(void **state) {
   /* all.empty0 empties only the first dimension, and another one has the same size. */
   assert_change("'args': [{'tensor': {'shape': [2, 2]}}, " F23 "]", "all.empty0", OPC_DTYPE_OTHER, "alone");
   assert_change("'args': [{'tensor': {'shape': [7, 3]}}]", "all.single7", OPC_DTYPE_OTHER, "related");
+  assert_change("'args': [{'tensor': {'shape': [7], 'dtype': 'int64'}}]", "all.single7", OPC_DTYPE_OTHER, "alone");
   /* The operator may take three colours for granted. */
   assert_change("'args': [{'tensor': {'shape': [7, 3]}}]", "all.single3", OPC_DTYPE_OTHER, "alone");
   /* Integers may depend on sizes. */

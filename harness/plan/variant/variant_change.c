@@ -402,14 +402,14 @@ bool opc_variant_has_other_dimensions(const opc_sample_t *base, const opc_sample
 }
 
 /* A size of 2, 3 or 4 that becomes 1 may be one that the operator takes for granted: of coordinates, of colours, of a
- * quaternion. */
-static bool loses_small_size(const opc_sample_t *base, const opc_sample_t *varied, const char *variant) {
+ * quaternion. A tensor of integers is often a row of offsets, and one alone makes no segment. */
+static bool loses_needed_size(const opc_sample_t *base, const opc_sample_t *varied, const char *variant) {
   enum { SMALL = 4 };
   if (strncmp(variant, "all.single", 10) != 0) return false;
   const opc_tensor_spec_t *from, *to;
   for (size_t i = 0; (from = opc_sample_tensor(base, i)) && (to = opc_sample_tensor(varied, i)); i++)
     for (int dim = 0; dim < from->ndim && from->ndim == to->ndim; dim++)
-      if (to->sizes[dim] == 1 && from->sizes[dim] > 1 && from->sizes[dim] <= SMALL) return true;
+      if (to->sizes[dim] == 1 && from->sizes[dim] > 1 && (from->sizes[dim] <= SMALL || is_integral(from))) return true;
   return false;
 }
 
@@ -418,7 +418,7 @@ opc_input_change_t opc_variant_change(const opc_sample_t *base, const opc_operat
   comparison_t comparison = {0};
   opc_input_change_t change = OPC_INPUT_ALONE;
   if (compare(&comparison, base, op, varied) && !opc_variant_has_other_dimensions(base, varied) &&
-      !loses_small_size(base, varied, variant))
+      !loses_needed_size(base, varied, variant))
     change = base->relations ? change_along(&comparison, base->relations, base, varied, op)
                              : change_of(&comparison, variant);
   opc_variant_tensors_clear(&comparison.from);
