@@ -31,8 +31,9 @@ typedef struct vmap_case {
   opc_finding_t *finding;
   opc_replay_t values; /* of the sample: the first slice */
   batching_t batching;
-  opc_text_t message; /* of the first way of batching that threw */
-  opc_text_t threw;   /* its name */
+  opc_text_t message;     /* of the first way of batching that threw */
+  opc_text_t threw;       /* its name */
+  opc_text_t unsupported; /* what the rule says where it does not support a way */
   size_t judged, thrown;
   int64_t elements; /* compared */
   bool wrong;
@@ -135,6 +136,15 @@ static opc_status_t judge_slice(vmap_case_t *run, size_t slice, opc_replay_t *re
   return OPC_OK;
 }
 
+/* The rule says itself that it leaves this out. */
+static bool says_unsupported(const char *message) {
+  static const char *const words[] = {"not support", "unsupported", "not implemented",  "NotImplemented",
+                                      "NYI",         "not yet",     "cannot be vmapped"};
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    if (strcasestr(message, words[i])) return true;
+  return false;
+}
+
 /* The slices' calls are made; `got` has room for the returns of each. */
 static opc_status_t call_batch(vmap_case_t *run, const opc_call_t *alone, opc_call_t *got, trial_t *trial) {
   const opc_value_t *arguments[SLICES_MAX];
@@ -163,6 +173,11 @@ static opc_status_t call_batch(vmap_case_t *run, const opc_call_t *alone, opc_ca
   }
   if (outcome == OPC_CALL_RETURNED || run->message.length) return OPC_OK;
   const char *text = opc_text_c(&message);
+  if (says_unsupported(text)) {
+    *trial = TRIAL_REFUSED;
+    if (!run->unsupported.length) opc_text_addf(&run->unsupported, "%.*s", (int)strcspn(text, "\n"), text);
+    return OPC_OK;
+  }
   opc_text_addf(&run->message, "%.*s", (int)strcspn(text, "\n"), text);
   opc_text_add(&run->threw, opc_text_c(&run->batching.name));
   return OPC_OK;
@@ -251,22 +266,13 @@ static opc_status_t try_all(vmap_case_t *run, const opc_call_t *call) {
   return status;
 }
 
-/* The rule says itself that it leaves this out. */
-static bool says_unsupported(const char *message) {
-  static const char *const words[] = {"not support",    "unsupported", "not implemented",
-                                      "NotImplemented", "NYI",         "not yet"};
-  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-    if (strcasestr(message, words[i])) return true;
-  return false;
-}
-
 static void tell_thrown(const vmap_case_t *run) {
   const char *message = opc_text_c(&run->message), *way = opc_text_c(&run->threw);
   if (run->judged > 0)
     opc_finding_fail(run->finding, "vmap.refuses", "torch.vmap works in %zu of %zu ways; with %s it throws: %s",
                      run->judged, run->judged + run->thrown, way, message);
   else
-    opc_finding_fail(run->finding, says_unsupported(message) ? "vmap.refuses" : "vmap.fails",
+    opc_finding_fail(run->finding, "vmap.fails",
                      "the operator accepts each slice alone; under torch.vmap, with %s, it throws: %s", way, message);
 }
 
@@ -286,6 +292,9 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   status = try_all(&run, &call);
   if (status != OPC_OK) opc_finding_from_error(context, &run.error, finding);
   else if (run.thrown > 0) tell_thrown(&run);
+  else if (run.judged == 0 && run.unsupported.length)
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the rule says that it does not support this: %s",
+                     opc_text_c(&run.unsupported));
   else if (run.judged == 0)
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
                      "the operator refuses other values, so that no batch could be made");
@@ -299,6 +308,7 @@ release:
   opc_text_clear(&run.batching.name);
   opc_text_clear(&run.message);
   opc_text_clear(&run.threw);
+  opc_text_clear(&run.unsupported);
   opc_replay_clear(&run.values);
 }
 
