@@ -76,8 +76,8 @@ static void test_sizes_without_relations(void **state) {
   assert_change("'args': [{'tensor': {'shape': [2, 2]}}, " F23 "]", "all.empty0", OPC_DTYPE_OTHER, "alone");
   assert_change("'args': [{'tensor': {'shape': [7, 3]}}]", "all.single7", OPC_DTYPE_OTHER, "related");
   assert_change("'args': [{'tensor': {'shape': [7], 'dtype': 'int64'}}]", "all.single7", OPC_DTYPE_OTHER, "alone");
-  /* The operator may take three colours for granted. */
-  assert_change("'args': [{'tensor': {'shape': [7, 3]}}]", "all.single3", OPC_DTYPE_OTHER, "alone");
+  /* The operator may take four numbers of a quaternion for granted. */
+  assert_change("'args': [{'tensor': {'shape': [7, 4]}}]", "all.single4", OPC_DTYPE_OTHER, "alone");
   /* Integers may depend on sizes. */
   assert_change("'args': [" F23 ", null, [], 3]", "x.empty0", OPC_DTYPE_OTHER, "alone");
   assert_change("'args': [" F23 ", " F23 ", [], 3]", "all.larger", OPC_DTYPE_OTHER, "alone");

@@ -401,8 +401,8 @@ bool opc_variant_has_other_dimensions(const opc_sample_t *base, const opc_sample
   return false;
 }
 
-/* A size of 2, 3 or 4 that becomes 1 may be one that the operator takes for granted: of coordinates, of colours, of a
- * quaternion. A tensor of integers is often a row of offsets, and one alone makes no segment. */
+/* A small size that becomes 1 may be one that the operator takes for granted: of colours with alpha, of a quaternion. A
+ * tensor of integers is often a row of offsets, and one alone makes no segment. */
 static bool loses_needed_size(const opc_sample_t *base, const opc_sample_t *varied, const char *variant) {
   enum { SMALL = 4 };
   if (strncmp(variant, "all.single", 10) != 0) return false;

@@ -185,12 +185,13 @@ bool opc_shape_longer(opc_variant_step_t *step) {
   return step->number > 1 && resize_all(step, &resize);
 }
 
-/* Every dimension of this size becomes 1: it broadcasts, its stride means nothing, and a sum over it is a copy. */
+/* Every dimension of this size becomes 1: it broadcasts, its stride means nothing, and a sum over it is a copy. The
+ * half of 2 or 3 is 1 already (opc_neighbour_fewer). */
 bool opc_shape_single(opc_variant_step_t *step) {
   opc_resized_t resized;
   const opc_resize_t resize = {
       .where = opc_resize_where_size, .context = &step->number, .factor = 1, .add = 1 - step->number};
-  return step->number > 1 && opc_tensors_resize(step->tensors, &resize, &resized) && resized.changed > 0;
+  return step->number > 3 && opc_tensors_resize(step->tensors, &resize, &resized) && resized.changed > 0;
 }
 
 static bool where_even(const opc_variant_tensor_t *tensor, size_t number, int dim, void *context) {
