@@ -183,7 +183,8 @@ static opc_status_t try_mixed(autocast_case_t *run) {
     if (spec->dtype != OPC_DTYPE_FLOAT32) continue;
     if (floats++ == 0) first = spec;
   }
-  if (status != OPC_OK || floats < 2) return status;
+  /* A tensor that shares its memory with another one cannot have another dtype. */
+  if (status != OPC_OK || floats < 2 || first->identity || first->storage) return status;
   first->dtype = run->dtype;
   status = call_under_autocast(run, &sample, &call);
   if (status != OPC_OK || call.outcome == OPC_CALL_RETURNED) return status;

@@ -23,7 +23,7 @@ typedef struct batching {
 typedef enum trial {
   TRIAL_JUDGED,
   TRIAL_THREW,  /* under vmap only */
-  TRIAL_REFUSED /* nothing can be said: a slice alone is refused, or the result is empty */
+  TRIAL_REFUSED /* nothing can be said: a slice alone is refused, tensors cannot be stacked, the result is empty */
 } trial_t;
 
 typedef struct vmap_case {
@@ -158,8 +158,10 @@ static opc_status_t call_batch(vmap_case_t *run, const opc_call_t *alone, opc_ca
   const opc_call_outcome_t outcome = opc_op_call_vmap(
       run->context->handle, arguments, run->batching.slice_count, alone[0].absent, alone[0].argument_count,
       run->batching.dims, run->batching.tensor_count, returns, &return_count, &slices, &message);
-  if (outcome == OPC_CALL_UNCONVERTIBLE)
-    return opc_error_set(&run->error, OPC_ERR_TORCH, "cannot make a batch: %s", opc_text_c(&message));
+  if (outcome == OPC_CALL_UNCONVERTIBLE) {
+    *trial = TRIAL_REFUSED;
+    return OPC_OK;
+  }
   *trial = outcome == OPC_CALL_RETURNED ? TRIAL_JUDGED : TRIAL_THREW;
   for (size_t i = 0; i < run->batching.slice_count; i++)
     got[i] = (opc_call_t){.returns = returns[i], .return_count = return_count, .outcome = outcome};
@@ -297,7 +299,7 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
                      opc_text_c(&run.unsupported));
   else if (run.judged == 0)
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
-                     "the operator refuses other values, so that no batch could be made");
+                     "no batch could be made: the operator refuses other values, or its tensors cannot be stacked");
   else if (run.elements == 0)
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the results are empty: nothing to compare");
   else if (!run.wrong)

@@ -88,11 +88,13 @@ bool opc_shape_one_item(opc_variant_step_t *step) {
   return changed;
 }
 
-/* Appends copies of the list's items, with other numbers. A list whose items share a tensor stays as it is. */
+/* Appends copies of the list's items, with other numbers. A list whose items share a tensor or its memory stays as it
+ * is. */
 static bool lengthen(opc_value_t *list, const char *path, size_t by) {
   const size_t count = list->list.count;
   for (size_t i = 0; i < count; i++)
-    if (list->list.items[i].tensor && list->list.items[i].tensor->identity) return false;
+    if (list->list.items[i].tensor && (list->list.items[i].tensor->identity || list->list.items[i].tensor->storage))
+      return false;
   opc_value_t *items = realloc(list->list.items, (count + by) * sizeof *items);
   if (!items) return false;
   list->list.items = items;
