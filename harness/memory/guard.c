@@ -113,6 +113,7 @@ static bool slot_begin(slot_t *slot, size_t bytes, size_t padded, const opc_guar
   slot->bytes = bytes;
   slot->damaged = slot->freed = false;
   slot->live = true;
+  slot->heap = policy->heap;
   slot->label[0] = '\0';
   slot->poison = policy->fixed_slack ? OPC_GUARD_SLACK : policy->poison;
   slot->number = ++guard_numbers;

@@ -27,6 +27,7 @@ typedef struct opc_guard_policy {
                            `bytes` bytes */
   unsigned char poison; /* fills the data and the slack */
   bool fixed_slack;     /* the slack, and a guard that is read, contain OPC_GUARD_SLACK instead of the poison */
+  bool heap;            /* from malloc or new, not a tensor's storage */
   bool to_protect;      /* will be made read-only at times: needs no system call if the processor has protection keys */
 } opc_guard_policy_t;
 
@@ -48,6 +49,7 @@ typedef struct opc_guard_block {
   size_t bytes;
   uint64_t number; /* allocation number in this process, from 1: distinguishes allocations at the same address */
   bool freed;
+  bool heap;                   /* as in the policy */
   char label[OPC_GUARD_LABEL]; /* "": no label: memory that the operator allocated */
 } opc_guard_block_t;
 /* The allocation that contains the address (first to last byte). False: none does. */
@@ -91,7 +93,7 @@ typedef struct opc_access {
 bool opc_guard_fault(uint64_t address, bool write, opc_access_t **out_access);
 /* Also checks the slack of every allocation. *out is valid until the next call of this function or the next. */
 size_t opc_guard_accesses(const opc_access_t **out);
-/* Discards the accesses and closes the pages that they opened. */
+/* Discards the accesses, closes the pages that they opened, and restores the slack. */
 void opc_guard_accesses_reset(void);
 
 #endif

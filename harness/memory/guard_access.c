@@ -40,6 +40,15 @@ void opc_guard_slot_look(slot_t *slot) {
   if (at) (void)note(slot, OPC_ACCESS_OUTSIDE, at, true);
 }
 
+/* So that the next write to the slack of a block that is kept is seen too. */
+static void slack_mend(slot_t *slot) {
+  unsigned char *end = slot->data + slot->bytes;
+  if (!slot->damaged || !slot->live || slot->read_only) return;
+  memset(slot->pages, slot->poison, (size_t)(slot->data - slot->pages));
+  memset(end, slot->poison, (size_t)(slot->pages + slot->page_bytes - end));
+  slot->damaged = false;
+}
+
 size_t opc_guard_accesses(const opc_access_t **out) {
   opc_guard_lock();
   for (slot_t *slot = opc_guard_slots; slot; slot = slot->next) opc_guard_slot_look(slot);
@@ -139,6 +148,7 @@ void opc_guard_accesses_reset(void) {
   for (slot_t *slot = opc_guard_slots; slot; slot = slot->next) {
     opc_guard_slot_look(slot);
     if (slot->touched) opc_guard_slot_close(slot);
+    slack_mend(slot);
   }
   guard_access_count = 0;
   opc_guard_unlock();

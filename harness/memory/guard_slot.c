@@ -48,7 +48,8 @@ bool opc_guard_slot_unkey(slot_t *slot, int protection) {
 }
 
 opc_guard_block_t opc_guard_slot_block(const slot_t *slot) {
-  opc_guard_block_t block = {.data = slot->data, .bytes = slot->bytes, .number = slot->number, .freed = slot->freed};
+  opc_guard_block_t block = {
+      .data = slot->data, .bytes = slot->bytes, .number = slot->number, .freed = slot->freed, .heap = slot->heap};
   memcpy(block.label, slot->label, sizeof block.label);
   return block;
 }

@@ -16,6 +16,7 @@ typedef struct opc_guard_slot {
   size_t mapping_bytes, page_bytes;
   unsigned char poison; /* fills the slack; also read from opened guards and released memory */
   char label[OPC_GUARD_LABEL];
+  bool heap;        /* as in the policy */
   bool live, freed; /* both false: free for reuse; freed: in quarantine */
   bool keyed;       /* the pages have the protection key of write_key.h */
   bool read_only;

@@ -18,7 +18,8 @@ from fnmatch import fnmatch
 import layers
 
 # The system's, CUDA's, c10's and torch's.
-INTERPOSED = ("mkdtemp", "dl*", "__cxa*", "cu*", "__cuda*", "_ZN3c10*", "_ZN5torch*")
+INTERPOSED = ("mkdtemp", "dl*", "__cxa*", "cu*", "__cuda*", "_ZN3c10*", "_ZN5torch*", "*malloc*", "*calloc", "realloc", "free", "*memalign", "aligned_alloc",
+              "_Znwm", "_Znam")
 
 _ONE_DEFINITION = set("TDBRSGAC")  # nm's letters for a definition that a program has once
 

@@ -27,11 +27,13 @@ void opc_call_protect(const opc_call_t *call, bool read_only) {
 
 /* ---- text ---- */
 
-/* "argument x", "argument x of an earlier call", "64 bytes that the operator allocated" */
+/* "argument x", "64 bytes that the operator allocated", "64 bytes that the operator took from malloc or new" */
 static void add_block(const opc_access_t *access, opc_text_t *text) {
   const opc_guard_block_t *block = &access->block;
   if (block->label[0]) opc_text_addf(text, "argument %s", block->label);
-  else opc_text_addf(text, "%zu bytes that the operator allocated", block->bytes);
+  else
+    opc_text_addf(text, "%zu bytes that the operator %s", block->bytes,
+                  block->heap ? "took from malloc or new" : "allocated");
 }
 
 static void add_outside(const opc_access_t *access, opc_text_t *text) {

@@ -9,12 +9,14 @@
 #include "checks/framework/outcome.h"
 #include "checks/memory/memory_use.h"
 #include "memory/cpu_memory.h"
+#include "memory/heap_guard.h"
 #include "memory/safe_read.h"
 #include "memory/scratch_memory.h"
 
 enum { OUTSIDE = 1u << OPC_ACCESS_OUTSIDE, FREED = 1u << OPC_ACCESS_FREED, CACHE_LINE = 64 };
 
 static void memory_mode_reset(void) {
+  opc_heap_guard_off();
   opc_guard_quarantine(false);
   opc_cpu_memory_plain();
   opc_cpu_memory_align(CACHE_LINE);
@@ -49,8 +51,10 @@ static opc_status_t pass_run(opc_case_context_t *context, const pass_t *pass, op
   opc_cpu_memory_align(pass->own_alignment);
   opc_cpu_memory_align_arguments(pass->argument_alignment);
   opc_cpu_memory_guard(pass->side);
+  opc_heap_guard(pass->side, OPC_SCRATCH_MEMORY_USUAL, context->unmodified ? OPC_HEAP_THROUGH : OPC_HEAP_DIRECT);
   const opc_again_t again = {.context = context, .phase = pass->phase};
   opc_status_t status = opc_again_call(&again, call, error);
+  opc_heap_guard_off();
   opc_cpu_memory_align(CACHE_LINE);
   return status;
 }
@@ -208,7 +212,7 @@ static void check_foreign_buffer(const opc_output_t *output, opc_finding_t *find
 static bool is_foreign(const opc_tensor_meta_t *meta) {
   opc_guard_block_t block;
   return meta->defined && meta->storage_data && meta->storage_bytes && meta->device.type == OPC_DEVICE_CPU &&
-         !opc_guard_find(meta->storage_data, &block);
+         (!opc_guard_find(meta->storage_data, &block) || block.heap);
 }
 
 /* Checks one output after all others were released: another output may own its buffer. */
@@ -250,6 +254,7 @@ static opc_status_t lifetime_pass(opc_case_context_t *context, opc_finding_t *fi
   size_t count = 0;
   opc_guard_accesses_reset();
   opc_cpu_memory_guard(OPC_GUARD_BEHIND);
+  opc_heap_guard(OPC_GUARD_BEHIND, OPC_SCRATCH_MEMORY_USUAL, OPC_HEAP_THROUGH);
   opc_guard_quarantine(true);
   opc_again_t again = {.context = context, .phase = "the operator, where freed memory stays inaccessible"};
   opc_status_t status = opc_again_call(&again, &first, error);

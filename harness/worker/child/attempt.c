@@ -10,6 +10,7 @@
 #include "checks/call/call.h"
 #include "checks/framework/outcome.h"
 #include "memory/cpu_memory.h"
+#include "memory/heap_guard.h"
 #include "memory/poison.h"
 #include "model/case/case.h"
 #include "worker/child/attempt_answer.h"
@@ -143,9 +144,11 @@ static opc_status_t attempt_call(attempt_t *attempt, const opc_operator_t *op, o
   } else {
     opc_object_t *object = NULL;
     opc_scratch_memory_fill(around->poison);
+    opc_heap_guard(around->side, around->poison, OPC_HEAP_DIRECT);
     opc_call_outcome_t outcome = op->kind == OPC_OPERATOR_CLASS ? opc_call_construct(&attempt->call, op, seed, &object)
                                                                 : opc_call_run(&attempt->call, handle, seed);
     opc_object_free(object);
+    opc_heap_guard_off();
     opc_scratch_memory_plain();
     note_accesses(attempt);
     if (outcome == OPC_CALL_RETURNED) status = attempt_results(attempt, error);

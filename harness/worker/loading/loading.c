@@ -12,6 +12,7 @@
 #include "bridge/api/bridge.h"
 #include "bridge/api/prepare.h"
 #include "checks/framework/own_library.h"
+#include "memory/heap_guard.h"
 #include "model/json/json_write.h"
 #include "wire/protocol.h"
 #include "worker/loading/interpreter.h"
@@ -226,8 +227,10 @@ opc_status_t opc_loading_run(const opc_loading_t *loading, json_t **out_operator
            error);
   for (size_t i = 0; status == OPC_OK && i < loading->preload_count; i++)
     status = load_one(directory, loading, loading->preloads[i], true, error);
+  opc_heap_guard_note_loaded(false);
   for (size_t i = 0; status == OPC_OK && i < loading->library_count; i++)
     status = load_one(directory, loading, loading->libraries[i], false, error);
+  opc_heap_guard_note_loaded(true);
   for (size_t i = 0; status == OPC_OK && i < loading->module_count; i++)
     status = load_module(loading, loading->modules[i], error);
   if (status == OPC_OK) status = opc_interpreter_warm_up(error);
