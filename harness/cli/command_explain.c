@@ -28,12 +28,14 @@ static const struct argp explain_argp = {
     parse,
     "RULE...",
     "Explains rules: what was seen, why it matters, what a finding does not prove, and how to "
-    "fix it. The name of a check explains all of its rules, \"problems\" how findings are merged."
+    "fix it. The name of a check explains all of its rules, \"problems\" how findings are merged, \"samples\" how a "
+    "sample file is written."
     "\vExamples:\n"
     "  opcheck-c explain mutation.undeclared\n"
     "  opcheck-c explain signal.SIGSEGV\n"
     "  opcheck-c explain stride\n"
-    "  opcheck-c explain problems\n",
+    "  opcheck-c explain problems\n"
+    "  opcheck-c explain samples\n",
     NULL,
     NULL,
     NULL};
@@ -125,6 +127,42 @@ static void show_problems(const opc_screen_t *screen) {
     opc_screen_field(screen, paragraphs[i][0], paragraphs[i][1]);
 }
 
+/* How a sample file is written (model/sample/sample.h). */
+static void show_samples(const opc_screen_t *screen) {
+  static const char *const paragraphs[][2] = {
+      {"file", "libmy_ops.samples.json beside libmy_ops.so is found by itself; --samples names others."},
+      {"values",
+       "In \"args\" by position, in \"kwargs\" by name: numbers, true, false, null, strings and lists as in JSON. What "
+       "is "
+       "left out gets the schema's default. Also {\"dtype\": \"float16\"}, {\"complex\": [1.0, -2.0]}, and objects, "
+       "{\"object\": {\"class\": \"my_ops.Scale\", \"init\": [2.5]}}."},
+      {"tensors",
+       "\"shape\"; \"dtype\", float32 if it is left out; \"fill\": \"normal\" (the default), \"uniform\", \"arange\", "
+       "\"zeros\", \"ones\", {\"full\": 2}, {\"range\": [0, 10]} for integers, {\"values\": [3, 1, 2]}, or "
+       "{\"file\": \"x.npy\"}; \"strides\" and \"storage_offset\" for other layouts; \"requires_grad\"."},
+      {"how many",
+       "One plain call for each operator is enough: its neighbours are tried too, with other layouts, sizes, dtypes, "
+       "flags, modes and numbers."},
+      {"to begin",
+       "run --save-samples FILE writes the inputs that the search finds; record -- PROGRAM writes the calls of a "
+       "program. A mistake is reported with its line, column and field."},
+      {"more", "Relations between arguments, references, promises of bits, recipes: fixtures/README.md."},
+  };
+  opc_screen_text(screen, OPC_TONE_BOLD, "samples");
+  fputs(
+      ": calls that you write down\n\n"
+      "  { \"format\": \"opcheck-c/samples/1\",\n"
+      "    \"samples\": [\n"
+      "      { \"operator\": \"my_ops::pool\", \"name\": \"small\",\n"
+      "        \"args\": [{\"tensor\": {\"shape\": [2, 3]}},\n"
+      "                 {\"tensor\": {\"shape\": [2], \"dtype\": \"int64\", \"fill\": {\"values\": [0, 1]}}},\n"
+      "                 2.5],\n"
+      "        \"kwargs\": {\"mode\": \"mean\"} }] }\n\n",
+      screen->stream);
+  for (size_t i = 0; i < sizeof paragraphs / sizeof paragraphs[0]; i++)
+    opc_screen_field(screen, paragraphs[i][0], paragraphs[i][1]);
+}
+
 static opc_status_t explain(const opc_screen_t *screen, const char *name, opc_error_t *error) {
   const opc_rule_t *rule = opc_rule_find(name);
   int check = opc_check_info_find(name);
@@ -132,6 +170,8 @@ static opc_status_t explain(const opc_screen_t *screen, const char *name, opc_er
     show_rule(screen, rule);
   } else if (strcmp(name, "problems") == 0) {
     show_problems(screen);
+  } else if (strcmp(name, "samples") == 0) {
+    show_samples(screen);
   } else if (check >= 0) {
     show_check(screen, (size_t)check);
   } else {

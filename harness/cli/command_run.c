@@ -132,7 +132,7 @@ static const char doc[] =
     "Checks the operators of libraries against the contract of a custom operator, each operator in a process of its "
     "own, and reports problems. LIB may be a wheel or a folder: the libraries in it that register operators are "
     "checked. "
-    "opcheck-c explain problems says how findings are merged."
+    "opcheck-c explain problems says how findings are merged, opcheck-c explain samples how a sample file is written."
     "\vExit status: 0: no errors; 1: an operator broke its contract or crashed, or too few were checked; 2: wrong "
     "usage, or a mistake in a "
     "sample file; 3: internal error; 4: a library could not be loaded; 5: nothing ran.\n\n"

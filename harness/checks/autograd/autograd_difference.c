@@ -57,6 +57,10 @@ static opc_status_t judge_direction(const opc_autograd_judge_t *judge, size_t in
   return status == OPC_OK ? settle_difference(judge, out, error) : status;
 }
 
+static size_t elements_most(const opc_autograd_judge_t *judge) {
+  return judge->point->context->rule->neighbours ? ELEMENTS_OF_NEIGHBOUR : ELEMENTS;
+}
+
 /* The i-th element of a part to check: all are checked, or a random choice. */
 static size_t nth_number(const opc_autograd_part_t *part, size_t i, size_t most) {
   if (part->count <= most) return i;
@@ -83,7 +87,7 @@ static opc_status_t judge_elements(const opc_autograd_judge_t *judge, size_t inp
   const opc_autograd_part_t *part = &judge->point->inputs.items[input];
   const double unit = judge->point->scale[input];
   double *direction = *judge->direction + part->first;
-  const size_t most = judge->point->context->rule->neighbours ? ELEMENTS_OF_NEIGHBOUR : ELEMENTS;
+  const size_t most = elements_most(judge);
   size_t looked = part->count < most ? part->count : most, decided = 0, rounds = 0;
   opc_gradient_verdict_t elements[ELEMENTS], *worst;
   opc_status_t status = OPC_OK;
@@ -217,7 +221,7 @@ opc_status_t opc_autograd_judge_input(const opc_autograd_judge_t *judge, size_t 
   opc_gradient_verdict_t elements = whole;
   bool overwritten = false;
   status = judge_elements(judge, input, gradient, &elements, &overwritten, error);
-  bool all_seen = part->count <= ELEMENTS;
+  const bool all_seen = part->count <= elements_most(judge);
   if (elements.agreement == OPC_DIFFERS || all_seen || overwritten || whole.agreement == OPC_UNDECIDED) *out = elements;
   return status;
 }

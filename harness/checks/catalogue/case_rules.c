@@ -175,6 +175,10 @@ static const opc_case_rule_t meta_cases[] = {
     {.families = LAYOUT | BITS, .why = "an output's strides often depend on an input's strides"},
     {.families = EMPTY | SAME | SHAPE, .why = "a Meta kernel computes sizes, and these are special"},
     {.families = OTHER_CALL | SIZES, .neighbours = NEIGHBOURS, .why = NEXT_TO_IT},
+    {.families = OPC_VARIANT_EQUIVALENT,
+     .names = "*.from_end",
+     .neighbours = 4,
+     .why = "both kernels must count a negative dimension in the same way"},
     {.families = CAST, .why = "both kernels must promote arguments of different dtypes in the same way"},
     {.families = PLAIN, .dtypes = OPC_ALL_DTYPES, .why = "both kernels must choose an output's dtype in the same way"}};
 
@@ -345,14 +349,33 @@ static const opc_case_rule_t vmap_cases[] = {
      .families = PLAIN,
      .key = "FuncTorchBatched",
      .when = OPC_WHEN_NOT_BUILT_IN | OPC_WHEN_TAKES_TENSOR | OPC_WHEN_RETURNS_TENSOR | OPC_WHEN_NO_ALIAS,
-     .why = "torch.vmap calls the operator's rule in place of its kernel"}};
+     .why = "torch.vmap calls the operator's rule in place of its kernel"},
+    {.devices = OPC_ON_CPU,
+     .families = OPC_VARIANT_EQUIVALENT,
+     .names = "*.from_end",
+     .key = "FuncTorchBatched",
+     .when = OPC_WHEN_NOT_BUILT_IN | OPC_WHEN_TAKES_TENSOR | OPC_WHEN_RETURNS_TENSOR | OPC_WHEN_NO_ALIAS,
+     .neighbours = 4,
+     .why = "a rule for torch.vmap counts one dimension more, and may count a negative one wrong"},
+    {.devices = OPC_ON_CPU,
+     .families = OPC_VARIANT_NEIGHBOUR,
+     .key = "FuncTorchBatched",
+     .when = OPC_WHEN_NOT_BUILT_IN | OPC_WHEN_TAKES_TENSOR | OPC_WHEN_RETURNS_TENSOR | OPC_WHEN_NO_ALIAS,
+     .neighbours = 8,
+     .why = NEXT_TO_IT}};
 
 static const opc_case_rule_t autocast_cases[] = {
     {.devices = OPC_ON_CPU,
      .families = PLAIN,
      .key = "AutocastCPU",
      .when = OPC_WHEN_NOT_BUILT_IN | OPC_WHEN_TAKES_TENSOR | OPC_WHEN_RETURNS_TENSOR | OPC_WHEN_NO_ALIAS,
-     .why = "under torch.autocast the operator's autocast kernel runs before its kernel"}};
+     .why = "under torch.autocast the operator's autocast kernel runs before its kernel"},
+    {.devices = OPC_ON_CPU,
+     .families = OPC_VARIANT_NEIGHBOUR,
+     .key = "AutocastCPU",
+     .when = OPC_WHEN_NOT_BUILT_IN | OPC_WHEN_TAKES_TENSOR | OPC_WHEN_RETURNS_TENSOR | OPC_WHEN_NO_ALIAS,
+     .neighbours = 8,
+     .why = NEXT_TO_IT}};
 
 static const opc_case_rule_t symbolic_cases[] = {
     {.families = PLAIN, .why = "torch.compile gives a Meta kernel symbols in place of this sample's sizes"}};
@@ -418,6 +441,21 @@ static const opc_case_rule_t autograd_cases[] = {
     /* Slopes take hundreds of calls. Ties make kinks. Relations are learned from forward calls: they do not know of an
      * index that only backward uses. */
     {.families = OPC_VARIANT_NEIGHBOUR, .when = OPC_WHEN_AUTOGRAD, .neighbours = 8, .why = NEXT_TO_IT},
+    {.families = OPC_VARIANT_EQUIVALENT,
+     .names = "*.from_end",
+     .when = OPC_WHEN_AUTOGRAD,
+     .neighbours = 2,
+     .why = "a derivative may count a negative dimension wrong"},
+    {.families = OPC_VARIANT_CONTENTS,
+     .names = "*.highest",
+     .when = OPC_WHEN_AUTOGRAD,
+     .neighbours = 2,
+     .why = "where an index repeats, a derivative has a sum"},
+    {.families = OPC_VARIANT_CONTENTS,
+     .names = "*_false",
+     .when = OPC_WHEN_AUTOGRAD,
+     .neighbours = 2,
+     .why = "what a mask leaves out has no gradient, and a mask that leaves out everything has no mean"},
     {.families = OPC_VARIANT_CONTENTS,
      .names = "*.negated",
      .when = OPC_WHEN_AUTOGRAD,

@@ -274,7 +274,8 @@ static opc_status_t check_conditions(sample_case_t *run) {
   OPC_SCOPED(opc_text_clear) opc_text_t together = {0}, text = {0};
   unsigned conditions = OPC_TRIAL_ELSEWHERE | OPC_TRIAL_NO_GRAD;
   bool found = false;
-  if (run->says_dtype) conditions |= OPC_TRIAL_DEFAULT_DTYPE;
+  /* Random numbers of another dtype are other numbers. */
+  if (run->says_dtype && !run->uses_generator) conditions |= OPC_TRIAL_DEFAULT_DTYPE;
   if (!run->uses_generator && !opc_operator_is_seeded(run->context->op)) conditions |= OPC_TRIAL_OTHER_SEED;
   opc_trial_t trial = trial_of(run, conditions, "a call in other surroundings");
   opc_status_t status = compare_under(run, &trial, "in other surroundings it", &together, &run->differs);

@@ -14,7 +14,11 @@
 #include "plan/variant/resize.h"
 #include "plan/variant/variant_change.h"
 
-enum { STEPS = 3 /* sizes 1, 2, 3 */, TOUCHED = 1u << OPC_ACCESS_OUTSIDE | 1u << OPC_ACCESS_FREED };
+enum {
+  STEPS = 3 /* sizes 1, 2, 3 */,
+  FAR = 9 /* no multiple of a power of two */,
+  TOUCHED = 1u << OPC_ACCESS_OUTSIDE | 1u << OPC_ACCESS_FREED
+};
 
 /* ---- the case's sample with size n instead of 0: a piece of the sample from which it was made ---- */
 
@@ -120,7 +124,7 @@ static opc_status_t run_narrowed(opc_case_context_t *context, narrower_t *narrow
   if (would_break(context, narrower)) return OPC_OK;
   opc_status_t status = opc_sample_copy(context->base, &sample, error);
   if (status == OPC_OK) status = opc_sample_resize(&sample, &resize, &resized, &possible, error);
-  if (status != OPC_OK || !fits(narrower)) goto release;
+  if (status != OPC_OK || (narrower->size <= STEPS && !fits(narrower))) goto release;
   opc_sample_make_contiguous(&sample);
   snprintf(phase, sizeof phase, "the operator with size %lld instead of 0", (long long)narrower->size);
   const opc_again_t again = {.context = context,
@@ -205,7 +209,7 @@ static opc_status_t is_wrong_anyway(opc_case_context_t *context, const opc_resul
 typedef struct shape_oracle {
   opc_result_t meta, steps[STEPS];
   bool has_meta, has_steps;
-  uint64_t follow_values; /* one bit per output, for the first 64 */
+  uint64_t follow_values; /* no row; one bit per output, for the first 64 */
   bool meta_is_own;       /* not the same kernel again, which would agree with itself */
 } shape_oracle_t;
 
@@ -216,6 +220,19 @@ static void note_other_shapes(shape_oracle_t *oracle, const opc_result_t *others
     if (others->items[i].kind != OPC_VALUE_TENSOR || last->items[i].kind != OPC_VALUE_TENSOR) continue;
     if (!same_sizes(&others->items[i].meta, last->items[i].meta.ndim, last->items[i].meta.sizes))
       oracle->follow_values |= UINT64_C(1) << i;
+  }
+}
+
+/* A size that is rounded up to a multiple is the same for 1, 2 and 3, and larger for FAR. */
+static void note_far_shapes(shape_oracle_t *oracle, const opc_result_t *far) {
+  for (size_t i = 0; i < far->count && i < oracle->steps[0].count && i < 64; i++) {
+    const opc_tensor_meta_t *meta = &far->items[i].meta, *one = &oracle->steps[0].items[i].meta;
+    if (far->items[i].kind != OPC_VALUE_TENSOR || !comparable(oracle->steps, far, i)) continue;
+    for (int d = 0; d < one->ndim; d++) {
+      const int64_t step = oracle->steps[1].items[i].meta.sizes[d] - one->sizes[d];
+      if (meta->ndim != one->ndim || meta->sizes[d] != one->sizes[d] + (FAR - 1) * step)
+        oracle->follow_values |= UINT64_C(1) << i;
+    }
   }
 }
 
@@ -284,6 +301,14 @@ static opc_status_t ask_others(opc_case_context_t *context, narrower_t *narrower
     status = run_narrowed(context, narrower, &others, &ran, error);
     if (ran) note_other_shapes(oracle, &others);
   }
+  OPC_SCOPED(opc_result_clear) opc_result_t far = {0};
+  bool ran = false;
+  narrower->size = FAR;
+  narrower->other = 0;
+  narrower->others_from = 0;
+  narrower->others_to = count;
+  if (status == OPC_OK) status = run_narrowed(context, narrower, &far, &ran, error);
+  if (ran) note_far_shapes(oracle, &far);
   return status;
 }
 

@@ -313,6 +313,11 @@ void opc_equivalent_uneven(opc_case_context_t *context, opc_finding_t *finding) 
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "it is not known whether arguments of these sizes fit together");
     return;
   }
+  if (opc_operator_has_tag(context->op, "nondeterministic_seeded")) {
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                     "it is tagged nondeterministic_seeded: equal rows may get other random numbers");
+    return;
+  }
   if (!opc_case_call_keeping(context, &values, &call, finding)) return;
   opc_status_t status = opc_result_take(&result, &call, OPC_RESULT_ARGUMENTS, &error);
   if (status == OPC_OK) status = keep_own(&uneven);

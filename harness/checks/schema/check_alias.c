@@ -55,19 +55,37 @@ static bool same_storage(const opc_tensor_meta_t *left, const opc_tensor_meta_t 
   return left->defined && right->defined && left->storage && left->storage == right->storage;
 }
 
+/* Two storages over the same bytes, as from_numpy, from_dlpack and from_blob make them. Both tensors must still exist.
+ */
+static bool same_bytes(const opc_tensor_meta_t *left, const opc_tensor_meta_t *right) {
+  const char *a = left->storage_data, *b = right->storage_data;
+  return left->defined && right->defined && a && b && left->device.type == OPC_DEVICE_CPU &&
+         right->device.type == OPC_DEVICE_CPU && a < b + right->storage_bytes && b < a + left->storage_bytes;
+}
+
+static bool share(const opc_tensor_meta_t *left, const opc_tensor_meta_t *right) {
+  return same_storage(left, right) || same_bytes(left, right);
+}
+
+static const char *what_is_shared(const opc_tensor_meta_t *left, const opc_tensor_meta_t *right) {
+  return same_storage(left, right) ? "storage" : "its memory, though not its storage object,";
+}
+
 /* Compares one output with all arguments: the schema may forbid for one tensor argument what it allows for another with
  * the same storage. */
 static void check_output(const opc_case_context_t *context, const opc_call_t *call, const opc_output_t *output,
                          opc_finding_t *finding) {
   const opc_alias_t *declared = output_alias(context->op, output);
   const opc_tensor_arg_t *shares = NULL, *identical = NULL;
+  const char *shared = "storage";
   bool allowed = false, returned_mutable = false;
   for (size_t i = 0; i < call->tensor_arg_count; i++) {
     const opc_tensor_arg_t *tensor_arg = &call->tensor_args[i];
     opc_tensor_meta_t now;
     opc_tensor_describe(tensor_arg->tensor, &now); /* a mutable argument may have got another storage */
     bool is_same = output->meta.impl == tensor_arg->before.impl;
-    if (!is_same && !same_storage(&output->meta, &now) && !same_storage(&output->meta, &tensor_arg->before)) continue;
+    if (!is_same && !share(&output->meta, &now) && !same_storage(&output->meta, &tensor_arg->before)) continue;
+    if (!shares) shared = what_is_shared(&output->meta, &now);
     if (!shares) shares = tensor_arg;
     if (is_same && !identical) identical = tensor_arg;
     if (!may_alias(declared, tensor_arg->alias)) continue;
@@ -84,7 +102,7 @@ static void check_output(const opc_case_context_t *context, const opc_call_t *ca
                      output->path, blamed->path);
   else if (shares && !allowed)
     opc_finding_fail(finding, "alias.undeclared_input",
-                     "%s shares storage with argument %s; the schema declares that it may alias %s", output->path,
+                     "%s shares %s with argument %s; the schema declares that it may alias %s", output->path, shared,
                      blamed->path, alias_name(declared));
   else return;
   opc_finding_evidence(finding, "argument", json_string(blamed->path));
@@ -94,16 +112,19 @@ static void check_pairs(const opc_case_context_t *context, const opc_call_t *cal
                         size_t count, opc_finding_t *finding) {
   for (size_t i = 0; i < count; i++) {
     for (size_t k = i + 1; k < count; k++) {
-      if (!same_storage(&outputs[i].meta, &outputs[k].meta)) continue;
+      if (!share(&outputs[i].meta, &outputs[k].meta)) continue;
       if (may_alias(output_alias(context->op, &outputs[i]), output_alias(context->op, &outputs[k]))) continue;
       /* Both share with the argument, through different declarations or none: reported above already, once per
        * output. */
       bool through_input = false;
       for (size_t l = 0; l < call->tensor_arg_count; l++)
-        through_input |= same_storage(&outputs[i].meta, &call->tensor_args[l].before);
+        through_input |= share(&outputs[i].meta, &call->tensor_args[l].before);
       if (through_input) continue;
       opc_finding_fail(finding, "alias.outputs_share", "%s and %s %s", outputs[i].path, outputs[k].path,
-                       outputs[i].meta.impl == outputs[k].meta.impl ? "are one tensor" : "share one storage");
+                       outputs[i].meta.impl == outputs[k].meta.impl ? "are one tensor"
+                       : same_storage(&outputs[i].meta, &outputs[k].meta)
+                           ? "share one storage"
+                           : "share memory, though not a storage object");
       return;
     }
   }
@@ -122,10 +143,10 @@ static opc_status_t check_earlier(opc_case_context_t *context, const opc_call_t 
   for (size_t i = 0; status == OPC_OK && i < later_count; i++) {
     const opc_output_t *output = &later[i];
     bool own = is_wildcard(output_alias(context->op, output));
-    for (size_t l = 0; l < call.tensor_arg_count; l++) own |= same_storage(&output->meta, &call.tensor_args[l].before);
+    for (size_t l = 0; l < call.tensor_arg_count; l++) own |= share(&output->meta, &call.tensor_args[l].before);
     if (own) continue;
     for (size_t k = 0; k < count; k++)
-      if (same_storage(&output->meta, &outputs[k].meta))
+      if (share(&output->meta, &outputs[k].meta))
         opc_finding_fail(finding, "alias.earlier_output",
                          "%s shares storage with %s of an earlier call, which is still in use", output->path,
                          outputs[k].path);

@@ -273,6 +273,10 @@ static bool special_element(opc_special_t special, opc_dtype_t dtype, bool odd, 
     if (kind == OPC_CLASS_COMPLEX) memcpy((char *)out + part, &bits, part);
     return true;
   }
+  if (kind == OPC_CLASS_BOOLEAN && (special == OPC_SPECIAL_ZERO || special == OPC_SPECIAL_ZERO_ROW)) {
+    memset(out, 0, size);
+    return true;
+  }
   if (special != OPC_SPECIAL_EXTREME || kind == OPC_CLASS_BOOLEAN || kind == OPC_CLASS_OTHER) return false;
   uint64_t largest = kind == OPC_CLASS_SIGNED ? (UINT64_C(1) << (8 * size - 1)) - 1 : UINT64_MAX;
   bits = odd ? largest : ~largest;

@@ -46,7 +46,7 @@ typedef enum opc_special {
   OPC_SPECIAL_INFINITY, /* alternating +inf and -inf */
   OPC_SPECIAL_DENORMAL, /* smallest denormal, alternating signs */
   OPC_SPECIAL_EXTREME,  /* integers: alternating lowest and highest; floating: largest finite */
-  OPC_SPECIAL_ZERO,     /* floating */
+  OPC_SPECIAL_ZERO,     /* floating; false */
   OPC_SPECIAL_ONES,     /* floating: alternating 1 and -1, the ends of a range of numbers */
   OPC_SPECIAL_NEGATED,  /* each has the other sign */
   OPC_SPECIAL_TIES,     /* each is rounded down to a whole number, so that equal values are frequent */

@@ -36,7 +36,8 @@ enum {
   OPC_VARIANT_USED = 1 << 12,     /* custom class: pickled after calls of its methods, used */
   OPC_VARIANT_CONTENTS = 1 << 14, /* not in ALL; other numbers. Floating ones: zero (every third), ones, negated, ties,
                                      eighths, times_64, over_64, graded, zero_row. Integers: zeros, highest, reversed,
-                                     largest, all_bits, and of offsets first_empty and last_empty */
+                                     largest, all_bits, and of offsets first_empty and last_empty. Of bool: all_false,
+                                     all_true, some_false, row_false */
   OPC_VARIANT_NEIGHBOUR =
       1 << 15, /* not in ALL; another call that a user may make: flag.flipped, bias.left_out, k.set-1, mode.word_mean,
                  bias.like_x and bias.row4 (an optional tensor that the sample does not give) */

@@ -55,7 +55,7 @@ bool opc_special_extreme(opc_tensor_spec_t *spec, int64_t number) {
 
 bool opc_contents_zero(opc_tensor_spec_t *spec, int64_t number) {
   (void)number;
-  return overlay(spec, OPC_SPECIAL_ZERO);
+  return opc_dtype_is_inexact(spec->dtype) && overlay(spec, OPC_SPECIAL_ZERO);
 }
 
 bool opc_contents_one_zero(opc_tensor_spec_t *spec, int64_t number) {
@@ -64,18 +64,22 @@ bool opc_contents_one_zero(opc_tensor_spec_t *spec, int64_t number) {
 }
 
 /* Of any dtype. */
-bool opc_contents_zeros(opc_tensor_spec_t *spec, int64_t number) {
-  if (!opc_dtype_is_inexact(spec->dtype)) return opc_integers_zeros(spec, number);
-  if (has_domain(spec) || spec->fill.kind == OPC_FILL_ZEROS || opc_tensor_spec_numel(spec) == 0) return false;
+static bool refill(opc_tensor_spec_t *spec, opc_fill_kind_t kind) {
+  if (has_domain(spec) || spec->fill.kind == kind || opc_tensor_spec_numel(spec) == 0) return false;
   free(spec->fill.values);
   free(spec->fill.file);
-  spec->fill = (opc_fill_t){.kind = OPC_FILL_ZEROS};
+  spec->fill = (opc_fill_t){.kind = kind};
   return true;
+}
+
+bool opc_contents_zeros(opc_tensor_spec_t *spec, int64_t number) {
+  return opc_dtype_is_inexact(spec->dtype) ? refill(spec, OPC_FILL_ZEROS) : opc_integers_zeros(spec, number);
 }
 
 bool opc_contents_zero_row(opc_tensor_spec_t *spec, int64_t number) {
   (void)number;
-  return spec->ndim > 1 && spec->sizes[spec->ndim - 1] > 1 && overlay(spec, OPC_SPECIAL_ZERO_ROW);
+  return opc_dtype_is_inexact(spec->dtype) && spec->ndim > 1 && spec->sizes[spec->ndim - 1] > 1 &&
+         overlay(spec, OPC_SPECIAL_ZERO_ROW);
 }
 
 bool opc_contents_ones(opc_tensor_spec_t *spec, int64_t number) {
@@ -131,12 +135,55 @@ bool opc_bits_neg(opc_tensor_spec_t *spec, int64_t number) {
 }
 
 /* The dtype of one tensor; the fill keeps its logical values where the dtype can hold them. */
+/* ---- masks ---- */
+
+static bool is_mask(const opc_tensor_spec_t *spec) { return opc_dtype_class(spec->dtype) == OPC_CLASS_BOOLEAN; }
+
+bool opc_mask_all_false(opc_tensor_spec_t *spec, int64_t number) {
+  (void)number;
+  return is_mask(spec) && refill(spec, OPC_FILL_ZEROS);
+}
+
+bool opc_mask_all_true(opc_tensor_spec_t *spec, int64_t number) {
+  (void)number;
+  return is_mask(spec) && refill(spec, OPC_FILL_ONES);
+}
+
+bool opc_mask_some_false(opc_tensor_spec_t *spec, int64_t number) {
+  (void)number;
+  return is_mask(spec) && overlay(spec, OPC_SPECIAL_ZERO);
+}
+
+bool opc_mask_row_false(opc_tensor_spec_t *spec, int64_t number) {
+  (void)number;
+  return is_mask(spec) && spec->ndim > 1 && overlay(spec, OPC_SPECIAL_ZERO_ROW);
+}
+
+static double real_of(opc_number_t number) { return number.kind == OPC_NUMBER_INT ? (double)number.i : number.f; }
+
+/* Real numbers get each other's as imaginary parts. False: they are complex already, or there is no memory. */
+static bool make_complex(opc_fill_t *fill) {
+  for (size_t i = 0; i < fill->value_count; i++)
+    if (fill->values[i].kind == OPC_NUMBER_COMPLEX) return false;
+  opc_number_t *made = calloc(fill->value_count + 1, sizeof *made);
+  for (size_t i = 0; made && i < fill->value_count; i++)
+    made[i] = (opc_number_t){.kind = OPC_NUMBER_COMPLEX,
+                             .c = {real_of(fill->values[i]), real_of(fill->values[(i + 1) % fill->value_count])}};
+  if (!made) return false;
+  free(fill->values);
+  fill->values = made;
+  return true;
+}
+
 static void tensor_cast(opc_tensor_spec_t *spec, opc_dtype_t dtype) {
   if (spec->fill.filled_as == OPC_DTYPE_OTHER) spec->fill.filled_as = spec->dtype;
   if (spec->fill.filled_as == dtype) spec->fill.filled_as = OPC_DTYPE_OTHER;
-  /* Random complex numbers with an imaginary part of 0 would not exercise complex arithmetic. */
-  bool is_random = spec->fill.kind == OPC_FILL_NORMAL || spec->fill.kind == OPC_FILL_UNIFORM;
-  if (is_random && opc_dtype_class(dtype) == OPC_CLASS_COMPLEX) spec->fill.filled_as = OPC_DTYPE_OTHER;
+  /* Complex numbers with an imaginary part of 0 would not exercise complex arithmetic. */
+  bool as_complex = spec->fill.kind == OPC_FILL_NORMAL || spec->fill.kind == OPC_FILL_UNIFORM;
+  if (opc_dtype_class(dtype) == OPC_CLASS_COMPLEX && opc_dtype_class(spec->dtype) == OPC_CLASS_FLOATING &&
+      spec->fill.kind == OPC_FILL_VALUES)
+    as_complex = make_complex(&spec->fill);
+  if (as_complex && opc_dtype_class(dtype) == OPC_CLASS_COMPLEX) spec->fill.filled_as = OPC_DTYPE_OTHER;
   if (!opc_special_exists(spec->fill.special, dtype)) spec->fill.special = OPC_SPECIAL_NONE;
   if (opc_dtype_class(dtype) != OPC_CLASS_COMPLEX) spec->conj = false;
   if (!opc_dtype_is_inexact(dtype) || opc_dtype_is_float8(dtype)) spec->neg = false;

@@ -4,6 +4,7 @@ watch() remembers the next call of an operator with its Python arguments; trace(
 
 import contextlib
 import logging
+import sys
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -67,8 +68,8 @@ class Sizes:
     """Numbers behind the sizes of the fake result. A symbol that follows values takes the real size where it stands alone; every other
     size must agree with that."""
 
-    def __init__(self):
-        self.real = {}
+    def __init__(self, lowest):
+        self.real, self.lowest = {}, lowest
 
     def number(self, size):
         """None: it follows a value that no size shows."""
@@ -86,6 +87,9 @@ class Sizes:
         """The bounds of a dynamic size, where the real size is outside them; ShapeEnv takes 0 and 1 for 2."""
         if not isinstance(size, torch.SymInt) or size.node.expr not in self.real:
             return None
+        least = self.lowest.get(size.node.expr, 0)
+        if real < least:
+            return f"at least {least}"
         bounds = size.node.shape_env.var_to_range.get(size.node.expr)
         if bounds is None or bounds.lower <= real <= bounds.upper or (real < 2 and bounds.lower <= 2):
             return None
@@ -107,12 +111,32 @@ def tensor_differences(where, fake, real, sizes):
             yield f"the {what} of {where} is {getattr(fake, what)} from the fake kernel and {getattr(real, what)} from the real kernel"
 
 
-def differences(fake, real):
+@contextlib.contextmanager
+def noted_lowest():
+    """{symbol: what the fake kernel gave new_dynamic_size for min}. The range of a ShapeEnv does not tell 0, 1 and 2 apart."""
+    from torch._library.fake_impl import FakeImplCtx
+
+    lowest, original = {}, getattr(FakeImplCtx, "new_dynamic_size")
+
+    def new_dynamic_size(self, **bounds):
+        size = original(self, **bounds)
+        if sys._getframe(1).f_code.co_name != "create_unbacked_symint":  # its min is 2 if the fake kernel gives none
+            lowest[size.node.expr] = bounds.get("min", 0)
+        return size
+
+    FakeImplCtx.new_dynamic_size = new_dynamic_size
+    try:
+        yield lowest
+    finally:
+        FakeImplCtx.new_dynamic_size = original
+
+
+def differences(fake, real, lowest=None):
     fakes, reals = list(leaves(fake)), list(leaves(real))
     if len(fakes) != len(reals):
         yield f"the fake kernel returns {len(fakes)} values and the real kernel {len(reals)}"
         return
-    sizes, pairs = Sizes(), []
+    sizes, pairs = Sizes(lowest or {}), []
     for i, (f, r) in enumerate(zip(fakes, reals)):
         if isinstance(f, torch.Tensor) != isinstance(r, torch.Tensor):
             yield f"return[{i}] is a tensor from only one of the two kernels"
@@ -208,9 +232,9 @@ def forward(call):
     except Exception as error:
         return f"the arguments cannot be made as FakeTensors: {first_line(error)}", []
     try:
-        with fakes.active():
+        with fakes.active(), noted_lowest() as lowest:
             fake = call.function(*args, **kwargs)
-        found = [("fake.result", text) for text in differences(fake, call.result)]
+        found = [("fake.result", text) for text in differences(fake, call.result, lowest)]
     except BaseException as error:
         if is_excused(error):
             return f"it has no fake kernel: {first_line(error)}", []
