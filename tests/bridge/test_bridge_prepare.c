@@ -237,7 +237,10 @@ static void load_wheel(const wheel_t *wheels, size_t releases, const char *one_o
   tally_t tally = {.library = path};
   assert_ok(opc_bridge_list(count_operator, NULL, &tally, &error));
   print_message("%s: %zu operators: %s\n", wheel->relative, tally.operators, tally.names);
-  assert_int_equal(tally.operators, wheel->operators);
+  /* From torchvision 0.27 on, beside the twelve. */
+  const bool more =
+      strcmp(wheel->relative, "torchvision/_C.so") == 0 && strstr(tally.names, "::box_iou_rotated") != NULL;
+  assert_int_equal(tally.operators, wheel->operators + more);
   assert_non_null(strstr(tally.names, one_of_them));
   assert_false(opc_bridge_cuda_initialised());
 }

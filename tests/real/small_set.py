@@ -13,9 +13,9 @@ import tempfile
 from real_library import library_of
 
 LIBRARIES = [  # package, how many operators each release's library has, one that is called
-    ("torchvision", {"_C.so": 12, "_C_stable.so": 15}, "torchvision::nms"),
-    ("torchvision", {"image.so": 13, "image_stable.so": 13}, "image::encode_png"),
-    ("torchaudio", {"lib/libtorchaudio.abi3.so": 4}, "torchaudio::_overdrive_core_loop"),
+    ("torchvision", {"_C.so": (12, 13), "_C_stable.so": (15,)}, "torchvision::nms"),  # 13 from torchvision 0.27: box_iou_rotated
+    ("torchvision", {"image.so": (13,), "image_stable.so": (13,)}, "image::encode_png"),
+    ("torchaudio", {"lib/libtorchaudio.abi3.so": (4,)}, "torchaudio::_overdrive_core_loop"),
 ]
 ABSENT = ("libtorch.so", "libtorch_cuda", "libtorch_python", "libc10_cuda", "libtorch_nvshmem", "libcaffe2_nvrtc")
 NEEDED = ("libcudart.so", "libcupti.so")
@@ -43,7 +43,7 @@ def main():
         small = make_small(root, folder)
         for package, releases, called in LIBRARIES:
             library = library_of(package, releases)
-            relative, operators = next((name, count) for name, count in releases.items() if library.endswith(f"/{package}/{name}"))
+            relative, counts = next((name, counts) for name, counts in releases.items() if library.endswith(f"/{package}/{name}"))
             report = os.path.join(folder, "report.json")
             command = [tool, "run", "--torch", small, "--check", "memory,alias", "--op", called, "--json", report, library]
             done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
@@ -51,8 +51,8 @@ def main():
                 found = json.load(stream)
             said = done.stdout + done.stderr
             count = found["libraries"][0].get("operators")
-            if count != operators:
-                problems.append(f"{relative}: {count} operators, not {operators}: {said}")
+            if count not in counts:
+                problems.append(f"{relative}: {count} operators, not {' or '.join(map(str, counts))}: {said}")
             if not any(r["check"] == "memory" and r["verdict"] == "pass" for r in found["results"]):
                 problems.append(f"{relative}: {called} was not called: {said}")
     print(f"{len(LIBRARIES)} libraries, {len(problems)} problems")

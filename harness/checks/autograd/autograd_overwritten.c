@@ -20,6 +20,13 @@ static bool holds_indices(const struct opc_replay_tensor_arg *tensor_arg, size_t
   return (kind == OPC_CLASS_SIGNED || kind == OPC_CLASS_UNSIGNED) && (size_t)tensor_arg->numel == elements;
 }
 
+/* Which of several elements wins cannot be told where all have one index. */
+static bool all_share_one(const struct opc_replay_tensor_arg *tensor_arg) {
+  for (size_t i = 1; i < (size_t)tensor_arg->numel; i++)
+    if (index_at(tensor_arg, i) != index_at(tensor_arg, 0)) return false;
+  return tensor_arg->numel > 1;
+}
+
 /* Gives every other element with this index another index that is already in use. False: there is no such element, or
  * no such index. */
 static bool move_others(struct opc_replay_tensor_arg *tensor_arg, size_t element) {
@@ -58,6 +65,8 @@ opc_status_t opc_autograd_is_overwritten(const opc_autograd_judge_t *judge, size
     struct opc_replay_tensor_arg *tensor_arg = &replay->tensor_args[i];
     opc_slope_t slope;
     if (!holds_indices(tensor_arg, elements)) continue;
+    if (all_share_one(tensor_arg)) *out = true;
+    if (*out) continue;
     size_t size = (size_t)tensor_arg->numel * opc_dtype_size(tensor_arg->dtype);
     OPC_SCOPED(opc_scope_free) void *kept = malloc(size + 1);
     if (!kept) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for indices");

@@ -230,15 +230,17 @@ static opc_status_t is_refusal_steady(opc_case_context_t *context, opc_call_t *c
   return status;
 }
 
-/* Whoever catches the exception goes on with arguments that are neither old nor new. */
-static opc_status_t see_half_done(const opc_call_t *call, opc_finding_t *finding, opc_error_t *error) {
+/* Whoever catches the exception goes on with arguments that are neither old nor new. What an out argument held before
+ * is nobody's input. */
+static opc_status_t see_half_done(const opc_operator_t *op, const opc_call_t *call, opc_finding_t *finding,
+                                  opc_error_t *error) {
   const char *message = opc_text_c(&call->message);
   for (size_t i = 0; i < call->tensor_arg_count; i++) {
     const opc_tensor_arg_t *tensor_arg = &call->tensor_args[i];
     opc_change_t change;
     opc_status_t status = opc_tensor_arg_changed(tensor_arg, &change, error);
     if (status != OPC_OK) return status;
-    if (!change.inside) continue;
+    if (!change.inside || op->arguments[tensor_arg->argument].kwarg_only) continue;
     opc_finding_fail(finding, "mutation.half_done", "the call throws, and argument %s is changed already: %.*s",
                      tensor_arg->path, (int)strcspn(message, "\n"), message);
     opc_finding_evidence(finding, "argument", json_string(tensor_arg->path));
@@ -266,7 +268,8 @@ static bool run_operator(opc_case_context_t *context, opc_call_t *call, opc_find
     opc_finding_fail(finding, "mutation.system_call",
                      "returns, but fails when the arguments that are not declared mutable are read-only: %.300s",
                      opc_text_c(&message));
-  if (status == OPC_OK && call->outcome == OPC_CALL_REJECTED) status = see_half_done(call, finding, &error);
+  if (status == OPC_OK && call->outcome == OPC_CALL_REJECTED)
+    status = see_half_done(context->op, call, finding, &error);
   if (status == OPC_OK && finding->decided) return false;
   if (status == OPC_OK) return !opc_finding_from_outcome(context, call, finding);
   opc_finding_from_error(context, &error, finding);
