@@ -120,14 +120,17 @@ static bool slot_begin(slot_t *slot, size_t bytes, size_t padded, const opc_guar
   slot->data = policy->side == OPC_GUARD_BEHIND ? slot->pages + slot->page_bytes - padded : slot->pages;
   memset(slot->pages, slot->poison, slot->page_bytes);
   if (slot->poison != policy->poison) memset(slot->data, policy->poison, bytes);
-  guard_live_blocks++;
-  guard_live_bytes += bytes;
+  if (!slot->heap) {
+    guard_live_blocks++;
+    guard_live_bytes += bytes;
+  }
   return tsearch(slot, &guard_tree, slot_compare) != NULL;
 }
 
 static void slot_end(slot_t *slot) {
   tdelete(slot, &guard_tree, slot_compare);
   slot->live = false;
+  if (slot->heap) return;
   guard_live_blocks--;
   guard_live_bytes -= slot->bytes;
 }

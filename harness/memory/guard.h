@@ -57,7 +57,7 @@ bool opc_guard_find(const void *address, opc_guard_block_t *out);
 
 /* Names the allocation that starts at `data`, for findings about it. */
 void opc_guard_label(const void *data, const char *label);
-/* Number and size of all live allocations. */
+/* Number and size of all live allocations that are tensors' storages. */
 void opc_guard_live(size_t *out_blocks, size_t *out_bytes);
 
 /* Makes the pages of the allocation that starts at `data` read-only, or writable even while others are read-only (use

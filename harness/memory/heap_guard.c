@@ -5,6 +5,8 @@
 #include <stdint.h>
 #include <unwind.h>
 
+#include "memory/valgrind_requests.h"
+
 /* At most as many as the guards' mappings that are kept for reuse: a new mapping costs more than most calls. */
 enum { LIVE_MOST = 48, LARGEST = 1 << 20, CODE_MOST = 128 };
 /* Where the live blocks are: a free must not take a lock for each block that is not one of them. */
@@ -87,7 +89,7 @@ void opc_heap_guard(opc_guard_side_t side, unsigned char byte, opc_heap_guard_de
   block_depth = depth;
   block_policy.side = side;
   block_policy.poison = byte;
-  giving = present && code_count > 0;
+  giving = present && code_count > 0 && !opc_valgrind_active(); /* which watches such blocks itself */
 }
 
 void opc_heap_guard_off(void) { giving = false; }

@@ -6,7 +6,8 @@
  * scratch_memory.h promises: OPC_SCRATCH_MEMORY_USUAL, or the byte that is set here.
  *
  * The program's malloc calls the functions below "for malloc"; if no malloc does (an interpreter has its own), nothing
- * is guarded. Threads: any may allocate and free; note code and switch only while no operator runs. */
+ * is guarded, and nothing under Valgrind, which watches such blocks itself. Threads: any may allocate and free; note
+ * code and switch only while no operator runs. */
 #ifndef OPC_MEMORY_HEAP_GUARD_H
 #define OPC_MEMORY_HEAP_GUARD_H
 
@@ -18,6 +19,7 @@
 /* own: notes the code of the objects that were loaded since the last call (of all, in the first call), false: skips
  * them. */
 void opc_heap_guard_note_loaded(bool own);
+
 typedef enum opc_heap_guard_depth {
   OPC_HEAP_DIRECT = 0, /* blocks that the noted code asks for itself */
   OPC_HEAP_THROUGH /* also through a function of another library, as std::vector<float>, of which libtorch has a copy:

@@ -125,6 +125,21 @@ static void test_other_contents(void **state) {
   listing_clear(&listing);
 }
 
+static void test_masks(void **state) {
+  (void)state;
+  listing_t listing = list_variants(
+      "[{'tensor': {'shape': [2, 3]}}, {'tensor': {'shape': [2, 3], 'dtype': 'bool', "
+      "'fill': 'ones'}}]",
+      OPC_VARIANT_CONTENTS);
+  static const char *const wanted[] = {"y.some_false", "y.row_false", "y.all_false"};
+  for (size_t i = 0; i < COUNT(wanted); i++)
+    if (!has(&listing, wanted[i])) fail_msg("%s is not there", wanted[i]);
+  assert_false(has(&listing, "y.all_true")); /* it is */
+  assert_false(has(&listing, "x.some_false"));
+  assert_false(has(&listing, "y.zero"));
+  listing_clear(&listing);
+}
+
 static void assert_integers(const char *dtype, const char *values, const char *variant, const char *expected) {
   char args[256];
   opc_sample_t changed;
@@ -660,10 +675,27 @@ static void test_cast_keeps_what_the_dtype_can_hold(void **state) {
   opc_sample_clear(&base);
 }
 
+/* Not with imaginary parts of 0, with which a conjugate is the number itself. */
+static void test_cast_to_complex(void **state) {
+  (void)state;
+  opc_sample_t sample = sample_of("[{'tensor': {'shape': [3], 'fill': {'values': [1, 2.5, -3]}}}]");
+  assert_true(opc_sample_cast(&sample, OPC_DTYPE_COMPLEX64));
+  const opc_fill_t *fill = &sample.arguments[0].tensor->fill;
+  const double real[] = {1, 2.5, -3}, imaginary[] = {2.5, -3, 1};
+  assert_int_equal(fill->value_count, 3);
+  assert_int_equal(fill->filled_as, OPC_DTYPE_OTHER);
+  for (size_t i = 0; i < fill->value_count; i++) {
+    assert_int_equal(fill->values[i].kind, OPC_NUMBER_COMPLEX);
+    assert_true(fill->values[i].c.re == real[i] && fill->values[i].c.im == imaginary[i]);
+  }
+  opc_sample_clear(&sample);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_every_name_rebuilds_its_variant),
       cmocka_unit_test(test_other_contents),
+      cmocka_unit_test(test_masks),
       cmocka_unit_test(test_other_integers),
       cmocka_unit_test(test_neighbours_of_a_call),
       cmocka_unit_test(test_second_batch),
@@ -683,6 +715,7 @@ int main(void) {
       cmocka_unit_test(test_no_tensors),
       cmocka_unit_test(test_cast),
       cmocka_unit_test(test_cast_keeps_what_the_dtype_can_hold),
+      cmocka_unit_test(test_cast_to_complex),
   };
   return cmocka_run_group_tests(tests, make_operator, clear_operator);
 }

@@ -110,6 +110,7 @@ typedef struct opc_tensor_meta {
   int64_t version;                                                    /* -1: no version counter */
   const void *impl;                                                   /* identity of the TensorImpl */
   const void *storage;      /* identity of the StorageImpl; NULL: no storage */
+  bool copy_on_write;       /* the storage shares its bytes with another one until either is written (_lazy_clone) */
   const void *storage_data; /* first byte of the storage; NULL on meta; a device address on cuda */
   size_t storage_bytes;
 } opc_tensor_meta_t;

@@ -1,6 +1,7 @@
 // Tensors over storages, and their metadata.
 #include <ATen/ATen.h>
 #include <c10/core/TensorImpl.h>
+#include <c10/core/impl/COW.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -61,6 +62,7 @@ void describe_storage(const at::Tensor &tensor, opc_tensor_meta_t *out) {
   if (storage == nullptr) return;
   out->storage = storage;
   out->storage_data = storage->data_ptr().get();
+  out->copy_on_write = c10::impl::cow::is_cow_data_ptr(storage->data_ptr());
   out->storage_bytes = static_cast<size_t>(std::max<int64_t>(known(storage->sym_nbytes()), 0));
 }
 

@@ -269,7 +269,9 @@ release:
 static void check_mixed(opc_case_context_t *context, const opc_call_t *plain, opc_finding_t *finding) {
   opc_error_t error = {0};
   /* A kernel that decomposes calls other operators, and libtorch's own take some tensors on other devices. */
-  if (plain->tensor_arg_count < 2 || opc_operator_kernel(context->op, "CompositeImplicitAutograd")) return;
+  const bool decomposes = opc_operator_kernel(context->op, "CompositeImplicitAutograd") &&
+                          !opc_operator_kernel(context->op, context->device.type == OPC_DEVICE_CUDA ? "CUDA" : "CPU");
+  if (plain->tensor_arg_count < 2 || decomposes) return;
   for (size_t i = 0; i < plain->tensor_arg_count; i++) {
     opc_status_t status = check_mixed_leaf(context, plain->tensor_args[i].path, finding, &error);
     if (status == OPC_OK) continue;

@@ -55,20 +55,17 @@ static bool same_storage(const opc_tensor_meta_t *left, const opc_tensor_meta_t 
   return left->defined && right->defined && left->storage && left->storage == right->storage;
 }
 
-/* Two storages over the same bytes, as from_numpy, from_dlpack and from_blob make them. Both tensors must still exist.
- */
+/* Two storages over the same bytes, as from_numpy, from_dlpack and from_blob make them; not for want of a write, as
+ * _lazy_clone makes them. Both tensors must still exist. */
 static bool same_bytes(const opc_tensor_meta_t *left, const opc_tensor_meta_t *right) {
   const char *a = left->storage_data, *b = right->storage_data;
-  return left->defined && right->defined && a && b && left->device.type == OPC_DEVICE_CPU &&
-         right->device.type == OPC_DEVICE_CPU && a < b + right->storage_bytes && b < a + left->storage_bytes;
+  const bool both = left->defined && right->defined && a && b && !left->copy_on_write && !right->copy_on_write;
+  return both && left->device.type == OPC_DEVICE_CPU && right->device.type == OPC_DEVICE_CPU &&
+         a < b + right->storage_bytes && b < a + left->storage_bytes;
 }
 
 static bool share(const opc_tensor_meta_t *left, const opc_tensor_meta_t *right) {
   return same_storage(left, right) || same_bytes(left, right);
-}
-
-static const char *what_is_shared(const opc_tensor_meta_t *left, const opc_tensor_meta_t *right) {
-  return same_storage(left, right) ? "storage" : "its memory, though not its storage object,";
 }
 
 /* Compares one output with all arguments: the schema may forbid for one tensor argument what it allows for another with
@@ -77,7 +74,7 @@ static void check_output(const opc_case_context_t *context, const opc_call_t *ca
                          opc_finding_t *finding) {
   const opc_alias_t *declared = output_alias(context->op, output);
   const opc_tensor_arg_t *shares = NULL, *identical = NULL;
-  const char *shared = "storage";
+  bool by_bytes = false;
   bool allowed = false, returned_mutable = false;
   for (size_t i = 0; i < call->tensor_arg_count; i++) {
     const opc_tensor_arg_t *tensor_arg = &call->tensor_args[i];
@@ -85,7 +82,8 @@ static void check_output(const opc_case_context_t *context, const opc_call_t *ca
     opc_tensor_describe(tensor_arg->tensor, &now); /* a mutable argument may have got another storage */
     bool is_same = output->meta.impl == tensor_arg->before.impl;
     if (!is_same && !share(&output->meta, &now) && !same_storage(&output->meta, &tensor_arg->before)) continue;
-    if (!shares) shared = what_is_shared(&output->meta, &now);
+    if (!shares)
+      by_bytes = !is_same && !same_storage(&output->meta, &now) && !same_storage(&output->meta, &tensor_arg->before);
     if (!shares) shares = tensor_arg;
     if (is_same && !identical) identical = tensor_arg;
     if (!may_alias(declared, tensor_arg->alias)) continue;
@@ -102,8 +100,9 @@ static void check_output(const opc_case_context_t *context, const opc_call_t *ca
                      output->path, blamed->path);
   else if (shares && !allowed)
     opc_finding_fail(finding, "alias.undeclared_input",
-                     "%s shares %s with argument %s; the schema declares that it may alias %s", output->path, shared,
-                     blamed->path, alias_name(declared));
+                     "%s shares %s with argument %s%s; the schema declares that it may alias %s", output->path,
+                     by_bytes ? "memory" : "storage", blamed->path,
+                     by_bytes ? ", through a storage object of its own" : "", alias_name(declared));
   else return;
   opc_finding_evidence(finding, "argument", json_string(blamed->path));
 }
@@ -124,7 +123,7 @@ static void check_pairs(const opc_case_context_t *context, const opc_call_t *cal
                        outputs[i].meta.impl == outputs[k].meta.impl ? "are one tensor"
                        : same_storage(&outputs[i].meta, &outputs[k].meta)
                            ? "share one storage"
-                           : "share memory, though not a storage object");
+                           : "share memory, through two storage objects");
       return;
     }
   }

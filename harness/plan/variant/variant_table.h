@@ -56,10 +56,6 @@ extern const size_t opc_transformation_count;
 enum { OPC_VARIANT_NAME_SIZE = 256 };
 
 /* variant_integers.c: of integers, what `zeros` does. */
-bool opc_mask_all_false(opc_tensor_spec_t *spec, int64_t number);
-bool opc_mask_all_true(opc_tensor_spec_t *spec, int64_t number);
-bool opc_mask_some_false(opc_tensor_spec_t *spec, int64_t number);
-bool opc_mask_row_false(opc_tensor_spec_t *spec, int64_t number);
 bool opc_integers_zeros(opc_tensor_spec_t *spec, int64_t number);
 
 /* variant_neighbour.c: the parameters worth trying for an argument, in order. */
