@@ -136,6 +136,23 @@ static void test_operator_json(void **state) {
   opc_operator_clear(&op);
 }
 
+static void test_random(void **state) {
+  (void)state;
+  static char *tag[] = {"nondeterministic_seeded"};
+  static const struct {
+    char *argument;
+    bool random;
+  } rows[] = {{"seed", true}, {"philox_seed", true},  {"seed0", true},    {"seed_offset", true},
+              {"x", false},   {"seeds_count", false}, {"linseed", false}, {"unseed", false}};
+  for (size_t i = 0; i < COUNT(rows); i++) {
+    opc_argument_t argument = {.name = rows[i].argument};
+    const opc_operator_t op = {.arguments = &argument, .argument_count = 1};
+    if (opc_operator_is_random(&op) != rows[i].random) fail_msg("%s", rows[i].argument);
+  }
+  const opc_operator_t tagged = {.tags = tag, .tag_count = 1};
+  assert_true(opc_operator_is_random(&tagged));
+}
+
 static void test_dangling_operator_json(void **state) {
   (void)state;
   opc_operator_t op = {.name = (char *)(uintptr_t) "ns::op", .library = (char *)(uintptr_t) "/tmp/\xff.so"}, back;
@@ -222,6 +239,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_types),
       cmocka_unit_test(test_operator_json),
+      cmocka_unit_test(test_random),
       cmocka_unit_test(test_dangling_operator_json),
       cmocka_unit_test(test_malformed_json),
       cmocka_unit_test(test_class_json),

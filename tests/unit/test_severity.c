@@ -65,7 +65,7 @@ static void every_rule_of_the_table_exists(void **state) {
 typedef struct row {
   const char *rule, *standing;
   bool plain, control_held, every_input, other_rank, after_other, uneven_lists, index_beyond, lone_tensor, on_gpu,
-      untrusted, clean_reference;
+      untrusted, clean_reference, unasked_dtype;
   const char *operator_name;
   const char *as;
   opc_severity_t severity;
@@ -141,6 +141,16 @@ static void standing_decides_what_a_finding_is(void **state) {
       {"memory.out_of_bounds_read", "searched/same_values", .control_held = true, .after_other = true, .as = UNCHECKED,
        .severity = WARNING, .seen = "read"},
       {"determinism.order", "searched/same_values", .after_other = true, .as = "determinism.order", .severity = ERROR},
+      /* A dtype that no sample has, and that the operator may not be meant for. */
+      {"meta.dtype", "declared/related", .unasked_dtype = true, .as = "meta.dtype", .severity = WARNING},
+      {"meta.dtype", "declared/related", .as = "meta.dtype", .severity = ERROR},
+      {"meta.dtype", "searched/related", .unasked_dtype = true, .lone_tensor = true, .as = "meta.dtype",
+       .severity = WARNING},
+      {"dtype.narrow_computation", "declared/related", .unasked_dtype = true, .as = "dtype.narrow_computation",
+       .severity = WARNING},
+      {"dtype.narrow_computation", "declared/same_values", .plain = true, .as = "dtype.narrow_computation",
+       .severity = ERROR},
+      {"meta.shape", "declared/related", .unasked_dtype = true, .as = "meta.shape", .severity = ERROR},
       /* The bytes of what was packed mean nothing by position. */
       {"stride.wrong_result", "searched/same_values", .operator_name = "ns::weight_prepack.out",
        .as = "stride.wrong_result", .severity = WARNING},
@@ -197,6 +207,7 @@ static void standing_decides_what_a_finding_is(void **state) {
                                    .lone_tensor = row->lone_tensor,
                                    .on_gpu = row->on_gpu,
                                    .clean_reference = row->clean_reference,
+                                   .unasked_dtype = row->unasked_dtype,
                                    .untrusted_input = row->untrusted};
     asked.standing.plain = row->plain;
     opc_judgement_t judged = opc_rule_judge(&asked);

@@ -78,14 +78,29 @@ static bool is_random_constant(const opc_autograd_case_t *c, const opc_autograd_
   return zero;
 }
 
-/* It writes its argument and registers no derivative: autograd promises nothing for that case. Python's custom_op
- * always registers a kernel at Autograd; without register_autograd, that makes no node of its own. */
+/* The gradient of a written argument is the incoming one, and no other argument has any: backward goes past the call.
+ */
+static bool goes_past_the_call(const opc_autograd_case_t *c) {
+  const opc_autograd_point_t *point = c->point;
+  for (size_t i = 0; i < point->inputs.count; i++) {
+    const opc_autograd_part_t *input = &point->inputs.items[i];
+    const double *incoming = NULL;
+    for (size_t o = 0; input->written && o < point->outputs.count; o++)
+      if (strcmp(point->outputs.items[o].path, input->path) == 0)
+        incoming = point->weights + point->outputs.items[o].first;
+    for (size_t k = 0; k < input->count; k++)
+      if (c->plain.values[input->first + k] != (incoming ? incoming[k] : 0.0)) return false;
+  }
+  return true;
+}
+
+/* It writes its argument and has no derivative of its own: autograd promises nothing for that case. Python's custom_op
+ * always registers a kernel at Autograd; without register_autograd, that makes no node of its own. Nor does
+ * autogradNotImplementedFallback where the written argument is not returned. */
 static bool promises_nothing(const opc_autograd_case_t *c) {
   const opc_operator_t *op = c->point->context->op;
-  bool own_node = false;
-  for (size_t i = 0; i < c->point->outputs.count; i++)
-    own_node = own_node || (c->point->outputs.items[i].graph & OPC_GRAPH_CUSTOM);
-  return opc_operator_is_mutable(op) && (!opc_operator_has_formula(op) || (op->in_python && !own_node));
+  if (!opc_operator_is_mutable(op) || opc_autograd_has_own_node(c->point)) return false;
+  return !opc_operator_has_formula(op) || op->in_python || goes_past_the_call(c);
 }
 
 static void report(const opc_autograd_case_t *c, size_t input, const opc_gradient_verdict_t *verdict) {

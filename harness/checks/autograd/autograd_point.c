@@ -176,6 +176,12 @@ void opc_autograd_forget_grad(opc_sample_t *sample) {
   for (size_t i = 0; (spec = opc_sample_tensor(sample, i)); i++) spec->requires_grad = false;
 }
 
+bool opc_autograd_has_own_node(const opc_autograd_point_t *point) {
+  for (size_t i = 0; i < point->outputs.count; i++)
+    if (point->outputs.items[i].graph & OPC_GRAPH_CUSTOM) return true;
+  return false;
+}
+
 static bool is_twin(const opc_call_t *call, size_t tensor_arg) {
   for (size_t i = 0; i < tensor_arg; i++)
     if (call->tensor_args[i].tensor && call->tensor_args[i].before.impl == call->tensor_args[tensor_arg].before.impl)

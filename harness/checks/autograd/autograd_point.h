@@ -98,6 +98,8 @@ opc_status_t opc_autograd_point_make(opc_autograd_point_t *point, opc_case_conte
 /* Sets requires_grad to false in all tensors of the sample. */
 void opc_autograd_forget_grad(opc_sample_t *sample);
 void opc_autograd_point_clear(opc_autograd_point_t *point);
+/* Some output has a derivative of the library's own, not only libtorch's. */
+bool opc_autograd_has_own_node(const opc_autograd_point_t *point);
 
 /* The outcome is in run->call.outcome. The caller clears the run in any case. */
 opc_status_t opc_autograd_forward_run(opc_autograd_point_t *point, const opc_autograd_forward_t *how,

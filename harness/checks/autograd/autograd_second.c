@@ -151,7 +151,10 @@ static opc_status_t compare(second_t *s, const analytic_t *analytic, bool along_
   /* Gradients are sums of numbers of about the weights' size, which is 1: what is smaller than their rounding is
    * rounding. */
   const bool noise = fabs(value) <= point->epsilon && fabs(slope.value) <= point->epsilon;
-  bool differs = status == OPC_OK && !noise && opc_slope_compare(&slope, value, scale, point->epsilon) == OPC_DIFFERS;
+  /* libtorch's own derivatives of abs and angle have none at 0. */
+  const bool foreign = !isfinite(value) && !opc_autograd_has_own_node(point);
+  bool differs =
+      status == OPC_OK && !noise && !foreign && opc_slope_compare(&slope, value, scale, point->epsilon) == OPC_DIFFERS;
   /* Where the first gradients could not be judged, what they are derived from may jump too. */
   const int halvings = s->c->undecided ? 0 : HALVINGS;
   if (differs) status = opc_slope_jumps(dotted, s, 1.0, halvings, point->epsilon, &jumps, error);

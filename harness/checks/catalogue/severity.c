@@ -54,6 +54,11 @@ static const char *const by_position[] = {
 #include "checks/catalogue/severity.def"
 };
 
+static const char *const asked_dtype[] = {
+#define OPC_CLAIM_ASKED_DTYPE(rule) rule,
+#include "checks/catalogue/severity.def"
+};
+
 /* ADDED(list): the list and its length. */
 #define ADDED(list) (list), sizeof(list) / sizeof *(list)
 
@@ -61,6 +66,7 @@ const char *const opc_added_claim_rules[] = {
 #define OPC_CLAIM_IN_BOUNDS(rule) rule,
 #define OPC_CLAIM_ONE_CALL(rule) rule,
 #define OPC_CLAIM_BY_POSITION(rule) rule,
+#define OPC_CLAIM_ASKED_DTYPE(rule) rule,
 #include "checks/catalogue/severity.def"
 };
 const size_t opc_added_claim_rule_count = sizeof opc_added_claim_rules / sizeof *opc_added_claim_rules;
@@ -127,6 +133,7 @@ opc_judgement_t opc_rule_judge(const opc_judgement_asked_t *asked) {
   const char *rule = asked->rule;
   claimed_t claimed = claim_of(rule);
   opc_judgement_t judgement = {.rule = rule, .severity = asked->severity};
+  if (asked->unasked_dtype && is_in(rule, ADDED(asked_dtype))) judgement.severity = OPC_SEVERITY_WARNING;
   if (standing->voucher == OPC_VOUCHER_NONE || opc_standing_is_valid(standing)) return judgement;
   if (((asked->on_gpu || asked->uneven_lists || asked->index_beyond) && is_in(rule, ADDED(in_bounds))) ||
       (asked->after_other && is_in(rule, ADDED(one_call))) ||

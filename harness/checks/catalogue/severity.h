@@ -23,13 +23,14 @@ typedef struct opc_judgement_asked {
   const char *operator_name; /* "ns::op"; may be NULL */
   opc_severity_t severity;   /* as set by the check or by confirmation: a warning stays a warning */
   opc_standing_t standing;
-  bool control_held; /* the same logical values in plain layout, under the same conditions, do not show the finding */
-  bool every_input;  /* every accepted input shows this, so no argument is to blame */
-  bool other_rank;   /* the variant gave one argument a number of dimensions that it does not have in the sample */
-  bool after_other;  /* it shows only after another case in the same process */
-  bool uneven_lists; /* its lists of tensors have other lengths than lists beside them */
-  bool lone_tensor;  /* its arguments are one tensor and no number, so there is nothing that might not fit together */
-  bool index_beyond; /* another layout of the sample shows that an index is too large for the sizes */
+  bool control_held;  /* the same logical values in plain layout, under the same conditions, do not show the finding */
+  bool every_input;   /* every accepted input shows this, so no argument is to blame */
+  bool other_rank;    /* the variant gave one argument a number of dimensions that it does not have in the sample */
+  bool after_other;   /* it shows only after another case in the same process */
+  bool uneven_lists;  /* its lists of tensors have other lengths than lists beside them */
+  bool lone_tensor;   /* its arguments are one tensor and no number, so there is nothing that might not fit together */
+  bool unasked_dtype; /* the dtype is not the sample's, and the operator may not be meant for it */
+  bool index_beyond;  /* another layout of the sample shows that an index is too large for the sizes */
   bool clean_reference; /* the reference stays in bounds with the arguments and gives the same result again */
   bool on_gpu;          /* a real one, where kernels can read out of bounds unseen */
   bool untrusted_input; /* --untrusted-input: unchecked arguments are an error */

@@ -116,14 +116,42 @@ static void compare_strides(const comparison_t *comparison, const opc_result_ite
   }
 }
 
+static bool has_kind(const opc_sample_t *sample, opc_dtype_class_t kind) {
+  const opc_tensor_spec_t *spec;
+  for (size_t i = 0; (spec = opc_sample_tensor(sample, i)); i++)
+    if (opc_dtype_class(spec->dtype) == kind) return true;
+  return false;
+}
+
+/* The operator turns integers, say, into numbers of another kind, as arithmetic does that was written for
+ * floating-point numbers, and nobody says that it takes integers: no sample has any, or it was found that another kind
+ * is accepted as well. */
+static bool is_unasked_dtype(const opc_case_context_t *context, opc_dtype_t result) {
+  const opc_tensor_spec_t *first = opc_sample_tensor(context->sample, 0);
+  const opc_dtype_t dtype = opc_dtype_find(context->id.dtype);
+  if (!first) return false;
+  const opc_dtype_class_t kind = opc_dtype_class(dtype == OPC_DTYPE_OTHER ? first->dtype : dtype);
+  if (kind == OPC_CLASS_FLOATING || opc_dtype_class(result) == kind) return false;
+  const bool searched = context->standing.voucher == OPC_VOUCHER_SEARCHED;
+  bool all = true, some = false;
+  for (size_t i = 0; i < context->sample_count; i++) {
+    const bool has = has_kind(&context->samples[i], kind);
+    all = all && has;
+    some = some || has;
+  }
+  return searched ? !all : !some;
+}
+
 static void compare_tensor(const comparison_t *comparison, const opc_result_item_t *real,
                            const opc_result_item_t *meta) {
   opc_finding_t *finding = comparison->finding;
   const opc_tensor_meta_t *r = &real->meta, *m = &meta->meta;
   bool same_shape = compare_shape(comparison, real, meta);
-  if (strcmp(r->dtype_text, m->dtype_text) != 0)
+  if (strcmp(r->dtype_text, m->dtype_text) != 0) {
     opc_finding_fail(finding, "meta.dtype", "%s has dtype %s from the real kernel and %s from the Meta kernel",
                      real->path, opc_meta_dtype_text(r), opc_meta_dtype_text(m));
+    if (is_unasked_dtype(comparison->context, r->dtype)) opc_finding_evidence(finding, "unasked_dtype", json_true());
+  }
   if (comparison->own_kernel && m->device.type != OPC_DEVICE_META && r->device.type == comparison->context->device.type)
     opc_finding_fail(finding, "meta.device", "%s of the Meta kernel is on %s: it made a tensor with data", real->path,
                      opc_device_type_name(m->device.type));

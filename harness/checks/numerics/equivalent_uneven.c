@@ -313,9 +313,8 @@ void opc_equivalent_uneven(opc_case_context_t *context, opc_finding_t *finding) 
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "it is not known whether arguments of these sizes fit together");
     return;
   }
-  if (opc_operator_has_tag(context->op, "nondeterministic_seeded")) {
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
-                     "it is tagged nondeterministic_seeded: equal rows may get other random numbers");
+  if (opc_operator_is_random(context->op)) {
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "it is random: equal rows may get other random numbers");
     return;
   }
   if (!opc_case_call_keeping(context, &values, &call, finding)) return;

@@ -210,6 +210,6 @@ opc_status_t opc_tag_pointwise(const opc_tag_case_t *tagged, bool *out_tested, o
   bool right = shapes_hold(tagged, &inputs);
   *out_tested = inputs > 0;
   /* How many random numbers an element draws may depend on its value, which shifts all others. */
-  if (!right || !inputs || opc_operator_has_tag(tagged->context->op, "nondeterministic_seeded")) return OPC_OK;
+  if (!right || !inputs || opc_operator_is_random(tagged->context->op)) return OPC_OK;
   return elements_hold(tagged, error);
 }

@@ -283,7 +283,7 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
   opc_status_t status = OPC_OK;
   if (!opc_case_call_keeping(context, &run.values, &call, finding)) goto release;
-  if (opc_operator_has_tag(context->op, "nondeterministic_seeded")) {
+  if (opc_operator_is_random(context->op)) {
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, OPC_NONDETERMINISTIC_TEXT);
     goto release;
   }

@@ -212,6 +212,21 @@ bool opc_operator_has_tag(const opc_operator_t *op, const char *tag) {
   return false;
 }
 
+static bool is_seed(const char *name) {
+  static const char word[] = "seed";
+  const char *at = strstr(name, word);
+  if (at == NULL || (at != name && at[-1] != '_')) return false;
+  at += strlen(word);
+  return *at == '\0' || *at == '_' || isdigit((unsigned char)*at);
+}
+
+bool opc_operator_is_random(const opc_operator_t *op) {
+  if (opc_operator_has_tag(op, "nondeterministic_seeded")) return true;
+  for (size_t i = 0; op && i < op->argument_count; i++)
+    if (is_seed(op->arguments[i].name)) return true;
+  return false;
+}
+
 bool opc_operator_may_alias_or_mutate(const opc_operator_t *op) {
   return opc_operator_has_tag(op, "maybe_aliasing_or_mutating") &&
          opc_operator_kernel(op, "CompositeImplicitAutograd") != NULL;

@@ -168,8 +168,12 @@ static const char other_layout[] = "the operator on inputs that are ";
 /* A check made this call with other arguments than the case has. Whoever vouches for the case's arguments does not
  * vouch for these. */
 static bool has_other_arguments(const char *phase) {
-  static const char *const others[] = {"the float64 reference", "the operator on ", "the operator with ", "a call on ",
-                                       "a call with other",     "the method "};
+  static const char *const others[] = {"the reference in a wider dtype",
+                                       "the operator on ",
+                                       "the operator with ",
+                                       "a call on ",
+                                       "a call with other",
+                                       "the method "};
   static const char *const same[] = {"the operator on contiguous copies", "the operator on FakeTensors"};
   for (size_t i = 0; i < sizeof same / sizeof *same; i++)
     if (strcmp(phase, same[i]) == 0) return false;

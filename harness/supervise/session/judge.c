@@ -105,6 +105,7 @@ void opc_result_judge(json_t *result, const opc_case_id_t *id, bool untrusted_in
                                  .after_other = json_object_get(evidence, "depends_on") != NULL,
                                  .uneven_lists = json_is_true(json_object_get(evidence, "uneven_lists")),
                                  .lone_tensor = json_is_true(json_object_get(evidence, "lone_tensor")),
+                                 .unasked_dtype = json_is_true(json_object_get(evidence, "unasked_dtype")),
                                  .index_beyond = json_is_true(json_object_get(evidence, "index_beyond")),
                                  .clean_reference = json_is_true(json_object_get(evidence, "clean_reference")),
                                  .on_gpu = strcmp(id->device, OPC_MODE_CUDA) == 0,
