@@ -200,9 +200,10 @@ static void a_dtype_row_gives_nothing_that_an_earlier_row_gave(void **state) {
       {.families = OPC_VARIANT_PLAIN, .dtypes = OPC_ONE_DTYPE(OPC_DTYPE_BOOL), .why = "w"},
   };
   assert_rules(own, COUNT(own), &sample, 1,
-               "-/s/plain:0 float64/s/plain:1 float16/s/plain:1 bool/s/plain:1 complex64/s/plain:1");
-  assert_rules(own + 1, COUNT(own) - 1, &sample, 1,
-               "float64/s/plain:0 float16/s/plain:0 int64/s/plain:0 bool/s/plain:0 complex64/s/plain:0");
+               "-/s/plain:0 float64/s/plain:1 float32/s/plain:1 float16/s/plain:1 bool/s/plain:1 complex64/s/plain:1");
+  assert_rules(
+      own + 1, COUNT(own) - 1, &sample, 1,
+      "float64/s/plain:0 float32/s/plain:0 float16/s/plain:0 int64/s/plain:0 bool/s/plain:0 complex64/s/plain:0");
   opc_sample_clear(&sample);
 }
 

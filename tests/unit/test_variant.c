@@ -210,7 +210,8 @@ static void test_neighbours_of_a_call(void **state) {
       {"slope.set-0.5", "[" X46 ",null,true,-0.5,[2,2],1,\"mean\",[4,6]]"},
       {"stride.set1", "[" X46 ",null,true,0.5,[1,1],1,\"mean\",[4,6]]"},
       {"dim.set-1", "[" X46 ",null,true,0.5,[2,2],-1,\"mean\",[4,6]]"},
-      {"dim.set5", "[" X46 ",null,true,0.5,[2,2],5,\"mean\",[4,6]]"},
+      {"dim.set-2", "[" X46 ",null,true,0.5,[2,2],-2,\"mean\",[4,6]]"},
+      {"dim.set2", "[" X46 ",null,true,0.5,[2,2],2,\"mean\",[4,6]]"},
       {"reduction.word_sum", "[" X46 ",null,true,0.5,[2,2],1,\"sum\",[4,6]]"},
       {"weight.like_x", "[" X46 ",{\"tensor\":{\"shape\":[4,6]}},true,0.5,[2,2],1,\"mean\",[4,6]]"},
   };

@@ -145,7 +145,7 @@ void opc_sample_make_contiguous(opc_sample_t *sample) {
   }
 }
 
-void opc_sample_widen(opc_sample_t *sample) {
+void opc_sample_widen_to(opc_sample_t *sample, opc_dtype_t floating, opc_dtype_t complex) {
   opc_tensor_spec_t *spec;
   bool some_wide = false;
   for (size_t i = 0; (spec = opc_sample_tensor(sample, i)); i++) some_wide |= is_wide(spec->dtype);
@@ -153,7 +153,9 @@ void opc_sample_widen(opc_sample_t *sample) {
     opc_dtype_class_t kind = opc_dtype_class(spec->dtype);
     if (some_wide && opc_dtype_is_float8(spec->dtype))
       continue; /* quantised values stay quantised next to plain numbers */
-    if (kind == OPC_CLASS_FLOATING) spec->dtype = OPC_DTYPE_FLOAT64;
-    if (kind == OPC_CLASS_COMPLEX) spec->dtype = OPC_DTYPE_COMPLEX128;
+    if (kind == OPC_CLASS_FLOATING) spec->dtype = floating;
+    if (kind == OPC_CLASS_COMPLEX) spec->dtype = complex;
   }
 }
+
+void opc_sample_widen(opc_sample_t *sample) { opc_sample_widen_to(sample, OPC_DTYPE_FLOAT64, OPC_DTYPE_COMPLEX128); }

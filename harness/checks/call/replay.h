@@ -45,5 +45,7 @@ void opc_sample_make_contiguous(opc_sample_t *sample);
 /* Floating tensors become float64, complex tensors complex128. Float8 tensors keep their dtype if there are wider
  * tensors. */
 void opc_sample_widen(opc_sample_t *sample);
+/* The same with other dtypes. */
+void opc_sample_widen_to(opc_sample_t *sample, opc_dtype_t floating, opc_dtype_t complex);
 
 #endif

@@ -87,7 +87,7 @@ static const opc_case_rule_t device_cases[] = {
      .why = "the CUDA kernel may differ from the CPU kernel for each dtype"}};
 
 static const opc_case_rule_t dtype_cases[] = {
-    {.families = PLAIN, .dtypes = OPC_ALL_DTYPES, .why = "each dtype is compared with float64"},
+    {.families = PLAIN, .dtypes = OPC_ALL_DTYPES, .why = "each dtype is compared with a wider one"},
     {.families = OTHER_CALL,
      .dtypes = OPC_ONE_DTYPE(OPC_DTYPE_FLOAT32),
      .when = OPC_WHEN_MAIN_FLOATING,
@@ -387,7 +387,13 @@ static const opc_case_rule_t symbolic_cases[] = {
 static const opc_case_rule_t fake_cases[] = {{.devices = OPC_ON_CPU,
                                               .families = PLAIN,
                                               .when = OPC_WHEN_IN_PYTHON | OPC_WHEN_TAKES_TENSOR,
-                                              .why = "torch.compile traces this call with FakeTensors"}};
+                                              .why = "torch.compile traces this call with FakeTensors"},
+                                             {.devices = OPC_ON_CPU,
+                                              .families = OPC_VARIANT_NEIGHBOUR,
+                                              .when = OPC_WHEN_IN_PYTHON | OPC_WHEN_TAKES_TENSOR,
+                                              .neighbours = 6,
+                                              .beside = true,
+                                              .why = NEXT_TO_IT}};
 
 static const opc_case_rule_t launch_cases[] = {
     {.devices = CUDA_CALLS, .families = PLAIN, .why = AS_IT_IS},

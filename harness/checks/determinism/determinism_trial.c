@@ -147,7 +147,16 @@ typedef struct other_values {
   bool changed;
 } other_values_t;
 
-/* Away from zero: a value that is rounded towards zero (an index, a length) keeps its integer. */
+/* Further from zero, with the same integer part and in the same order: a value that is rounded towards zero (an index,
+ * a length) keeps its integer. Fractions move by up to 1/64, so that rounding does not hide which of the two was used.
+ */
+static double moved_within_integer(double number, opc_dtype_t dtype) {
+  static const double part = 1.0 / 16;
+  const double size = fabs(number), fraction = size - floor(size);
+  const double moved = size + part * fraction * (1.0 - fraction), least = size + opc_dtype_ulp(dtype, size);
+  return copysign(moved > least ? moved : least, number);
+}
+
 static bool nudge(opc_dtype_t dtype, size_t numel, void *values) {
   bool changed = false;
   size_t width = opc_dtype_size(dtype);
@@ -155,7 +164,7 @@ static bool nudge(opc_dtype_t dtype, size_t numel, void *values) {
     char *at = (char *)values + i * width;
     opc_number_t number = opc_number_load(dtype, at);
     if (!isfinite(number.f) || number.f == 0.0) continue;
-    double moved = number.f + copysign(opc_dtype_ulp(dtype, number.f), number.f);
+    const double moved = moved_within_integer(number.f, dtype);
     if (fabs(moved) > opc_dtype_max(dtype)) continue;
     number.f = moved;
     opc_number_store(number, dtype, at);

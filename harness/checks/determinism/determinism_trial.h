@@ -57,8 +57,8 @@ bool opc_trial_differ(const opc_trial_outcome_t *left, const opc_trial_outcome_t
                       opc_text_t *out);
 
 /* Other values for the sample's tensors, valid as far as the fills show: random fills draw other numbers; given
- * floating numbers other than 0 move by one unit in the last place. *out_changed: some value differs. The caller clears
- * *out. */
+ * floating numbers other than 0 move, and keep their integer parts and their order. *out_changed: some value differs.
+ * The caller clears *out. */
 opc_status_t opc_trial_other_values(opc_case_context_t *context, const opc_sample_t *sample, opc_replay_t *out,
                                     bool *out_changed, opc_error_t *error) OPC_CHECKED;
 

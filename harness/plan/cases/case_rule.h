@@ -38,7 +38,7 @@ typedef enum opc_size_choice {
 typedef enum opc_dtype_sweep {
   OPC_SWEEP_OWN = 0,        /* the sample's own: "-" in the id */
   OPC_SWEEP_ALL,            /* all; of float8 only two, unless the sample has float8 */
-  OPC_SWEEP_REPRESENTATIVE, /* float64, float16, int64, bool, complex64 */
+  OPC_SWEEP_REPRESENTATIVE, /* float64, float32, float16, int64, bool, complex64 */
   OPC_SWEEP_ONE             /* even if the sample has it already */
 } opc_dtype_sweep_t;
 

@@ -6,7 +6,7 @@
 #include "plan/cases/planner.h"
 
 /* Of OPC_SWEEP_REPRESENTATIVE. */
-enum { OPC_PLAN_REPRESENTATIVE_COUNT = 5 };
+enum { OPC_PLAN_REPRESENTATIVE_COUNT = 6 };
 extern const opc_dtype_t opc_plan_representative[OPC_PLAN_REPRESENTATIVE_COUNT];
 
 /* A walk through the cases of one table, one device and one sample. */

@@ -217,13 +217,32 @@ static void use_number(double number, opc_neighbour_text_t *use, void *context) 
   if (!strchr(text, 'e') && isfinite(number)) use(text, context); /* '+' separates the steps of a name */
 }
 
+/* A dimension of the first tensor; "dim" may also be a size. */
+static bool is_dimension(const opc_sample_t *sample, const opc_operator_t *op, size_t argument) {
+  const opc_tensor_spec_t *first = opc_sample_tensor(sample, 0);
+  if (!first || !opc_argument_is_named(op->arguments[argument].name, "dim axis")) return false;
+  const double now = opc_sample_number(sample, op, argument);
+  return now >= -first->ndim && now < first->ndim;
+}
+
+/* Of a tensor with so many dimensions; last comes one that it does not have. */
+static void use_dimensions(int ndim, opc_neighbour_text_t *use, void *context) {
+  use_number(0, use, context);
+  for (int dim = 1; dim <= ndim; dim++) use_number(-dim, use, context);
+  for (int dim = 1; dim <= ndim; dim++) use_number(dim, use, context);
+}
+
 void opc_neighbour_values(const opc_sample_t *sample, const opc_operator_t *op, size_t argument,
                           opc_neighbour_text_t *use, void *context) {
   static const int64_t usual[] = {0, 1, -1, 2, 3};
   const opc_type_t *type = plain_type(&op->arguments[argument]);
   const opc_tensor_spec_t *first = opc_sample_tensor(sample, 0);
   double now;
-  if (is_whole(type) || is_whole_list(type)) {
+  if (is_whole(type) && is_dimension(sample, op, argument)) {
+    use_dimensions(first->ndim, use, context);
+  } else if (is_whole(type) || is_whole_list(type)) {
+    now = opc_sample_number(sample, op, argument);
+    if (is_whole(type) && now > 3) use_number(now + 1, use, context); /* a count is rarely refused that is larger */
     for (size_t i = 0; i < sizeof usual / sizeof *usual; i++) use_number((double)usual[i], use, context);
     if (!is_whole(type) || !first || first->ndim == 0) return;
     const int64_t size = first->sizes[first->ndim - 1];
