@@ -24,6 +24,7 @@ enum {
 #define AS_IT_IS "this is the unmodified sample"
 #define OTHER_DTYPES "a kernel has separate code for each dtype"
 #define OTHER_NUMBERS "a kernel takes other branches for zeros, equal numbers, and other magnitudes"
+#define LEFT_OUT "what a mask, a length or an index leaves out must not count, whatever it holds"
 #define NEXT_TO_IT "a similar call takes other branches: another flag, mode, number, size or optional argument"
 
 static const opc_case_rule_t registration_cases[] = {
@@ -320,7 +321,21 @@ static const opc_case_rule_t equivalent_cases[] = {
      .when = OPC_WHEN_TAKES_TENSOR | OPC_WHEN_RETURNS_OR_WRITES,
      .judge = OPC_JUDGE_OTHER_VALUES,
      .numel_max = 4096,
-     .why = "code for what a whole vector or tile leaves over may compute something else"}};
+     .why = "code for what a whole vector or tile leaves over may compute something else"},
+    {.devices = OPC_ON_CPU,
+     .families = SPECIAL,
+     .names = "all.nan",
+     .when = OPC_WHEN_SELECTION | OPC_WHEN_RETURNS_OR_WRITES,
+     .judge = OPC_JUDGE_OTHER_VALUES,
+     .numel_max = 128, /* each element is changed */
+     .why = LEFT_OUT},
+    {.devices = OPC_ON_CPU,
+     .families = SPECIAL,
+     .names = "*.nan",
+     .when = OPC_WHEN_SELECTION | OPC_WHEN_ONE_FLOATING | OPC_WHEN_RETURNS_OR_WRITES,
+     .judge = OPC_JUDGE_OTHER_VALUES,
+     .numel_max = 128,
+     .why = LEFT_OUT}};
 
 static const char *const promising_tags[] = {
 #define OPC_TAG_PROMISE(tag, function) tag,

@@ -5,6 +5,7 @@
 #include "base/number.h"
 #include "checks/compare/tolerance.h"
 #include "checks/framework/outcome.h"
+#include "checks/numerics/equivalent_ignored.h"
 #include "checks/numerics/equivalent_narrow.h"
 #include "checks/numerics/equivalent_number.h"
 #include "checks/numerics/equivalent_uneven.h"
@@ -107,6 +108,10 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   }
   if (context->variant.families & OPC_VARIANT_PLAIN) {
     opc_equivalent_narrow(context, finding);
+    return;
+  }
+  if (context->variant.families & OPC_VARIANT_SPECIAL) {
+    opc_equivalent_ignored(context, finding);
     return;
   }
   if (!(context->variant.families & OPC_VARIANT_EQUIVALENT)) {

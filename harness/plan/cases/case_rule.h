@@ -75,12 +75,14 @@ enum {
   OPC_WHEN_SEVERAL_TENSORS = 1 << 12,
   OPC_WHEN_MAIN_FLOATING = 1 << 13, /* the dtype that a sweep replaces is floating */
   OPC_WHEN_ALL_FLOATING = 1 << 14,
-  OPC_WHEN_SEARCHED = 1 << 17,  /* searched: nobody vouches for it */
-  OPC_WHEN_SIZE_ONCE = 1 << 15, /* no tensor has the size chosen by `size` twice */
+  OPC_WHEN_ONE_FLOATING = 1 << 24, /* one tensor holds floating numbers */
+  OPC_WHEN_SEARCHED = 1 << 17,     /* searched: nobody vouches for it */
+  OPC_WHEN_SIZE_ONCE = 1 << 15,    /* no tensor has the size chosen by `size` twice */
   /* on the case; OPC_SCOPE_FIRST_FIT ignores it when looking for a sample that fits */
   OPC_WHEN_DTYPE_CHANGES = 1 << 16,
-  OPC_WHEN_INT64 = 1 << 21,  /* some tensor holds int64 numbers */
-  OPC_WHEN_RELATED = 1 << 20 /* of neighbours: all known relations between the arguments hold */
+  OPC_WHEN_INT64 = 1 << 21,     /* some tensor holds int64 numbers */
+  OPC_WHEN_SELECTION = 1 << 23, /* some tensor holds integers or flags, and another one floating numbers */
+  OPC_WHEN_RELATED = 1 << 20    /* of neighbours: all known relations between the arguments hold */
 };
 
 /* What a check requires of the process; applies to all its cases if any rule says so. */

@@ -87,6 +87,7 @@ typedef struct tensor_facts {
   size_t count;
   size_t floating; /* the number of floating ones */
   size_t int64;    /* and of those that hold int64 */
+  size_t exact;    /* and of those that hold integers or flags */
   bool float8, is_complex;
   int64_t numel_max;
   int64_t size; /* the last size of the first tensor with dimensions; 0: none has any */
@@ -99,6 +100,7 @@ static tensor_facts_t facts_of(const opc_sample_t *sample) {
     int64_t numel = opc_tensor_spec_numel(spec);
     facts.floating += opc_dtype_class(spec->dtype) == OPC_CLASS_FLOATING;
     facts.int64 += spec->dtype == OPC_DTYPE_INT64;
+    facts.exact += !opc_dtype_is_inexact(spec->dtype);
     facts.float8 |= opc_dtype_is_float8(spec->dtype);
     facts.is_complex |= opc_dtype_class(spec->dtype) == OPC_CLASS_COMPLEX;
     if (numel > facts.numel_max) facts.numel_max = numel;
@@ -152,8 +154,8 @@ static bool operator_holds(unsigned when, const opc_operator_t *op) {
 static bool sample_holds(const opc_case_rule_t *rule, const opc_sample_t *sample) {
   if ((rule->when & OPC_WHEN_SEARCHED) && (sample->source != OPC_SAMPLE_SEARCHED || sample->by_recipe)) return false;
   enum {
-    OF_TENSORS =
-        OPC_WHEN_ONE_TENSOR | OPC_WHEN_SEVERAL_TENSORS | OPC_WHEN_ALL_FLOATING | OPC_WHEN_SIZE_ONCE | OPC_WHEN_INT64
+    OF_TENSORS = OPC_WHEN_ONE_TENSOR | OPC_WHEN_SEVERAL_TENSORS | OPC_WHEN_ALL_FLOATING | OPC_WHEN_SIZE_ONCE |
+                 OPC_WHEN_INT64 | OPC_WHEN_SELECTION | OPC_WHEN_ONE_FLOATING
   };
   unsigned when = rule->when;
   if ((when & OPC_WHEN_SAME_BITS) && !sample->expect.same_bits_count) return false;
@@ -163,7 +165,9 @@ static bool sample_holds(const opc_case_rule_t *rule, const opc_sample_t *sample
     return false;
   if (!(when & OF_TENSORS)) return true;
   tensor_facts_t facts = facts_of(sample);
-  return (!(when & OPC_WHEN_INT64) || facts.int64 > 0) && (!(when & OPC_WHEN_ONE_TENSOR) || facts.count == 1) &&
+  return (!(when & OPC_WHEN_INT64) || facts.int64 > 0) && (!(when & OPC_WHEN_ONE_FLOATING) || facts.floating == 1) &&
+         (!(when & OPC_WHEN_SELECTION) || (facts.floating > 0 && facts.exact > 0)) &&
+         (!(when & OPC_WHEN_ONE_TENSOR) || facts.count == 1) &&
          (!(when & OPC_WHEN_SEVERAL_TENSORS) || facts.count > 1) &&
          (!(when & OPC_WHEN_ALL_FLOATING) || facts.floating == facts.count) &&
          (!(when & OPC_WHEN_SIZE_ONCE) || has_size_once(sample, opc_case_size(rule, sample)));
