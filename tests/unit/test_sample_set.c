@@ -20,6 +20,7 @@ static const fixture_argument_t arguments[] = {
     {"generator", "Generator?", "None", true},
     {"obj", "__torch__.torch.classes.ns.Name?", "None", true},
     {"stream", "Stream?", "None", true},
+    {"mode", "str", "\"mean\"", true},
 };
 static const fixture_argument_t returns[] = {{"", "Tensor", NULL, false}, {"", "Tensor[]", NULL, false}};
 

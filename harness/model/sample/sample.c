@@ -35,6 +35,8 @@ void opc_sample_clear(opc_sample_t *sample) {
   values_free(sample->arguments, sample->argument_count);
   expect_clear(&sample->expect);
   opc_relations_free(sample->relations);
+  for (size_t i = 0; sample->words && i < sample->argument_count; i++) free(sample->words[i]);
+  free(sample->words);
   *sample = (opc_sample_t){0};
 }
 
@@ -50,6 +52,25 @@ opc_status_t opc_sample_init(opc_sample_t *sample, const opc_operator_t *op, opc
     return opc_out_of_memory(error);
   }
   for (size_t i = 0; i < count; i++) sample->absent[i] = op->arguments[i].has_default;
+  return OPC_OK;
+}
+
+opc_status_t opc_sample_add_word(opc_sample_t *sample, size_t argument, const char *word, size_t length,
+                                 opc_error_t *error) {
+  enum { TEXT_MAX = 200 };
+  if (!sample->words) sample->words = calloc(sample->argument_count + 1, sizeof *sample->words);
+  if (!sample->words) return opc_out_of_memory(error);
+  char **words = &sample->words[argument];
+  for (const char *known = *words; known && *known;) {
+    const size_t size = strcspn(known, "|");
+    if (size == length && strncmp(known, word, length) == 0) return OPC_OK;
+    known += size + (known[size] == '|');
+  }
+  if (*words && strlen(*words) + length > TEXT_MAX) return OPC_OK;
+  char *more = opc_string_format("%s%s%.*s", *words ? *words : "", *words ? "|" : "", (int)length, word);
+  if (!more) return opc_out_of_memory(error);
+  free(*words);
+  *words = more;
   return OPC_OK;
 }
 
@@ -120,6 +141,10 @@ opc_status_t opc_sample_copy(const opc_sample_t *sample, opc_sample_t *out, opc_
   if (status == OPC_OK && count) memcpy(out->absent, sample->absent, count * sizeof *out->absent);
   if (status == OPC_OK) status = expect_copy(&sample->expect, &out->expect, error);
   if (status == OPC_OK) status = opc_relations_copy(sample->relations, &out->relations, error);
+  if (status == OPC_OK && sample->words && !(out->words = calloc(count + 1, sizeof *out->words)))
+    status = opc_out_of_memory(error);
+  for (size_t i = 0; status == OPC_OK && sample->words && i < count; i++)
+    status = text_copy(sample->words[i], &out->words[i], error);
   if (status != OPC_OK) opc_sample_clear(out);
   return status;
 }

@@ -57,6 +57,7 @@ typedef struct opc_sample {
   bool uninitialised;
   char *origin;                    /* "file.json:12" for a file, "search"…; for messages; may be NULL */
   struct opc_relations *relations; /* relations between its arguments (relations.h); NULL: unknown */
+  char **words; /* of each string argument the other words that it takes, "nearest|up"; NULL: none are known */
 } opc_sample_t;
 
 void opc_sample_clear(opc_sample_t *sample);
@@ -68,6 +69,9 @@ opc_tensor_spec_t *opc_sample_tensor(const opc_sample_t *sample, size_t number);
 /* The number that the sample gives for an argument (of a list, the first), or else its default. NAN: it is no real
  * number. */
 double opc_sample_number(const opc_sample_t *sample, const opc_operator_t *op, size_t index);
+/* Adds a word that the string argument takes, unless it is known or there are many. */
+opc_status_t opc_sample_add_word(opc_sample_t *sample, size_t argument, const char *word, size_t length,
+                                 opc_error_t *error) OPC_CHECKED;
 /* Names the sample "s-…" after its arguments if it has no name. */
 opc_status_t opc_sample_name(opc_sample_t *sample, const opc_operator_t *op, opc_error_t *error) OPC_CHECKED;
 

@@ -29,6 +29,21 @@ static bool *search_flag(opc_sample_t *sample, size_t word) {
 
 /* ---- writing ---- */
 
+static json_t *words_to_json(const opc_sample_t *sample, const opc_operator_t *op) {
+  json_t *json = json_object();
+  for (size_t i = 0; i < sample->argument_count; i++) {
+    if (!sample->words[i]) continue;
+    json_t *list = json_array();
+    for (const char *word = sample->words[i]; *word;) {
+      const size_t length = strcspn(word, "|");
+      opc_json_append(&list, json_stringn(word, length));
+      word += length + (word[length] == '|');
+    }
+    opc_json_put(&json, op->arguments[i].name, list);
+  }
+  return json;
+}
+
 json_t *opc_sample_to_json(const opc_sample_t *sample, const opc_operator_t *op) {
   json_t *json = json_object(), *args = json_array(), *kwargs = json_object();
   bool positional = true;
@@ -48,6 +63,7 @@ json_t *opc_sample_to_json(const opc_sample_t *sample, const opc_operator_t *op)
   else json_decref(kwargs);
   if (!json_is_null(expect)) opc_json_put(&json, "expect", expect);
   if (sample->relations) opc_json_put(&json, "relations", opc_relations_to_json(sample->relations));
+  if (sample->words) opc_json_put(&json, "words", words_to_json(sample, op));
   for (size_t i = 0; sample->source == OPC_SAMPLE_SEARCHED && i < SEARCH_WORDS; i++)
     if (*search_flag((opc_sample_t *)(uintptr_t)sample, i)) opc_json_put(&json, search_words[i], json_true());
   return json;
@@ -247,6 +263,32 @@ static opc_status_t read_operator(opc_json_reader_t *reader, const json_t *json,
   return status;
 }
 
+/* {"mode": ["nearest", "up"]} */
+static opc_status_t read_words(opc_json_reader_t *reader, json_t *json, const opc_operator_t *op, opc_sample_t *out) {
+  const char *name, *word;
+  json_t *list;
+  if (!json_is_object(json)) return opc_json_fail(reader, "expected an object: {\"mode\": [\"nearest\", \"up\"]}");
+  json_object_foreach(json, name, list) {
+    const size_t before = opc_json_enter(reader, name);
+    const int argument = opc_operator_argument(op, name);
+    if (argument < 0) return opc_json_fail(reader, "the operator has no argument of this name");
+    if (!opc_argument_is_string(&op->arguments[argument]))
+      return opc_json_fail(reader, "only a str argument has words");
+    if (!json_is_array(list)) return opc_json_fail(reader, "expected a list of words");
+    for (size_t i = 0; i < json_array_size(list); i++) {
+      const size_t at = opc_json_enter_index(reader, i);
+      opc_status_t status = opc_json_read_string(reader, json_array_get(list, i), &word);
+      if (status == OPC_OK && (*word == '\0' || strchr(word, '|')))
+        status = opc_json_fail(reader, "a word has a character at least, and no '|'");
+      if (status == OPC_OK) status = opc_sample_add_word(out, (size_t)argument, word, strlen(word), reader->error);
+      if (status != OPC_OK) return status;
+      opc_json_leave(reader, at);
+    }
+    opc_json_leave(reader, before);
+  }
+  return OPC_OK;
+}
+
 opc_status_t opc_sample_from_json(const json_t *json, const opc_operator_t *op, const char *folder, opc_sample_t *out,
                                   char *field, size_t field_size, opc_error_t *error) {
   opc_sample_names_t names = {.folder = folder};
@@ -257,7 +299,8 @@ opc_status_t opc_sample_read(const json_t *json, const opc_operator_t *op, const
                              opc_sample_t *out, char *field, size_t field_size, opc_error_t *error) {
   static const char *const fields[] = {"operator", "name",      "args",      "kwargs",    "expect",
                                        "source",   "relations", "by_recipe", "unchecked", "uninitialised",
-                                       "recorded", NULL}; /* recorded: notes from `opcheck-c record`, for people */
+                                       "recorded", "words",     NULL}; /* recorded: notes from `opcheck-c record`, for
+                                                                          people */
   opc_json_reader_t reader = {
       .folder = names->folder, .error = error, .find_class = names->find_class, .context = names->context};
   char there[64];
@@ -280,6 +323,11 @@ opc_status_t opc_sample_read(const json_t *json, const opc_operator_t *op, const
   if (status == OPC_OK && json_object_get(json, "relations")) {
     size_t before = opc_json_enter(&reader, "relations");
     status = opc_relations_read(&reader, json_object_get(json, "relations"), op, out);
+    if (status == OPC_OK) opc_json_leave(&reader, before);
+  }
+  if (status == OPC_OK && json_object_get(json, "words")) {
+    size_t before = opc_json_enter(&reader, "words");
+    status = read_words(&reader, json_object_get(json, "words"), op, out);
     if (status == OPC_OK) opc_json_leave(&reader, before);
   }
   if (status == OPC_OK) status = opc_sample_name(out, op, error);

@@ -244,6 +244,11 @@ bool opc_operator_is_mutable(const opc_operator_t *op) {
   return false;
 }
 
+bool opc_argument_is_string(const opc_argument_t *argument) {
+  const opc_type_t *type = argument->type.kind == OPC_TYPE_OPTIONAL ? argument->type.element : &argument->type;
+  return type->kind == OPC_TYPE_STRING;
+}
+
 int opc_operator_argument(const opc_operator_t *op, const char *name) {
   for (size_t i = 0; op && name && i < op->argument_count; i++)
     if (strcmp(op->arguments[i].name, name) == 0) return (int)i;

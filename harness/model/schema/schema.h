@@ -142,6 +142,7 @@ bool opc_operator_is_random(const opc_operator_t *op);
 bool opc_operator_may_alias_or_mutate(const opc_operator_t *op);
 bool opc_operator_is_mutable(const opc_operator_t *op);  /* some argument has a write annotation */
 bool opc_operator_has_formula(const opc_operator_t *op); /* has a kernel at an Autograd key that is not a fallthrough */
+bool opc_argument_is_string(const opc_argument_t *argument); /* str, or str? */
 /* Index of the argument with this name, -1: none. "self" and "input" are different names. */
 int opc_operator_argument(const opc_operator_t *op, const char *name);
 

@@ -128,7 +128,7 @@ static void offer_for_argument(enumeration_t *e, const opc_transformation_t *row
       opc_neighbour_values(e->sample, e->op, argument, offer_text, &offered);
       break;
     case OPC_PARAMETER_WORD:
-      opc_neighbour_words(e->op, argument, offer_text, &offered);
+      opc_neighbour_words(e->sample, e->op, argument, offer_text, &offered);
       break;
     case OPC_PARAMETER_PATH:
       for (size_t i = 0; i < tensors->count && i < TENSORS_ALIKE_MAX; i++) offer_text(tensors->items[i].path, &offered);

@@ -255,12 +255,21 @@ void opc_neighbour_values(const opc_sample_t *sample, const opc_operator_t *op, 
   }
 }
 
-void opc_neighbour_words(const opc_operator_t *op, size_t argument, opc_neighbour_text_t *use, void *context) {
+static bool has_word(const char *words, const char *word, size_t length) {
+  while (words && *words) {
+    const size_t size = strcspn(words, "|");
+    if (size == length && strncmp(words, word, length) == 0) return true;
+    words += size + (words[size] == '|');
+  }
+  return false;
+}
+
+/* Without those that are among `used`, which may be NULL. */
+static void use_words(const char *words, const char *used, opc_neighbour_text_t *use, void *context) {
   char word[64];
-  if (plain_type(&op->arguments[argument])->kind != OPC_TYPE_STRING) return;
-  for (const char *words = opc_argument_words(op->arguments[argument].name); words && *words;) {
+  while (words && *words) {
     const size_t length = strcspn(words, "|");
-    if (length < sizeof word) {
+    if (length < sizeof word && !has_word(used, words, length)) {
       memcpy(word, words, length);
       word[length] = '\0';
       use(word, context);
@@ -268,4 +277,13 @@ void opc_neighbour_words(const opc_operator_t *op, size_t argument, opc_neighbou
     words += length;
     words += *words == '|';
   }
+}
+
+/* First those that the operator itself names. */
+void opc_neighbour_words(const opc_sample_t *sample, const opc_operator_t *op, size_t argument,
+                         opc_neighbour_text_t *use, void *context) {
+  if (plain_type(&op->arguments[argument])->kind != OPC_TYPE_STRING) return;
+  const char *named = sample->words ? sample->words[argument] : NULL;
+  use_words(named, NULL, use, context);
+  use_words(opc_argument_words(op->arguments[argument].name), named, use, context);
 }

@@ -63,8 +63,9 @@ typedef void opc_neighbour_text_t(const char *text, void *context);
 /* Values of `set`, as texts. */
 void opc_neighbour_values(const opc_sample_t *sample, const opc_operator_t *op, size_t argument,
                           opc_neighbour_text_t *use, void *context);
-/* Words of `word_`, by the argument's name. */
-void opc_neighbour_words(const opc_operator_t *op, size_t argument, opc_neighbour_text_t *use, void *context);
+/* Words of `word_`: those that the sample knows, then those that the argument's name suggests. */
+void opc_neighbour_words(const opc_sample_t *sample, const opc_operator_t *op, size_t argument,
+                         opc_neighbour_text_t *use, void *context);
 
 /* Declares the functions of the table's entries. */
 #define TENSOR(function) opc_tensor_change_t function;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "search/repair/refusal_words.h"
 #include "search/repair/search_repair.h"
 
 /* ---- dtypes ---- */
@@ -271,30 +272,20 @@ static void set_string(opc_repair_t *r, size_t argument, const char *word, size_
   }
 }
 
-/* Words in quotes, or in a list of choices ("must be either add or multiply"). */
-static void set_strings(opc_repair_t *r, size_t argument) {
-  static const char *const marks[] = {"either ", "one of ", "must be "};
-  static const char separators[] = " ,.;:'\"()[]";
-  for (const char *c = r->clue->text; *c; c++) {
-    size_t length = strcspn(c + 1, "'\"`");
-    if (strchr("'\"`", *c) && length > 0 && length < 64 && c[1 + length] != '\0')
-      set_string(r, argument, c + 1, length);
-  }
-  for (size_t m = 0; m < sizeof marks / sizeof marks[0]; m++) {
-    const char *c = strstr(r->clue->text, marks[m]);
-    c = c ? c + strlen(marks[m]) : "";
-    for (int words = 0; words < 6 && *c; words++) {
-      size_t length = strcspn(c, separators);
-      if (length > 2 && length < 32) set_string(r, argument, c, length);
-      c += length;
-      c += strspn(c, separators);
-    }
-  }
+typedef struct string_repair {
+  opc_repair_t *repair;
+  size_t argument;
+} string_repair_t;
+
+static void use_word(const char *word, size_t length, void *context) {
+  const string_repair_t *of = context;
+  set_string(of->repair, of->argument, word, length);
 }
 
 void opc_repair_string_word(opc_repair_t *r) {
   for (size_t a = 0; a < r->op->argument_count; a++) {
-    if (type_of(r, a)->kind == OPC_TYPE_STRING) set_strings(r, a);
+    string_repair_t of = {.repair = r, .argument = a};
+    if (type_of(r, a)->kind == OPC_TYPE_STRING) opc_refusal_words(r->clue->text, use_word, &of);
   }
 }
 

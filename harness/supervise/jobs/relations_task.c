@@ -16,7 +16,7 @@ enum {
 /* ---- which sample is next ---- */
 
 /* They are learned on the CPU, whose memory is guarded, for every device. */
-static bool is_possible(const opc_task_t *task) {
+bool opc_relations_are_possible(const opc_task_t *task) {
   const opc_session_t *session = task->session;
   /* Under Valgrind a try takes fifty times as long. */
   return session->calls && session->memcheck == NULL && session->sanitize == NULL && task->op->schema != NULL &&
@@ -95,13 +95,19 @@ opc_status_t opc_relations_begin(opc_task_t *task, opc_error_t *error) {
   task->hung = calloc(task->op->argument_count + 1, sizeof *task->hung);
   if (task->hung == NULL) return opc_out_of_memory(error);
   task->relations_began = opc_clock();
-  if (is_possible(task)) status = next_learner(task, error);
+  if (opc_relations_are_possible(task)) status = next_learner(task, error);
   if (status != OPC_OK || task->learner == NULL) return status == OPC_OK ? go_on(task, error) : status;
   task->phase = &opc_phase_relations;
   return OPC_OK;
 }
 
 /* ---- tries ---- */
+
+json_t *opc_relations_try(const opc_task_t *task, const opc_sample_t *sample) {
+  return json_pack("{s:s, s:s, s:s, s:o, s:I, s:b}", "t", "try", "operator", task->op->name, "device", OPC_MODE_CPU,
+                   "sample", opc_sample_to_json(sample, task->op), "seed", (json_int_t)task->session->options->seed,
+                   "without_meta", 1);
+}
 
 static opc_status_t command(opc_task_t *task, json_t **out, opc_error_t *error) {
   opc_status_t status = OPC_OK;
@@ -114,9 +120,7 @@ static opc_status_t command(opc_task_t *task, json_t **out, opc_error_t *error) 
     if (status == OPC_OK) status = next_learner(task, error);
   }
   if (status != OPC_OK || !task->attempting) return status == OPC_OK ? go_on(task, error) : status;
-  *out = json_pack("{s:s, s:s, s:s, s:o, s:I, s:b}", "t", "try", "operator", task->op->name, "device", OPC_MODE_CPU,
-                   "sample", opc_sample_to_json(&task->attempt, task->op), "seed",
-                   (json_int_t)task->session->options->seed, "without_meta", 1);
+  *out = opc_relations_try(task, &task->attempt);
   return *out != NULL ? OPC_OK : opc_out_of_memory(error);
 }
 

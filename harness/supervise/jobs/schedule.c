@@ -9,8 +9,8 @@
 
 #include "base/old_glibc.h"
 #include "supervise/common/interrupt.h"
-#include "supervise/jobs/relations_task.h"
 #include "supervise/jobs/task_phases.h"
+#include "supervise/jobs/words_task.h"
 
 enum { LINES_A_TURN = 512, LINES_AT_END = 65536, POLL_MILLISECONDS = 200, IDLE_DEATHS_MAX = 3, FDS_A_CHILD = 3 };
 static const double progress_seconds = 0.25;
@@ -60,7 +60,7 @@ static opc_status_t fill(schedule_t *schedule, opc_error_t *error) {
     opc_task_t *task = NULL;
     const opc_phase_t *first = schedule->session->searching ? &opc_phase_search : &opc_phase_cases;
     status = opc_task_new(schedule->session, schedule->operators[schedule->next++], first, &task, error);
-    if (status == OPC_OK && !schedule->session->searching) status = opc_relations_begin(task, error);
+    if (status == OPC_OK && !schedule->session->searching) status = opc_words_begin(task, error);
     if (task != NULL) schedule->running[schedule->running_count++] = task;
   }
   if (status == OPC_OK && schedule->running_count == 0 && schedule->exclusive_count > 0) {

@@ -81,6 +81,7 @@ struct opc_task {
   bool attempting, without_meta; /* without_meta: asking the Meta kernel killed the process */
   int timeouts, crashes;
 
+  size_t asked_argument;                    /* words_task.c: the string argument that gets an unknown word */
   opc_learner_t *learner;                   /* for the sample `learning`; NULL: not learning */
   size_t learning, learned, relation_tries; /* learned: number of samples with tries */
   bool *hung;                               /* one per argument: a try hung on it */

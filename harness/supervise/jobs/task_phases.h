@@ -1,5 +1,5 @@
-/* The phases of a task, one file each. A search goes from its first phase to its second; relations to cases; cases to
- * confirmation, and from there to the cases that an unconfirmed crash has cost. */
+/* The phases of a task, one file each. A search goes from its first phase to its second; words to relations, and
+ * relations to cases; cases to confirmation, and from there to the cases that an unconfirmed crash has cost. */
 #ifndef OPC_SUPERVISE_JOBS_TASK_PHASES_H
 #define OPC_SUPERVISE_JOBS_TASK_PHASES_H
 
@@ -7,6 +7,7 @@
 
 extern const opc_phase_t opc_phase_search;         /* search_task.c */
 extern const opc_phase_t opc_phase_search_confirm; /* search_confirm.c */
+extern const opc_phase_t opc_phase_words;          /* words_task.c */
 extern const opc_phase_t opc_phase_relations;      /* relations_task.c */
 extern const opc_phase_t opc_phase_cases;          /* cases_task.c */
 extern const opc_phase_t opc_phase_confirm;        /* confirm.c */

@@ -1,0 +1,112 @@
+/* Gives each string argument of a declared sample a word that no operator knows. What refuses it often names the words
+ * that it takes: "mode must be 'nearest' or 'up'". The samples of the operator then have them, as neighbours. */
+#include "supervise/jobs/words_task.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/json/json_write.h"
+#include "plan/cases/planner.h"
+#include "search/repair/refusal_words.h"
+#include "supervise/jobs/relations_task.h"
+
+static const char unknown_word[] = "opcheck-c";
+
+/* The sample whose arguments are tried; NULL: nobody declared one. */
+static const opc_sample_t *asked_sample(const opc_task_t *task) {
+  for (size_t i = 0; i < task->samples.count; i++) {
+    const opc_sample_t *sample = &task->samples.samples[i];
+    if (sample->source != OPC_SAMPLE_SEARCHED && opc_sample_is_callable(sample)) return sample;
+  }
+  return NULL;
+}
+
+/* Goes to the next string argument, from this one on. False: there is none. */
+static bool find_next(opc_task_t *task) {
+  while (task->asked_argument < task->op->argument_count &&
+         !opc_argument_is_string(&task->op->arguments[task->asked_argument]))
+    task->asked_argument++;
+  return task->asked_argument < task->op->argument_count;
+}
+
+opc_status_t opc_words_begin(opc_task_t *task, opc_error_t *error) {
+  if (!opc_relations_are_possible(task) || !find_next(task) || asked_sample(task) == NULL)
+    return opc_relations_begin(task, error);
+  task->phase = &opc_phase_words;
+  return OPC_OK;
+}
+
+static opc_status_t command(opc_task_t *task, json_t **out, opc_error_t *error) {
+  task->session->current = task->op->name;
+  if (!find_next(task)) {
+    opc_status_t status = opc_relations_begin(task, error);
+    return status == OPC_OK && task->phase == &opc_phase_relations ? task->phase->command(task, out, error) : status;
+  }
+  OPC_SCOPED(opc_sample_clear) opc_sample_t attempt = {0};
+  opc_status_t status = opc_sample_copy(asked_sample(task), &attempt, error);
+  if (status != OPC_OK) return status;
+  opc_value_t word = {.kind = OPC_VALUE_STRING, .string = opc_string_copy(unknown_word)};
+  if (word.string == NULL) return opc_out_of_memory(error);
+  opc_value_clear(&attempt.arguments[task->asked_argument]);
+  attempt.arguments[task->asked_argument] = word;
+  attempt.absent[task->asked_argument] = false;
+  *out = opc_relations_try(task, &attempt);
+  return *out != NULL ? OPC_OK : opc_out_of_memory(error);
+}
+
+/* ---- the answer ---- */
+
+typedef struct named_words {
+  opc_task_t *task;
+  opc_status_t status;
+  opc_error_t *error;
+} named_words_t;
+
+static bool is_word(const char *text, size_t length) {
+  if (length == 0 || (length == strlen(unknown_word) && strncmp(text, unknown_word, length) == 0)) return false;
+  for (size_t i = 0; i < length; i++)
+    if (!isalnum((unsigned char)text[i]) && text[i] != '_' && text[i] != '-') return false;
+  return true;
+}
+
+/* An argument's own name, or another one's, is not its value. */
+static bool is_argument(const opc_operator_t *op, const char *text, size_t length) {
+  for (size_t i = 0; i < op->argument_count; i++)
+    if (strlen(op->arguments[i].name) == length && strncmp(op->arguments[i].name, text, length) == 0) return true;
+  return false;
+}
+
+static void take_word(const char *text, size_t length, void *context) {
+  named_words_t *named = context;
+  opc_task_t *task = named->task;
+  if (named->status != OPC_OK || !is_word(text, length) || is_argument(task->op, text, length)) return;
+  for (size_t i = 0; i < task->samples.count && named->status == OPC_OK; i++) {
+    opc_sample_t *sample = &task->samples.samples[i];
+    if (sample->source != OPC_SAMPLE_SEARCHED)
+      named->status = opc_sample_add_word(sample, task->asked_argument, text, length, named->error);
+  }
+}
+
+static opc_status_t message(opc_task_t *task, json_t *message, opc_error_t *error) {
+  const char *type = opc_json_text_of(message, "t"), *outcome = opc_json_text_of(message, "outcome"),
+             *text = opc_json_text_of(message, "message");
+  const bool tried = type != NULL && strcmp(type, "tried") == 0;
+  named_words_t named = {.task = task, .error = error};
+  if (!tried && (type == NULL || strcmp(type, "refused") != 0)) return OPC_OK; /* not an answer */
+  if (tried && outcome != NULL && strcmp(outcome, "rejected") == 0 && text != NULL)
+    opc_refusal_words(text, take_word, &named);
+  task->asked_argument++;
+  return named.status == OPC_OK ? opc_task_send(task, error) : named.status;
+}
+
+static opc_status_t crash(opc_task_t *task, const char *case_id, const opc_crash_t *crash, opc_error_t *error) {
+  (void)case_id;
+  (void)crash;
+  (void)error;
+  task->asked_argument++;
+  return OPC_OK;
+}
+
+const opc_phase_t opc_phase_words = {
+    .command = command, .message = message, .crash = crash, .seconds = opc_task_try_seconds, .searches = true};
