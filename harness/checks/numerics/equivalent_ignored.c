@@ -7,6 +7,7 @@
 #include "base/number.h"
 #include "checks/compare/tolerance.h"
 #include "checks/framework/outcome.h"
+#include "model/schema/argument_words.h"
 
 /* An element is ignored if none of these changes the result: relu, a maximum, a sort or a threshold each show with one
  * of them. */
@@ -21,15 +22,22 @@ typedef struct ignored {
   opc_error_t *error;
 } ignored_t;
 
-/* Flags, and integers as wide as indices and lengths have them. Narrow ones are numbers to compute with. */
-static bool selects(const opc_tensor_arg_t *arg) {
+/* Flags, and integers as wide as indices and lengths have them. Narrow ones are numbers to compute with, and so may
+ * wide ones be, unless their name says what they are: a search also gives them zeros, which are factors then. */
+static bool selects(const opc_tensor_arg_t *arg, bool searched) {
+  static const char words[] =
+      "mask valid len lens length lengths seqlens seq cu num count counts offset offsets split splits ptr indptr "
+      "rowptr "
+      "index indices idx ids batch segment segments blocks slots";
   const opc_dtype_t dtype = arg->before.dtype;
-  return dtype == OPC_DTYPE_BOOL || dtype == OPC_DTYPE_INT32 || dtype == OPC_DTYPE_INT64;
+  if (dtype == OPC_DTYPE_BOOL) return true;
+  return (dtype == OPC_DTYPE_INT32 || dtype == OPC_DTYPE_INT64) &&
+         (!searched || opc_argument_is_named(arg->path, words));
 }
 
-static bool has_selection(const opc_call_t *call) {
+static bool has_selection(const opc_case_context_t *context, const opc_call_t *call) {
   for (size_t i = 0; i < call->tensor_arg_count; i++)
-    if (selects(&call->tensor_args[i])) return true;
+    if (selects(&call->tensor_args[i], context->standing.voucher == OPC_VOUCHER_SEARCHED)) return true;
   return false;
 }
 
@@ -139,7 +147,7 @@ void opc_equivalent_ignored(opc_case_context_t *context, opc_finding_t *finding)
     return;
   }
   if (!opc_case_call_keeping(&own, &values, &call, finding)) return;
-  if (!has_selection(&call)) {
+  if (!has_selection(context, &call)) {
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no argument is a mask, a length or an index");
     return;
   }
