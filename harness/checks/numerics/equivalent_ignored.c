@@ -35,9 +35,11 @@ static bool selects(const opc_tensor_arg_t *arg, bool searched) {
          (!searched || opc_argument_is_named(arg->path, words));
 }
 
+static bool is_searched(const opc_case_context_t *context) { return context->standing.voucher == OPC_VOUCHER_SEARCHED; }
+
 static bool has_selection(const opc_case_context_t *context, const opc_call_t *call) {
   for (size_t i = 0; i < call->tensor_arg_count; i++)
-    if (selects(&call->tensor_args[i], context->standing.voucher == OPC_VOUCHER_SEARCHED)) return true;
+    if (selects(&call->tensor_args[i], is_searched(context))) return true;
   return false;
 }
 
@@ -104,6 +106,86 @@ static opc_status_t report(ignored_t *ignored, const opc_result_t *with_nan, siz
   return OPC_OK;
 }
 
+/* The call with one element of a selection changed: *out_decides if the ignored elements then have an influence. */
+static opc_status_t try_selection(ignored_t *ignored, size_t arg, const void *own, const bool *which,
+                                  bool *out_decides) {
+  static const char phase[] = "the operator with another selection";
+  OPC_SCOPED(opc_result_clear) opc_result_t plain = {0}, moved = {0};
+  const struct opc_replay_tensor_arg *of = &ignored->values->tensor_args[arg];
+  bool same = false;
+  memcpy(of->bytes, own, (size_t)of->numel * opc_dtype_size(of->dtype));
+  opc_status_t status = call_again(ignored, phase, &plain, &same);
+  set_ignored(ignored, arg, which, far_away);
+  if (status == OPC_OK && plain.count > 0) status = call_again(ignored, phase, &moved, &same);
+  *out_decides =
+      status == OPC_OK && moved.count > 0 && opc_result_compare(&plain, &moved, NULL, NULL).kind != OPC_DIFFERENCE_NONE;
+  return status;
+}
+
+enum { OTHERS = 4, CHANGED_MAX = 16 };
+
+/* Up to OTHERS different values of a selection; of flags, both. */
+static size_t values_of(const struct opc_replay_tensor_arg *of, int64_t *out) {
+  size_t count = 0;
+  for (size_t e = 0; e < (size_t)of->numel && count < OTHERS; e++) {
+    const int64_t value = opc_number_load(of->dtype, (const char *)of->bytes + e * opc_dtype_size(of->dtype)).i;
+    bool known = false;
+    for (size_t i = 0; i < count; i++) known = known || out[i] == value;
+    if (!known) out[count++] = value;
+  }
+  if (of->dtype == OPC_DTYPE_BOOL && count == 1) out[count++] = !out[0];
+  return count;
+}
+
+/* Whether flags or integers decide which elements are ignored. A softmax over one element ignores its number too, and
+ * is right to give NaN for NaN. Integers take values that others of the same tensor have: they are in bounds. */
+static opc_status_t is_selected(ignored_t *ignored, size_t arg, const void *own, const bool *which, bool *out) {
+  opc_status_t status = OPC_OK;
+  *out = false;
+  for (size_t i = 0; i < ignored->call->tensor_arg_count; i++) {
+    const struct opc_replay_tensor_arg *of = &ignored->values->tensor_args[i];
+    if (!selects(&ignored->call->tensor_args[i], is_searched(ignored->context)) || !of->bytes) continue;
+    int64_t others[OTHERS];
+    const size_t count = values_of(of, others);
+    for (size_t e = 0; e < (size_t)of->numel && e < CHANGED_MAX; e++) {
+      char *at = (char *)of->bytes + e * opc_dtype_size(of->dtype);
+      const opc_number_t before = opc_number_load(of->dtype, at);
+      for (size_t k = 0; status == OPC_OK && !*out && k < count; k++) {
+        if (others[k] == before.i) continue;
+        opc_number_store((opc_number_t){.kind = OPC_NUMBER_INT, .i = others[k]}, of->dtype, at);
+        status = try_selection(ignored, arg, own, which, out);
+      }
+      opc_number_store(before, of->dtype, at);
+    }
+  }
+  return status;
+}
+
+/* Whether another element of the tensor has an influence on the place that NaN reached. If none has, what is there does
+ * not depend on the tensor's numbers: the share of the only element in a row is 1, and NaN for NaN. */
+static opc_status_t is_shared(ignored_t *ignored, size_t arg, const void *own, const bool *which,
+                              const opc_difference_t *place, bool *out) {
+  const struct opc_replay_tensor_arg *of = &ignored->values->tensor_args[arg];
+  const size_t width = opc_dtype_size(of->dtype), size = (size_t)of->numel * width;
+  const opc_result_item_t *usual = &ignored->usual.items[place->item];
+  opc_status_t status = OPC_OK;
+  bool same;
+  *out = false;
+  if (place->kind != OPC_DIFFERENCE_VALUE || usual->kind != OPC_VALUE_TENSOR) return OPC_OK;
+  const size_t at = (size_t)place->first * usual->meta.itemsize;
+  for (size_t e = 0; status == OPC_OK && !*out && e < (size_t)of->numel; e++) {
+    OPC_SCOPED(opc_result_clear) opc_result_t result = {0};
+    if (which[e]) continue;
+    memcpy(of->bytes, own, size);
+    set(ignored->values, arg, e, far_away);
+    status = call_again(ignored, "the operator with one element changed", &result, &same);
+    *out = status == OPC_OK && place->item < result.count && result.items[place->item].size == usual->size &&
+           memcmp((const char *)result.items[place->item].bytes + at, (const char *)usual->bytes + at,
+                  usual->meta.itemsize) != 0;
+  }
+  return status;
+}
+
 /* Leaves the values as they were. *out_count: the number of ignored elements. */
 static opc_status_t judge_tensor(ignored_t *ignored, size_t arg, size_t *out_count, opc_finding_t *finding) {
   OPC_SCOPED(opc_result_clear) opc_result_t result = {0}, with_nan = {0};
@@ -111,7 +193,7 @@ static opc_status_t judge_tensor(ignored_t *ignored, size_t arg, size_t *out_cou
   const size_t numel = (size_t)of->numel, size = numel * opc_dtype_size(of->dtype);
   OPC_SCOPED(opc_scope_free) bool *which = malloc(numel * sizeof *which + 1);
   OPC_SCOPED(opc_scope_free) void *own = malloc(size + 1);
-  bool same = false;
+  bool same = false, differs = false, shared = false, selected = false;
   if (!which || !own) return opc_out_of_memory(ignored->error);
   memcpy(own, of->bytes, size);
   memset(which, true, numel * sizeof *which);
@@ -126,7 +208,16 @@ static opc_status_t judge_tensor(ignored_t *ignored, size_t arg, size_t *out_cou
   if (status == OPC_OK && same) {
     set_ignored(ignored, arg, which, NAN);
     status = call_again(ignored, "the operator with NaN in ignored elements", &with_nan, &same);
-    if (status == OPC_OK && !same && with_nan.count > 0) status = report(ignored, &with_nan, arg, which, finding);
+    differs = !same && with_nan.count > 0;
+  }
+  if (status == OPC_OK && differs) {
+    const opc_difference_t place = opc_result_compare(&with_nan, &ignored->usual, NULL, NULL);
+    status = is_shared(ignored, arg, own, which, &place, &shared);
+  }
+  if (status == OPC_OK && shared) status = is_selected(ignored, arg, own, which, &selected);
+  if (status == OPC_OK && selected) {
+    set_ignored(ignored, arg, which, NAN);
+    status = report(ignored, &with_nan, arg, which, finding);
   }
   memcpy(of->bytes, own, size);
   return status;
