@@ -234,6 +234,31 @@ static void test_neighbours_of_a_call(void **state) {
   op = before;
 }
 
+/* The words that the sample states come first, and none comes twice. */
+static void test_stated_words(void **state) {
+  (void)state;
+  opc_operator_t before = with_call_operator();
+  opc_error_t error = {0};
+  listing_t listing = {0};
+  listing.base = sample_of("[{'tensor': {'shape': [4, 6]}}, null, true, 0.5, [2, 2], 1, 'mean', [4, 6]]");
+  const size_t reduction = (size_t)opc_operator_argument(&op, "reduction");
+  static const char *const words[] = {"nearest", "sum", "nearest"};
+  for (size_t i = 0; i < COUNT(words); i++)
+    assert_ok(opc_sample_add_word(&listing.base, reduction, words[i], strlen(words[i]), &error), error);
+  assert_string_equal(listing.base.words[reduction], "nearest|sum");
+  assert_ok(opc_variants_of(&listing.base, &op, OPC_VARIANT_NEIGHBOUR, list_one, &listing, &error), error);
+  size_t nearest = listing.count, sum = listing.count, sums = 0;
+  for (size_t i = 0; i < listing.count; i++) {
+    if (strcmp(listing.names[i], "reduction.word_nearest") == 0) nearest = i;
+    if (strcmp(listing.names[i], "reduction.word_sum") == 0) sum = i, sums++;
+  }
+  assert_int_equal(sums, 1);
+  assert_true(nearest < sum && has(&listing, "reduction.word_none"));
+  listing_clear(&listing);
+  opc_operator_clear(&op);
+  op = before;
+}
+
 /* The second batch differs from the first one, and a row stays as it is. */
 static void test_second_batch(void **state) {
   (void)state;
@@ -699,6 +724,7 @@ int main(void) {
       cmocka_unit_test(test_masks),
       cmocka_unit_test(test_other_integers),
       cmocka_unit_test(test_neighbours_of_a_call),
+      cmocka_unit_test(test_stated_words),
       cmocka_unit_test(test_second_batch),
       cmocka_unit_test(test_neighbours_of_defaults),
       cmocka_unit_test(test_equivalent_calls),

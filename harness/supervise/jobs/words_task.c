@@ -7,11 +7,31 @@
 #include <string.h>
 
 #include "model/json/json_write.h"
+#include "model/schema/argument_words.h"
 #include "plan/cases/planner.h"
 #include "search/repair/refusal_words.h"
 #include "supervise/jobs/relations_task.h"
 
 static const char unknown_word[] = "opcheck-c";
+
+static bool is_word(const char *text, size_t length) {
+  for (size_t i = 0; i < length; i++)
+    if (!isalnum((unsigned char)text[i]) && text[i] != '_' && text[i] != '-') return false;
+  return length > 0;
+}
+
+/* The word that the sample gives, or the default, is one of a few; a file's name is not, and the operator may write
+ * that file. */
+static bool is_choice(const opc_sample_t *sample, const opc_operator_t *op, size_t index) {
+  const opc_argument_t *argument = &op->arguments[index];
+  const opc_value_t *value = &sample->arguments[index];
+  if (!opc_argument_is_string(argument) ||
+      opc_argument_is_named(argument->name, "file filename fname path dir directory folder url uri"))
+    return false;
+  if (!sample->absent[index]) return value->kind == OPC_VALUE_STRING && is_word(value->string, strlen(value->string));
+  const char *quoted = argument->default_text;
+  return quoted != NULL && quoted[0] == '"' && strlen(quoted) > 2 && is_word(quoted + 1, strlen(quoted) - 2);
+}
 
 /* The sample whose arguments are tried; NULL: nobody declared one. */
 static const opc_sample_t *asked_sample(const opc_task_t *task) {
@@ -22,17 +42,17 @@ static const opc_sample_t *asked_sample(const opc_task_t *task) {
   return NULL;
 }
 
-/* Goes to the next string argument, from this one on. False: there is none. */
+/* Goes to the next argument to ask about, from this one on. False: there is none. */
 static bool find_next(opc_task_t *task) {
-  while (task->asked_argument < task->op->argument_count &&
-         !opc_argument_is_string(&task->op->arguments[task->asked_argument]))
+  const opc_sample_t *sample = asked_sample(task);
+  if (sample == NULL) return false;
+  while (task->asked_argument < task->op->argument_count && !is_choice(sample, task->op, task->asked_argument))
     task->asked_argument++;
   return task->asked_argument < task->op->argument_count;
 }
 
 opc_status_t opc_words_begin(opc_task_t *task, opc_error_t *error) {
-  if (!opc_relations_are_possible(task) || !find_next(task) || asked_sample(task) == NULL)
-    return opc_relations_begin(task, error);
+  if (!opc_relations_are_possible(task) || !find_next(task)) return opc_relations_begin(task, error);
   task->phase = &opc_phase_words;
   return OPC_OK;
 }
@@ -63,13 +83,6 @@ typedef struct named_words {
   opc_error_t *error;
 } named_words_t;
 
-static bool is_word(const char *text, size_t length) {
-  if (length == 0 || (length == strlen(unknown_word) && strncmp(text, unknown_word, length) == 0)) return false;
-  for (size_t i = 0; i < length; i++)
-    if (!isalnum((unsigned char)text[i]) && text[i] != '_' && text[i] != '-') return false;
-  return true;
-}
-
 /* An argument's own name, or another one's, is not its value. */
 static bool is_argument(const opc_operator_t *op, const char *text, size_t length) {
   for (size_t i = 0; i < op->argument_count; i++)
@@ -80,7 +93,8 @@ static bool is_argument(const opc_operator_t *op, const char *text, size_t lengt
 static void take_word(const char *text, size_t length, void *context) {
   named_words_t *named = context;
   opc_task_t *task = named->task;
-  if (named->status != OPC_OK || !is_word(text, length) || is_argument(task->op, text, length)) return;
+  const bool own = length == strlen(unknown_word) && strncmp(text, unknown_word, length) == 0;
+  if (named->status != OPC_OK || own || !is_word(text, length) || is_argument(task->op, text, length)) return;
   for (size_t i = 0; i < task->samples.count && named->status == OPC_OK; i++) {
     opc_sample_t *sample = &task->samples.samples[i];
     if (sample->source != OPC_SAMPLE_SEARCHED)
