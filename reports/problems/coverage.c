@@ -10,7 +10,9 @@ bool opc_operator_is_counted(const opc_journal_operator_t *op) {
 }
 
 opc_coverage_t opc_coverage_of(const opc_journal_reader_t *journal) {
-  opc_coverage_t coverage = {0};
+  opc_journal_summary_t summary;
+  opc_journal_reader_summary(journal, &summary);
+  opc_coverage_t coverage = {.stopped = !summary.complete};
   for (size_t i = 0; i < opc_journal_reader_operator_count(journal); i++) {
     const opc_journal_operator_t *op = opc_journal_reader_operator(journal, i);
     if (!opc_operator_is_counted(op)) continue;
@@ -28,7 +30,10 @@ uint64_t opc_coverage_required(const opc_coverage_t *coverage, int percent) {
 }
 
 void opc_coverage_say(const opc_coverage_t *coverage, opc_text_t *out) {
-  opc_text_addf(out, "%" PRIu64 " of %" PRIu64 " operators and classes checked", coverage->checked, coverage->total);
+  if (coverage->stopped)
+    opc_text_addf(out, "%" PRIu64 " operators and classes checked before the run stopped", coverage->checked);
+  else
+    opc_text_addf(out, "%" PRIu64 " of %" PRIu64 " operators and classes checked", coverage->checked, coverage->total);
   if (coverage->without_inputs) opc_text_addf(out, ", %" PRIu64 " without inputs", coverage->without_inputs);
   if (coverage->without_kernel) opc_text_addf(out, ", %" PRIu64 " without a kernel", coverage->without_kernel);
   if (coverage->other) opc_text_addf(out, ", %" PRIu64 " skipped", coverage->other);
