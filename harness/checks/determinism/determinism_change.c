@@ -1,5 +1,6 @@
 #include "checks/determinism/determinism_change.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -27,13 +28,21 @@ static const struct plain_change {
 enum { PLAIN_CHANGES = sizeof plain_changes / sizeof *plain_changes };
 const size_t opc_change_first_misfit = DTYPES + VARIANTS + PLAIN_CHANGES;
 
+/* With the same integer part: a cache may have that as its key. A share or a probability stays between 0 and 1. */
+static double other_number(double number) {
+  const double whole = trunc(number), fraction = fabs(number - whole);
+  if (!isfinite(number)) return 0.125;
+  if (number == 1.0) return 0.625;
+  return copysign(fabs(whole) + (fraction < 0.5 ? fraction + 0.25 : fraction * 0.5), number);
+}
+
 /* The kinds of arguments that were there to change. */
 static unsigned plain_change(opc_value_t *value, unsigned kinds) {
   unsigned changed = 0;
   for (size_t i = 0; value->kind == OPC_VALUE_LIST && i < value->list.count; i++)
     changed |= plain_change(&value->list.items[i], kinds);
   if ((kinds & PLAIN_FLOAT) && value->kind == OPC_VALUE_FLOAT) {
-    value->floating = value->floating * 0.5 + 0.125;
+    value->floating = other_number(value->floating);
     changed |= PLAIN_FLOAT;
   } else if ((kinds & PLAIN_BOOL) && value->kind == OPC_VALUE_BOOL) {
     value->boolean = !value->boolean;
