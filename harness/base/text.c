@@ -1,5 +1,6 @@
 #include "base/text.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -122,4 +123,10 @@ char *opc_string_format(const char *format, ...) {
 const char *opc_base_name(const char *path) {
   const char *slash = strrchr(path, '/');
   return slash ? slash + 1 : path;
+}
+
+bool opc_is_plain_word(const char *text, size_t length) {
+  for (size_t i = 0; i < length; i++)
+    if (!isalnum((unsigned char)text[i]) && text[i] != '_' && text[i] != '-') return false;
+  return length > 0;
 }

@@ -40,6 +40,8 @@ char *opc_string_copy(const char *string);
 void opc_string_put(char *out, size_t size, const char *string);
 /* The part of a path after its last slash (a pointer into it); all of it if there is no slash. */
 const char *opc_base_name(const char *path);
+/* Letters, digits, '_' and '-', one at least: such a word can be part of a case's name. */
+bool opc_is_plain_word(const char *text, size_t length);
 /* printf into a new string; NULL: out of memory; the caller frees. */
 char *opc_string_format(const char *format, ...) OPC_PRINTF(1, 2);
 

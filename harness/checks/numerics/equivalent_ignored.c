@@ -27,8 +27,7 @@ typedef struct ignored {
 static bool selects(const opc_tensor_arg_t *arg, bool searched) {
   static const char words[] =
       "mask valid len lens length lengths seqlens seq cu num count counts offset offsets split splits ptr indptr "
-      "rowptr "
-      "index indices idx ids batch segment segments blocks slots";
+      "rowptr index indices idx ids batch segment segments blocks slots";
   const opc_dtype_t dtype = arg->before.dtype;
   if (dtype == OPC_DTYPE_BOOL) return true;
   return (dtype == OPC_DTYPE_INT32 || dtype == OPC_DTYPE_INT64) &&

@@ -2,7 +2,6 @@
  * that it takes: "mode must be 'nearest' or 'up'". The samples of the operator then have them, as neighbours. */
 #include "supervise/jobs/words_task.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,12 +13,6 @@
 
 static const char unknown_word[] = "opcheck-c";
 
-static bool is_word(const char *text, size_t length) {
-  for (size_t i = 0; i < length; i++)
-    if (!isalnum((unsigned char)text[i]) && text[i] != '_' && text[i] != '-') return false;
-  return length > 0;
-}
-
 /* The word that the sample gives, or the default, is one of a few; a file's name is not, and the operator may write
  * that file. */
 static bool is_choice(const opc_sample_t *sample, const opc_operator_t *op, size_t index) {
@@ -28,9 +21,10 @@ static bool is_choice(const opc_sample_t *sample, const opc_operator_t *op, size
   if (!opc_argument_is_string(argument) ||
       opc_argument_is_named(argument->name, "file filename fname path dir directory folder url uri"))
     return false;
-  if (!sample->absent[index]) return value->kind == OPC_VALUE_STRING && is_word(value->string, strlen(value->string));
+  if (!sample->absent[index])
+    return value->kind == OPC_VALUE_STRING && opc_is_plain_word(value->string, strlen(value->string));
   const char *quoted = argument->default_text;
-  return quoted != NULL && quoted[0] == '"' && strlen(quoted) > 2 && is_word(quoted + 1, strlen(quoted) - 2);
+  return quoted != NULL && quoted[0] == '"' && strlen(quoted) > 2 && opc_is_plain_word(quoted + 1, strlen(quoted) - 2);
 }
 
 /* The sample whose arguments are tried; NULL: nobody declared one. */
@@ -94,7 +88,7 @@ static void take_word(const char *text, size_t length, void *context) {
   named_words_t *named = context;
   opc_task_t *task = named->task;
   const bool own = length == strlen(unknown_word) && strncmp(text, unknown_word, length) == 0;
-  if (named->status != OPC_OK || own || !is_word(text, length) || is_argument(task->op, text, length)) return;
+  if (named->status != OPC_OK || own || !opc_is_plain_word(text, length) || is_argument(task->op, text, length)) return;
   for (size_t i = 0; i < task->samples.count && named->status == OPC_OK; i++) {
     opc_sample_t *sample = &task->samples.samples[i];
     if (sample->source != OPC_SAMPLE_SEARCHED)
