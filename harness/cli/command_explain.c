@@ -146,7 +146,9 @@ static void show_samples(const opc_screen_t *screen) {
       {"to begin",
        "run --save-samples FILE writes the inputs that the search finds; record -- PROGRAM writes the calls of a "
        "program. A mistake is reported with its line, column and field."},
-      {"more", "Relations between arguments, references, promises of bits, recipes: fixtures/README.md."},
+      {"more",
+       "Relations between arguments, words of string arguments, references, promises of bits, recipes: "
+       "fixtures/README.md."},
   };
   opc_screen_text(screen, OPC_TONE_BOLD, "samples");
   fputs(

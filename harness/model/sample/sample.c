@@ -57,7 +57,6 @@ opc_status_t opc_sample_init(opc_sample_t *sample, const opc_operator_t *op, opc
 
 opc_status_t opc_sample_add_word(opc_sample_t *sample, size_t argument, const char *word, size_t length,
                                  opc_error_t *error) {
-  enum { TEXT_MAX = 200 };
   if (!sample->words) sample->words = calloc(sample->argument_count + 1, sizeof *sample->words);
   if (!sample->words) return opc_out_of_memory(error);
   char **words = &sample->words[argument];
@@ -66,7 +65,6 @@ opc_status_t opc_sample_add_word(opc_sample_t *sample, size_t argument, const ch
     if (size == length && strncmp(known, word, length) == 0) return OPC_OK;
     known += size + (known[size] == '|');
   }
-  if (*words && strlen(*words) + length > TEXT_MAX) return OPC_OK;
   char *more = opc_string_format("%s%s%.*s", *words ? *words : "", *words ? "|" : "", (int)length, word);
   if (!more) return opc_out_of_memory(error);
   free(*words);

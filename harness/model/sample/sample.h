@@ -69,7 +69,8 @@ opc_tensor_spec_t *opc_sample_tensor(const opc_sample_t *sample, size_t number);
 /* The number that the sample gives for an argument (of a list, the first), or else its default. NAN: it is no real
  * number. */
 double opc_sample_number(const opc_sample_t *sample, const opc_operator_t *op, size_t index);
-/* Adds a word that the string argument takes, unless it is known or there are many. */
+enum { OPC_WORD_MAX = 63 }; /* characters of a word that is part of a case's name */
+/* Adds a word that the string argument takes, unless it is known. */
 opc_status_t opc_sample_add_word(opc_sample_t *sample, size_t argument, const char *word, size_t length,
                                  opc_error_t *error) OPC_CHECKED;
 /* Names the sample "s-…" after its arguments if it has no name. */

@@ -278,9 +278,10 @@ static opc_status_t read_words(opc_json_reader_t *reader, json_t *json, const op
     for (size_t i = 0; i < json_array_size(list); i++) {
       const size_t at = opc_json_enter_index(reader, i);
       opc_status_t status = opc_json_read_string(reader, json_array_get(list, i), &word);
-      if (status == OPC_OK && !opc_is_plain_word(word, strlen(word)))
-        status =
-            opc_json_fail(reader, "expected a word of letters, digits, '_' and '-': it becomes part of a case's name");
+      if (status == OPC_OK && (strlen(word) > OPC_WORD_MAX || !opc_is_plain_word(word, strlen(word))))
+        status = opc_json_fail(
+            reader, "expected a word of at most %d letters, digits, '_' and '-': it becomes part of a case's name",
+            OPC_WORD_MAX);
       if (status == OPC_OK) status = opc_sample_add_word(out, (size_t)argument, word, strlen(word), reader->error);
       if (status != OPC_OK) return status;
       opc_json_leave(reader, at);

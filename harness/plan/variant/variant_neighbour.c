@@ -266,7 +266,7 @@ static bool has_word(const char *words, const char *word, size_t length) {
 
 /* Without those that are among `used`, which may be NULL. */
 static void use_words(const char *words, const char *used, opc_neighbour_text_t *use, void *context) {
-  char word[64];
+  char word[OPC_WORD_MAX + 1];
   while (words && *words) {
     const size_t length = strcspn(words, "|");
     if (length < sizeof word && !has_word(used, words, length)) {

@@ -87,11 +87,13 @@ static bool is_argument(const opc_operator_t *op, const char *text, size_t lengt
 static void take_word(const char *text, size_t length, void *context) {
   named_words_t *named = context;
   opc_task_t *task = named->task;
+  enum { TEXT_MAX = 200 }; /* a message may quote all kinds of things */
   const bool own = length == strlen(unknown_word) && strncmp(text, unknown_word, length) == 0;
   if (named->status != OPC_OK || own || !opc_is_plain_word(text, length) || is_argument(task->op, text, length)) return;
   for (size_t i = 0; i < task->samples.count && named->status == OPC_OK; i++) {
     opc_sample_t *sample = &task->samples.samples[i];
-    if (sample->source != OPC_SAMPLE_SEARCHED)
+    const char *known = sample->words != NULL ? sample->words[task->asked_argument] : NULL;
+    if (sample->source != OPC_SAMPLE_SEARCHED && (known == NULL || strlen(known) + length <= TEXT_MAX))
       named->status = opc_sample_add_word(sample, task->asked_argument, text, length, named->error);
   }
 }
