@@ -10,7 +10,7 @@
 /* At most as many as the guards' mappings that are kept for reuse: a new mapping costs more than most calls. */
 enum { LIVE_MOST = 48, LARGEST = 1 << 20, CODE_MOST = 128 };
 /* Where the live blocks are: a free must not take a lock for each block that is not one of them. */
-enum { BUCKETS = 64, BUCKET_SIZE = 8, PAGE_BITS = 12 };
+enum { BUCKET_BITS = 6, BUCKETS = 1 << BUCKET_BITS, BUCKET_SIZE = 8, PAGE_BITS = 12 };
 
 static bool present;
 static atomic_bool giving;
@@ -97,8 +97,9 @@ void opc_heap_guard_off(void) { giving = false; }
 /* ---- blocks ---- */
 
 static _Atomic(void *) *bucket_of(const void *data) {
-  uintptr_t page = (uintptr_t)data >> PAGE_BITS;
-  return blocks[(page ^ page >> 6 ^ page >> 12) % BUCKETS];
+  /* Mappings lie at equal distances: their bits alone would put them all in a few buckets. */
+  const uint64_t golden = UINT64_C(0x9E3779B97F4A7C15), page = (uintptr_t)data >> PAGE_BITS;
+  return blocks[(page * golden) >> (64 - BUCKET_BITS)];
 }
 
 static bool block_add(void *data) {
