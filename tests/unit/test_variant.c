@@ -329,6 +329,25 @@ static void test_names_of_arguments(void **state) {
   assert_null(opc_argument_words("sides"));
 }
 
+/* A limited number of neighbours reaches all numbers and words: no argument gets its second before each has its first.
+ */
+static void test_values_come_in_turn(void **state) {
+  (void)state;
+  opc_operator_t before = with_call_operator();
+  listing_t listing = list_variants("[{'tensor': {'shape': [4, 6]}}, null, true, 0.5, [2, 2], 1, 'mean', [4, 6]]",
+                                    OPC_VARIANT_NEIGHBOUR);
+  static const char *const in_turn[] = {"slope.set-0.5", "stride.set0", "dim.set0", /* "mean" is the sample's own */
+                                        "slope.set0",    "stride.set1", "dim.set-1", "reduction.word_sum"};
+  size_t at = 0;
+  for (size_t i = 0; i < listing.count && at < COUNT(in_turn); i++)
+    if (strstr(listing.names[i], ".set") || strstr(listing.names[i], ".word_"))
+      assert_string_equal(listing.names[i], in_turn[at++]);
+  assert_int_equal(at, COUNT(in_turn));
+  listing_clear(&listing);
+  opc_operator_clear(&op);
+  op = before;
+}
+
 /* What the sample does not give has the schema's default. */
 static void test_neighbours_of_defaults(void **state) {
   (void)state;
@@ -726,6 +745,7 @@ int main(void) {
       cmocka_unit_test(test_neighbours_of_a_call),
       cmocka_unit_test(test_stated_words),
       cmocka_unit_test(test_second_batch),
+      cmocka_unit_test(test_values_come_in_turn),
       cmocka_unit_test(test_neighbours_of_defaults),
       cmocka_unit_test(test_equivalent_calls),
       cmocka_unit_test(test_names_of_arguments),

@@ -140,8 +140,9 @@ static void test_the_same_tensor_and_lists(void **state) {
 
 /* The first number is learned, the second one is left at its default. */
 static const fixture_argument_t call_arguments[] = {
-    {"x", "Tensor", NULL, false},  {"bias", "Tensor?", "None", false}, {"flag", "bool", "False", false},
-    {"places", "int", "0", false}, {"groups", "int", "1", false},      {"slope", "float", "0.5", false}};
+    {"x", "Tensor", NULL, false},     {"bias", "Tensor?", "None", false}, {"flag", "bool", "False", false},
+    {"places", "int", "0", false},    {"groups", "int", "1", false},      {"slope", "float", "0.5", false},
+    {"most", "float?", "None", false}};
 
 static void test_neighbours(void **state) {
   (void)state;
@@ -157,9 +158,15 @@ static void test_neighbours(void **state) {
                                       "places.set-1", /* nobody has tried a negative one */
                                       "groups.set2"}; /* nor another one than the default */
   for (size_t i = 0; i < COUNT(alone); i++) assert_change(LEARNED, alone[i], OPC_DTYPE_OTHER, "alone");
+#define COUNT_OF(count) "'args': [" F23 ", " F3 ", false, " count "], 'relations': [{'equal': [['x', 1], ['bias', 0]]}]"
+  assert_change(COUNT_OF("12"), "places.set1", OPC_DTYPE_OTHER, "related");
+  assert_change(COUNT_OF("12"), "places.set13", OPC_DTYPE_OTHER, "alone");       /* there may be no more elements */
+  assert_change(COUNT_OF("2"), "places.set3", OPC_DTYPE_OTHER, "related");       /* a step */
   assert_change("'args': [" F3 "]", "flag.flipped", OPC_DTYPE_OTHER, "related"); /* nothing to agree with */
   assert_change("'args': [" F3 ", " F3 "]", "flag.flipped", OPC_DTYPE_OTHER, "alone");
   assert_change("'args': [" F3 ", " F3 "]", "bias.left_out", OPC_DTYPE_OTHER, "alone");
+  assert_change("'args': [" F3 "], 'kwargs': {'most': 0.5}", "most.left_out", OPC_DTYPE_OTHER, "related");
+  assert_change("'args': [" F3 ", " F3 "], 'kwargs': {'most': 0.5}", "most.left_out", OPC_DTYPE_OTHER, "alone");
   assert_change("'args': [" F3 "]", "groups.set2", OPC_DTYPE_OTHER, "alone");
   opc_operator_clear(&op);
   op = before;

@@ -126,7 +126,8 @@ static bool is_left_out(const opc_sample_t *base, const opc_sample_t *varied, si
 typedef struct comparison {
   opc_variant_tensors_t from, to; /* without tensors that the variant leaves out */
   bool left_out;                  /* an optional argument */
-  bool integers;                  /* a given argument is an integer, or holds some */
+  bool tensor_left_out;
+  bool integers; /* a given argument is an integer, or holds some */
   bool plain_differs;
   bool integer_differs; /* an integer, or a list of them */
   bool lists_differ;
@@ -140,6 +141,7 @@ static void drop_left_out(comparison_t *c, const opc_sample_t *base, const opc_s
     if (is_left_out(base, varied, c->from.items[i].argument)) free(c->from.items[i].path);
     else c->from.items[kept++] = c->from.items[i];
   }
+  c->tensor_left_out = kept < c->from.count;
   c->from.count = kept;
 }
 
@@ -290,8 +292,26 @@ static bool is_resized(const comparison_t *c) {
   return resized;
 }
 
-/* Nobody has tried other values of the argument, or negative ones: a number that the sample leaves at its default is
- * never tried. */
+/* Something says how large the argument's integers may be. */
+static bool is_bound(const opc_relations_t *relations, const char *argument) {
+  for (size_t i = 0; i < relations->count; i++) {
+    const opc_relation_t *relation = &relations->items[i];
+    const bool is_limit = relation->kind == OPC_RELATION_BOUND || relation->kind == OPC_RELATION_SUM;
+    if (is_limit && relation->values && is_within(relation->values, argument)) return true;
+    for (size_t k = 0; relation->kind == OPC_RELATION_EQUAL && k < relation->place_count; k++)
+      if (is_within(relation->places[k].path, argument)) return true;
+  }
+  return false;
+}
+
+/* A larger count may need more elements than the tensors have. A step or a mode is a smaller number. */
+static bool is_larger_count(const opc_relations_t *relations, int64_t from, int64_t to, const char *argument) {
+  enum { STEPS = 3 };
+  return from > STEPS && to > from && !is_bound(relations, argument);
+}
+
+/* Nobody has tried other values of the argument, or negative ones, or that many: a number that the sample leaves at its
+ * default is never tried. */
 static bool is_untried(const opc_relations_t *relations, const opc_sample_t *base, const opc_sample_t *varied,
                        const opc_operator_t *op, size_t index) {
   const opc_value_t *from = &base->arguments[index], *to = &varied->arguments[index];
@@ -302,7 +322,8 @@ static bool is_untried(const opc_relations_t *relations, const opc_sample_t *bas
   if (to->kind == OPC_VALUE_LIST && to->list.count > 0) to = &to->list.items[0];
   if (from->kind == OPC_VALUE_LIST && from->list.count > 0) from = &from->list.items[0];
   if (to->kind != OPC_VALUE_INT) return false;
-  return base->absent[index] || from->kind != OPC_VALUE_INT || (to->integer < 0 && from->integer >= 0);
+  return base->absent[index] || from->kind != OPC_VALUE_INT || (to->integer < 0 && from->integer >= 0) ||
+         is_larger_count(relations, from->integer, to->integer, op->arguments[index].name);
 }
 
 static bool has_untried(const opc_relations_t *relations, const opc_sample_t *base, const opc_sample_t *varied,
@@ -372,8 +393,8 @@ static opc_input_change_t change_of(const comparison_t *c, const char *variant) 
   opc_input_change_t change = OPC_INPUT_SAME_VALUES;
   bool resized = false;
   /* With one tensor and no integer there is nothing to agree with. */
-  const bool lone = c->own <= 1 && !c->integers && !c->integral && !c->integer_differs && !c->left_out;
-  if (c->left_out) return OPC_INPUT_ALONE;
+  const bool lone = c->own <= 1 && !c->integers && !c->integral && !c->integer_differs;
+  if (c->left_out) return lone && !c->tensor_left_out ? OPC_INPUT_RELATED : OPC_INPUT_ALONE;
   if (c->lists_differ)
     return c->from.items[0].argument == c->from.items[c->from.count - 1].argument && !c->integers && !c->integral &&
                    !c->plain_differs

@@ -115,6 +115,37 @@ static void offer_text(const char *text, void *context) {
   offerf(offered->e, "%s.%s%s", offered->path, offered->name, text);
 }
 
+typedef struct round {
+  offered_text_t offered;
+  size_t wanted, count; /* texts of this argument */
+} round_t;
+
+static void offer_wanted(const char *text, void *context) {
+  round_t *round = context;
+  if (round->count++ == round->wanted) offer_text(text, &round->offered);
+}
+
+/* The next value of each number, and the next word of each string, in turn: a limited number of neighbours reaches all
+ * arguments. */
+static void offer_values_in_turn(enumeration_t *e, unsigned families) {
+  bool more = true;
+  for (size_t wanted = 0; more; wanted++) {
+    more = false;
+    for (size_t i = 0; i < opc_transformation_count; i++) {
+      const opc_transformation_t *row = &opc_transformations[i];
+      const bool is_value = row->parameter == OPC_PARAMETER_VALUE, is_word = row->parameter == OPC_PARAMETER_WORD;
+      if (!(families & row->family) || !(row->reach & OPC_REACH_ARGUMENT) || !(is_value || is_word)) continue;
+      for (size_t argument = 0; argument < e->sample->argument_count; argument++) {
+        round_t round = {.offered = {.e = e, .path = e->op->arguments[argument].name, .name = row->name},
+                         .wanted = wanted};
+        if (is_value) opc_neighbour_values(e->sample, e->op, argument, offer_wanted, &round);
+        else opc_neighbour_words(e->sample, e->op, argument, offer_wanted, &round);
+        more |= round.count > wanted;
+      }
+    }
+  }
+}
+
 /* The parameter values worth trying on an argument of any type. */
 static void offer_for_argument(enumeration_t *e, const opc_transformation_t *row, size_t argument) {
   const opc_variant_tensors_t *tensors = e->tensors;
@@ -123,12 +154,6 @@ static void offer_for_argument(enumeration_t *e, const opc_transformation_t *row
   switch (row->parameter) {
     case OPC_PARAMETER_NONE:
       offer_text("", &offered);
-      break;
-    case OPC_PARAMETER_VALUE:
-      opc_neighbour_values(e->sample, e->op, argument, offer_text, &offered);
-      break;
-    case OPC_PARAMETER_WORD:
-      opc_neighbour_words(e->sample, e->op, argument, offer_text, &offered);
       break;
     case OPC_PARAMETER_PATH:
       for (size_t i = 0; i < tensors->count && i < TENSORS_ALIKE_MAX; i++) offer_text(tensors->items[i].path, &offered);
@@ -144,6 +169,8 @@ static void offer_for_argument(enumeration_t *e, const opc_transformation_t *row
       break;
     case OPC_PARAMETER_DIMENSION:
     case OPC_PARAMETER_DTYPE:
+    case OPC_PARAMETER_VALUE: /* in turn with those of other arguments */
+    case OPC_PARAMETER_WORD:
       break;
   }
 }
@@ -224,8 +251,15 @@ opc_status_t opc_variants_of(const opc_sample_t *sample, const opc_operator_t *o
 
   if (families & OPC_VARIANT_PLAIN) offer(&e, "plain");
   else (void)is_new(&e, digest_sample(sample, op));
+  bool in_turn = false;
   for (size_t i = 0; i < opc_transformation_count; i++) {
-    if (families & opc_transformations[i].family) offer_row(&e, &opc_transformations[i], own);
+    const opc_transformation_t *row = &opc_transformations[i];
+    if (!(families & row->family)) continue;
+    if (!in_turn && (row->parameter == OPC_PARAMETER_VALUE || row->parameter == OPC_PARAMETER_WORD)) {
+      offer_values_in_turn(&e, families);
+      in_turn = true;
+    }
+    offer_row(&e, row, own);
   }
   for (int i = 0; (families & OPC_VARIANT_LAYOUT) && own > 0 && i < COMBINATION_COUNT; i++) {
     offerf(&e, "%s.%s+%s.%s", lone_path, combinations[i][0], lone_path, combinations[i][1]);
