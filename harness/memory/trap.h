@@ -1,5 +1,5 @@
 /* A memory region whose first access, read or write, is reported to a function: in the accessing thread, at the
- * instruction, which continues when the function returns.
+ * instruction, which runs again when the function returns.
  *
  * One at a time. Ownership: the caller's memory, whole pages of it. Threads: any thread may arm and disarm, but only
  * one at a time; one report. A system call on such memory fails with EFAULT and is not reported. */
@@ -12,7 +12,18 @@
 
 /* False: the system refuses. `touched` runs in a signal handler and must be async-signal-safe. */
 bool opc_trap_arm(void *pages, size_t bytes, void (*touched)(void));
-/* Makes the memory accessible, whether or not it was accessed. */
+
+enum { OPC_TRAP_PAGES_MAX = 16 };
+typedef struct opc_trap_pages {
+  void *start;
+  size_t bytes;
+} opc_trap_pages_t;
+/* Beside the other one, a trap for the first write to any of these pages, which can be read meanwhile. They are open
+ * again when `written` is called, so that other threads can go on while it runs. `touched` may call this. At most
+ * OPC_TRAP_PAGES_MAX. */
+void opc_trap_arm_writes(const opc_trap_pages_t *pages, size_t count, void (*written)(void));
+
+/* Makes the memory of both accessible, whether or not it was accessed. */
 void opc_trap_disarm(void);
 /* For a SIGSEGV handler. False: the address is not in the trap. */
 bool opc_trap_fault(uint64_t address);

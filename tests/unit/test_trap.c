@@ -1,5 +1,5 @@
 /* A trap reports the first access, read or write, at its instruction, then opens; a thread that accesses the closed
- * page meanwhile waits. */
+ * page meanwhile waits. The other trap reports the first write, and lets reads through. */
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -126,6 +126,64 @@ static void another_thread_waits_until_it_is_open(void **state) {
   assert_int_equal(lost, 0);
 }
 
+static void write_second(void) { *(volatile unsigned char *)(pages + PAGE + 5) = 9; }
+static int read_second(void) { return *(volatile unsigned char *)(pages + PAGE + 5); }
+
+static void the_first_write_is_told_and_reads_are_not(void **state) {
+  (void)state;
+  reset();
+  const opc_trap_pages_t second = {.start = pages + PAGE, .bytes = PAGE};
+  opc_trap_arm_writes(&second, 1, count);
+  assert_int_equal(read_second(), 7);
+  assert_int_equal(touches, 0);
+  write_second();
+  write_second();
+  assert_int_equal(touches, 1);
+  assert_int_equal(read_second(), 9);
+  opc_trap_arm_writes(&second, 1, count);
+  opc_trap_disarm();
+  write_second();
+  assert_int_equal(touches, 1);
+  assert_int_equal(lost, 0);
+}
+
+/* As a thread does that adds to memory which all threads share. */
+static atomic_int added;
+
+static void *add_five(void *unused) {
+  (void)unused;
+  *(volatile unsigned char *)(pages + PAGE + 5) += 5;
+  added++;
+  return NULL;
+}
+
+static void others_write_while_one_is_held(void) {
+  pthread_t other;
+  touches++;
+  assert_int_equal(pthread_create(&other, NULL, add_five, NULL), 0);
+  assert_int_equal(pthread_join(other, NULL), 0);
+}
+
+static void await_write(void) {
+  const opc_trap_pages_t second = {.start = pages + PAGE, .bytes = PAGE};
+  opc_trap_arm_writes(&second, 1, others_write_while_one_is_held);
+}
+
+static void an_update_is_lost_while_its_writer_is_held(void **state) {
+  (void)state;
+  reset();
+  added = 0;
+  assert_true(opc_trap_arm(pages, PAGE, await_write));
+  touch_read();
+  const int before = read_second();
+  *(volatile unsigned char *)(pages + PAGE + 5) = (unsigned char)(before + 1);
+  opc_trap_disarm();
+  assert_int_equal(touches, 1);
+  assert_int_equal(added, 1);
+  assert_int_equal(read_second(), 8); /* 7 + 1: the 5 are lost */
+  assert_int_equal(lost, 0);
+}
+
 static void memory_that_is_gone_is_refused(void **state) {
   (void)state;
   reset();
@@ -138,8 +196,12 @@ static void memory_that_is_gone_is_refused(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(the_first_touch_is_told_and_goes_on),   cmocka_unit_test(what_is_not_touched_is_opened),
-      cmocka_unit_test(other_addresses_are_no_business_of_it), cmocka_unit_test(another_thread_waits_until_it_is_open),
+      cmocka_unit_test(the_first_touch_is_told_and_goes_on),
+      cmocka_unit_test(what_is_not_touched_is_opened),
+      cmocka_unit_test(other_addresses_are_no_business_of_it),
+      cmocka_unit_test(another_thread_waits_until_it_is_open),
+      cmocka_unit_test(the_first_write_is_told_and_reads_are_not),
+      cmocka_unit_test(an_update_is_lost_while_its_writer_is_held),
       cmocka_unit_test(memory_that_is_gone_is_refused),
   };
   return cmocka_run_group_tests(tests, set_up, NULL);

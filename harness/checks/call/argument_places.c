@@ -55,6 +55,11 @@ void opc_places_free(opc_places_t *places) {
 
 bool opc_places_kept(const opc_places_t *places) { return places->kept; }
 
+bool opc_places_have(const opc_places_t *places, const void *data) {
+  const unsigned char *at = data;
+  return at >= places->memory && at < places->memory + places->bytes;
+}
+
 static void *place_give(size_t number, size_t bytes, void *context) {
   opc_places_t *places = context;
   size_t step = place_step(bytes);

@@ -15,6 +15,8 @@ opc_places_t *opc_places_new(const opc_sample_t *sample);
 void opc_places_free(opc_places_t *places);
 /* For opc_call_options_t.memory. */
 opc_call_memory_t opc_places_memory(opc_places_t *places);
+/* The address is in a place: not in other memory, which a tensor got because its place was taken. */
+bool opc_places_have(const opc_places_t *places, const void *data);
 /* True: the operator kept a tensor, so a later call got other memory. */
 bool opc_places_kept(const opc_places_t *places);
 

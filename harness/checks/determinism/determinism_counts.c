@@ -3,32 +3,21 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "base/number.h"
 #include "checks/compare/tolerance.h"
+#include "checks/determinism/determinism_hold.h"
 #include "memory/cpu_memory.h"
-#include "memory/trap.h"
-#include "memory/valgrind_requests.h"
 
 /* Three does not divide what two and four divide. A remainder that three threads happen not to leave is left by five or
  * seven. */
-enum { THREADS = 3, LINGER_STEP_NS = 200 * 1000, LINGER_STEPS = 200 };
+enum { THREADS = 3, PAIR = 2, MANY = 50 };
 
 static const double seconds_of_a_thread = 2e-6; /* minimum of a thread that had work */
+static const double seconds_of_many = 0.01;     /* processor time of many calls */
 
-/* Where one thread is held up until the others have done their work: data that they share then changes between its
- * accesses. Early in each third of the largest argument, because the thread that runs first must be held. */
-typedef enum held_up {
-  HELD_NOWHERE = 0,
-  HELD_NOWHERE_AGAIN,
-  HELD_FIRST,
-  HELD_SECOND,
-  HELD_THIRD,
-  RUNS
-} held_up_t;                              /* in the order of the runs */
-static const double work_meanwhile = 0.6; /* as a fraction of all threads' work */
+static const double work_meanwhile = 0.6; /* as a fraction of all threads' work: how long a thread is held up */
 
 static void report(const opc_grown_t *grown, const opc_operator_t *op, const char *rule, opc_text_t *text,
                    opc_finding_t *finding) {
@@ -86,46 +75,21 @@ static bool only_rounding(const opc_grown_t *grown, bool widest, const opc_trial
   return opc_result_compare(&one->result, &several->result, is_rounding, &rounding).kind == OPC_DIFFERENCE_NONE;
 }
 
-static double linger_until; /* processor time of the process */
-
-/* Called in the fault handler. */
-static void linger(void) {
-  const struct timespec time = {.tv_nsec = LINGER_STEP_NS};
-  for (int step = 0; step < LINGER_STEPS && opc_clock_of(CLOCK_PROCESS_CPUTIME_ID) < linger_until; step++)
-    (void)nanosleep(&time, NULL);
-}
-
-/* The call's arguments have fixed addresses. */
-static void hold_up(const opc_call_t *call, held_up_t where) {
-  static const uintptr_t page = 4096;
-  const opc_tensor_meta_t *largest = NULL;
-  for (size_t i = 0; i < call->tensor_arg_count; i++)
-    if (!largest || call->tensor_args[i].before.storage_bytes > largest->storage_bytes)
-      largest = &call->tensor_args[i].before;
-  if (where < HELD_FIRST || !largest || opc_valgrind_active()) return;
-  uintptr_t end = ((uintptr_t)largest->storage_data + largest->storage_bytes) / page * page;
-  uintptr_t start =
-      ((uintptr_t)largest->storage_data + largest->storage_bytes * (size_t)(where - HELD_FIRST) / THREADS + page - 1) /
-      page * page;
-  if (end > start) (void)opc_trap_arm((void *)start, page, linger);
-}
-
 typedef struct effort {
   double all, others; /* processor time of a call: of all threads, of all except this one */
 } effort_t;
 
 /* Holds a thread only at fixed addresses. `effort` (may be NULL) is the smallest of earlier calls; this call may lower
  * it. */
-static opc_status_t call_with(const opc_trial_t *trial, int threads, held_up_t where, effort_t *effort,
+static opc_status_t call_with(const opc_trial_t *trial, int threads, opc_hold_t where, effort_t *effort,
                               opc_call_t *call, opc_error_t *error) {
   opc_status_t status = opc_trial_make(trial, call, error);
   if (status != OPC_OK) return status;
   opc_bridge_threads(threads);
   double own = opc_clock_of(CLOCK_THREAD_CPUTIME_ID), all = opc_clock_of(CLOCK_PROCESS_CPUTIME_ID);
-  linger_until = all + (effort ? effort->all * work_meanwhile : 0.0);
-  hold_up(call, where);
+  opc_hold_begin(call, trial->places, where, all + (effort ? effort->all * work_meanwhile : 0.0));
   opc_trial_call(trial, call);
-  opc_trap_disarm();
+  opc_hold_end();
   own = opc_clock_of(CLOCK_THREAD_CPUTIME_ID) - own;
   all = opc_clock_of(CLOCK_PROCESS_CPUTIME_ID) - all;
   if (effort && (effort->all == 0.0 || all < effort->all)) *effort = (effort_t){.all = all, .others = all - own};
@@ -135,20 +99,20 @@ static opc_status_t call_with(const opc_trial_t *trial, int threads, held_up_t w
 
 static opc_status_t run_with(const opc_trial_t *trial, int threads, opc_trial_outcome_t *out, opc_error_t *error) {
   opc_call_t call;
-  opc_status_t status = call_with(trial, threads, HELD_NOWHERE, NULL, &call, error);
+  opc_status_t status = call_with(trial, threads, OPC_HOLD_NOWHERE, NULL, &call, error);
   if (status == OPC_OK) status = opc_trial_take(&call, out, error);
   opc_call_clear(&call);
   return status;
 }
 
-/* Runs once more with several threads. *out_differs: differs from `before`, and the text says where. A call that throws
+/* Runs once more with so many threads. *out_differs: differs from `before`, and the text says where. A call that throws
  * may have passed its memory to the system: EFAULT. */
-static opc_status_t run_again(const opc_trial_t *trial, held_up_t where, effort_t *effort,
+static opc_status_t run_again(const opc_trial_t *trial, int threads, opc_hold_t where, effort_t *effort,
                               const opc_trial_outcome_t *before, opc_text_t *out, bool *out_differs,
                               opc_error_t *error) {
   opc_call_t call;
   opc_trial_outcome_t again = {0};
-  opc_status_t status = call_with(trial, THREADS, where, effort, &call, error);
+  opc_status_t status = call_with(trial, threads, where, effort, &call, error);
   if (status == OPC_OK) status = opc_trial_look(&call, &again, error);
   *out_differs = status == OPC_OK && again.outcome == OPC_CALL_RETURNED &&
                  opc_trial_differ(before, &again, "another run with as many", out);
@@ -162,7 +126,7 @@ static opc_status_t run_first(const opc_trial_t *trial, effort_t *effort, const 
                               opc_trial_outcome_t *out, bool *out_differs, opc_error_t *error) {
   opc_call_t call;
   opc_trial_outcome_t first = {0};
-  opc_status_t status = call_with(trial, THREADS, HELD_NOWHERE, effort, &call, error);
+  opc_status_t status = call_with(trial, THREADS, OPC_HOLD_NOWHERE, effort, &call, error);
   if (status == OPC_OK) status = opc_trial_look(&call, &first, error);
   *out_differs = status == OPC_OK && opc_trial_differ(one, &first, "", NULL);
   if (*out_differs) status = opc_trial_take(&call, out, error);
@@ -232,6 +196,25 @@ static opc_status_t judge(const counts_t *counts, int threads, const opc_trial_o
   return status;
 }
 
+/* A lost update shows only if two threads write at the same moment: many short calls, with as many threads as most
+ * machines can run at once. */
+static opc_status_t check_many_calls(const counts_t *counts) {
+  OPC_SCOPED(opc_trial_outcome_clear) opc_trial_outcome_t first = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
+  bool differs = false;
+  opc_status_t status = run_with(counts->trial, PAIR, &first, counts->error);
+  const double until = opc_clock_of(CLOCK_PROCESS_CPUTIME_ID) + seconds_of_many;
+  for (int i = 0; status == OPC_OK && first.outcome == OPC_CALL_RETURNED && !differs && i < MANY &&
+                  opc_clock_of(CLOCK_PROCESS_CPUTIME_ID) < until;
+       i++)
+    status = run_again(counts->trial, PAIR, OPC_HOLD_NOWHERE_AGAIN, NULL, &first, &text, &differs, counts->error);
+  if (status != OPC_OK || !differs) return status;
+  OPC_SCOPED(opc_text_clear) opc_text_t whole = {0};
+  opc_text_addf(&whole, "with %d threads %s", PAIR, opc_text_c(&text));
+  report(counts->grown, counts->trial->context->op, "determinism.threads", &whole, counts->finding);
+  return OPC_OK;
+}
+
 /* Other numbers of threads, after one that makes no difference. */
 static opc_status_t check_other_counts(const counts_t *counts) {
   static const int others[] = {5, 7};
@@ -263,8 +246,9 @@ opc_status_t opc_thread_counts_check(opc_case_context_t *context, opc_grown_t *g
   opc_status_t status = run_with(&trial, 1, &one, error);
   if (status == OPC_OK) status = run_first(&trial, &effort, &one, &first, &differs, error);
   bool divided = effort.others > seconds_of_a_thread;
-  for (int run = HELD_NOWHERE_AGAIN; status == OPC_OK && divided && run < RUNS && !nondeterministic; run++)
-    status = run_again(&trial, (held_up_t)run, &effort, differs ? &first : &one, &text, &nondeterministic, error);
+  for (int run = OPC_HOLD_NOWHERE_AGAIN; status == OPC_OK && divided && run < OPC_HOLD_RUNS && !nondeterministic; run++)
+    status =
+        run_again(&trial, THREADS, (opc_hold_t)run, &effort, differs ? &first : &one, &text, &nondeterministic, error);
   if (status != OPC_OK) goto release;
   if (divided) *out_compared += opc_result_numel(&one.result);
   if (nondeterministic) {
@@ -274,6 +258,7 @@ opc_status_t opc_thread_counts_check(opc_case_context_t *context, opc_grown_t *g
     status = judge(&counts, THREADS, &first);
   } else if (divided) {
     status = check_other_counts(&counts);
+    if (status == OPC_OK && finding->verdict != OPC_VERDICT_FAIL) status = check_many_calls(&counts);
   }
 
 release:
