@@ -337,6 +337,47 @@ static void test_what_is_learned(void **state) {
   assert_int_equal(wrong, 0);
 }
 
+static void along_either_way(view_t *v) {
+  const int64_t dim = number(v, "dim"), ndim = tensor(v, "x")->ndim;
+  if (dim < -ndim || dim >= ndim) worse(v, OPC_LEARN_READ);
+}
+
+static void along_from_the_front(view_t *v) {
+  if (number(v, "dim") < 0 || number(v, "dim") >= tensor(v, "x")->ndim) worse(v, OPC_LEARN_READ);
+}
+
+static void any_number(view_t *v) { (void)v; }
+
+/* Only an operator that refuses what lies before the first dimension says that it counts from the end. */
+static void test_dimensions_from_the_end(void **state) {
+  (void)state;
+  static const struct {
+    simulated_t *run;
+    bool checks;
+    const char *change; /* of dim.set-2 */
+  } rows_of_dim[] = {{along_either_way, true, "related"},
+                     {along_either_way, false, "alone"},
+                     {along_from_the_front, true, "alone"},
+                     {any_number, true, "alone"}};
+  static const struct learned row = {.arguments = {TENSOR("x"), INTEGER("dim")}};
+  for (size_t i = 0; i < COUNT(rows_of_dim); i++) {
+    bool checked;
+    size_t tries;
+    opc_error_t error = {0};
+    opc_sample_t varied;
+    make(&row);
+    opc_sample_t sample = sample_of(F("3, 4") ", 1");
+    free(learn(rows_of_dim[i].run, rows_of_dim[i].checks, &sample, &checked, &tries));
+    assert_ok(opc_variant_apply(&sample, &op, "dim.set-2", &varied, &error), error);
+    assert_string_equal(opc_input_change_name(opc_variant_change(&sample, &op, &varied, "dim.set-2")),
+                        rows_of_dim[i].change);
+    assert_travels(&sample);
+    opc_sample_clear(&varied);
+    opc_sample_clear(&sample);
+    opc_operator_clear(&op);
+  }
+}
+
 /* A hang costs a second: the argument is not tried again, and nothing is learned about it. */
 static void test_hangs_are_few(void **state) {
   (void)state;
@@ -373,6 +414,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_hangs_are_few),
       cmocka_unit_test(test_what_is_learned),
+      cmocka_unit_test(test_dimensions_from_the_end),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -310,6 +310,15 @@ static bool is_larger_count(const opc_relations_t *relations, int64_t from, int6
   return from > STEPS && to > from && !is_bound(relations, argument);
 }
 
+/* The operator takes negative ones down to some number, and refuses those below. */
+static bool are_negative_taken(const opc_relations_t *relations, const char *argument) {
+  for (size_t i = 0; i < relations->count; i++)
+    if (relations->items[i].kind == OPC_RELATION_LEAST && relations->items[i].number < 0 &&
+        relations->items[i].values && strcmp(relations->items[i].values, argument) == 0)
+      return true;
+  return false;
+}
+
 /* Nobody has tried other values of the argument, or negative ones, or that many: a number that the sample leaves at its
  * default is never tried. */
 static bool is_untried(const opc_relations_t *relations, const opc_sample_t *base, const opc_sample_t *varied,
@@ -322,8 +331,10 @@ static bool is_untried(const opc_relations_t *relations, const opc_sample_t *bas
   if (to->kind == OPC_VALUE_LIST && to->list.count > 0) to = &to->list.items[0];
   if (from->kind == OPC_VALUE_LIST && from->list.count > 0) from = &from->list.items[0];
   if (to->kind != OPC_VALUE_INT) return false;
-  return base->absent[index] || from->kind != OPC_VALUE_INT || (to->integer < 0 && from->integer >= 0) ||
-         is_larger_count(relations, from->integer, to->integer, op->arguments[index].name);
+  const char *name = op->arguments[index].name;
+  return base->absent[index] || from->kind != OPC_VALUE_INT ||
+         (to->integer < 0 && from->integer >= 0 && !are_negative_taken(relations, name)) ||
+         is_larger_count(relations, from->integer, to->integer, name);
 }
 
 static bool has_untried(const opc_relations_t *relations, const opc_sample_t *base, const opc_sample_t *varied,

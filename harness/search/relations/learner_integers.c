@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "model/schema/argument_words.h"
 #include "search/relations/learner_state.h"
 
 enum { RAISES_MAX = 10 };
@@ -241,6 +242,21 @@ static void learn_lowest(opc_learner_t *learner, size_t index, bool is_sum) {
   learn_add(learner, &relation);
 }
 
+/* A dimension, which may be counted from the end: the operator takes the first one so, and refuses what lies before it.
+ */
+static void learn_from_end(opc_learner_t *learner, size_t index) {
+  const learn_integers_t *integers = &learner->integers[index];
+  const opc_tensor_spec_t *first = opc_sample_tensor(&learner->base, 0);
+  if (!integers->plain || !first || !opc_argument_is_named(integers->path, "dim axis")) return;
+  if (integers->own.lowest < 0 || integers->own.lowest >= first->ndim) return;
+  if (with_element(learner, index, 0, -first->ndim) != OPC_LEARN_CLEAN) return;
+  const opc_learn_outcome_t outcome = with_element(learner, index, 0, -first->ndim - 1);
+  if (outcome != OPC_LEARN_REFUSED) return;
+  opc_relation_t relation = relation_of(learner, integers, OPC_RELATION_LEAST, outcome);
+  relation.number = -first->ndim;
+  learn_add(learner, &relation);
+}
+
 void learn_integers_all(opc_learner_t *learner) {
   for (size_t i = 0; i < learner->integers_count && !learner->waiting; i++) {
     const opc_integers_t *own = &learner->integers[i].own;
@@ -251,5 +267,6 @@ void learn_integers_all(opc_learner_t *learner) {
     bool bounded = learn_bound_at(learner, i, own->count - 1);
     if (!bounded && own->count > 1) learn_bound_at(learner, i, 0);
     learn_order(learner, i);
+    learn_from_end(learner, i);
   }
 }
