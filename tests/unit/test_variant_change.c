@@ -140,9 +140,9 @@ static void test_the_same_tensor_and_lists(void **state) {
 
 /* The first number is learned, the second one is left at its default. */
 static const fixture_argument_t call_arguments[] = {
-    {"x", "Tensor", NULL, false},     {"bias", "Tensor?", "None", false}, {"flag", "bool", "False", false},
-    {"places", "int", "0", false},    {"groups", "int", "1", false},      {"slope", "float", "0.5", false},
-    {"most", "float?", "None", false}};
+    {"x", "Tensor", NULL, false},      {"bias", "Tensor?", "None", false}, {"flag", "bool", "False", false},
+    {"places", "int", "0", false},     {"groups", "int", "1", false},      {"slope", "float", "0.5", false},
+    {"most", "float?", "None", false}, {"width", "float", "1.0", false}};
 
 static void test_neighbours(void **state) {
   (void)state;
@@ -154,7 +154,8 @@ static void test_neighbours(void **state) {
   "[['x', 1]]}]"
   static const char *const related[] = {"flag.flipped", "bias.left_out", "places.set1", "places.set0", "slope.set-0.5"};
   for (size_t i = 0; i < COUNT(related); i++) assert_change(LEARNED, related[i], OPC_DTYPE_OTHER, "related");
-  static const char *const alone[] = {"places.set3",  /* not below the size */
+  static const char *const alone[] = {"width.set-1",  /* nothing has a negative one */
+                                      "places.set3",  /* not below the size */
                                       "places.set-1", /* nobody has tried a negative one */
                                       "groups.set2"}; /* nor another one than the default */
   for (size_t i = 0; i < COUNT(alone); i++) assert_change(LEARNED, alone[i], OPC_DTYPE_OTHER, "alone");

@@ -7,6 +7,7 @@
 #include "base/number.h"
 #include "checks/autograd/autograd_case.h"
 #include "checks/autograd/autograd_difference.h"
+#include "checks/framework/outcome.h"
 
 enum { MOVED_PATTERNS = 2, MOVED_FACTOR = 16, OWN_UNITS = 256, CANCELLED_UNITS = 64 };
 
@@ -45,6 +46,7 @@ bool opc_autograd_is_refusal(const opc_autograd_gradient_t *gradient) {
                                       "erivative", "once_diff", "no autograd formula"};
   const char *text = opc_text_c(&gradient->message);
   if (gradient->outcome == OPC_CALL_NO_KERNEL) return true;
+  if (opc_message_is_mistake(text)) return false;
   for (size_t i = 0; i < sizeof words / sizeof *words; i++)
     if (strstr(text, words[i])) return true;
   return false;

@@ -31,8 +31,20 @@ bool opc_message_makes_size(const char *message) {
   return strstr(message, "may return an output Tensor with data-dependent shape") != NULL;
 }
 
+bool opc_message_says_no_fake(const char *message) {
+  return strstr(message, "There was no fake impl registered") != NULL;
+}
+
+bool opc_message_is_mistake(const char *message) {
+  static const char *const types[] = {"AttributeError: ", "NameError: ", "UnboundLocalError: "};
+  for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+    if (strncmp(message, types[i], strlen(types[i])) == 0) return true;
+  return strncmp(message, "TypeError: ", 11) == 0 && strstr(message, "NoneType") != NULL;
+}
+
 bool opc_message_refuses_arguments(const char *message) {
-  return !opc_message_wants_data(message) && !opc_message_wants_python(message) && !opc_message_makes_size(message);
+  return !opc_message_wants_data(message) && !opc_message_wants_python(message) && !opc_message_makes_size(message) &&
+         !opc_message_says_no_fake(message);
 }
 
 bool opc_case_is_declared(const opc_case_context_t *context) {

@@ -41,6 +41,11 @@ bool opc_message_wants_python(const char *message);
 /* The message of torch.library.get_ctx() in a fake kernel in Python that has no FakeTensorMode: it makes a size that
  * depends on data. */
 bool opc_message_makes_size(const char *message);
+/* What the Meta kernel of a torch.library.custom_op says that has no fake kernel. */
+bool opc_message_says_no_fake(const char *message);
+/* An exception of Python code that does not know what it was given, an argument that is None say: not meant for the
+ * caller. */
+bool opc_message_is_mistake(const char *message);
 /* None of these: the Meta kernel refuses the arguments. */
 bool opc_message_refuses_arguments(const char *message);
 

@@ -123,15 +123,14 @@ static bool has_kind(const opc_sample_t *sample, opc_dtype_class_t kind) {
   return false;
 }
 
-/* The operator turns integers, say, into numbers of another kind, as arithmetic does that was written for
- * floating-point numbers, and nobody says that it takes integers: no sample has any, or it was found that another kind
- * is accepted as well. */
-static bool is_unasked_dtype(const opc_case_context_t *context, opc_dtype_t result) {
+/* The dtype is of a kind that no sample has, integers say, or it was found that another kind is accepted as well. The
+ * operator may take it only because its arithmetic does, which makes a result of another dtype of them. */
+static bool is_unasked_dtype(const opc_case_context_t *context) {
   const opc_tensor_spec_t *first = opc_sample_tensor(context->sample, 0);
   const opc_dtype_t dtype = opc_dtype_find(context->id.dtype);
   if (!first) return false;
   const opc_dtype_class_t kind = opc_dtype_class(dtype == OPC_DTYPE_OTHER ? first->dtype : dtype);
-  if (kind == OPC_CLASS_FLOATING || opc_dtype_class(result) == kind) return false;
+  if (kind == OPC_CLASS_FLOATING) return false;
   const bool searched = context->standing.voucher == OPC_VOUCHER_SEARCHED;
   bool all = true, some = false;
   for (size_t i = 0; i < context->sample_count; i++) {
@@ -150,7 +149,7 @@ static void compare_tensor(const comparison_t *comparison, const opc_result_item
   if (strcmp(r->dtype_text, m->dtype_text) != 0) {
     opc_finding_fail(finding, "meta.dtype", "%s has dtype %s from the real kernel and %s from the Meta kernel",
                      real->path, opc_meta_dtype_text(r), opc_meta_dtype_text(m));
-    if (is_unasked_dtype(comparison->context, r->dtype)) opc_finding_evidence(finding, "unasked_dtype", json_true());
+    if (is_unasked_dtype(comparison->context)) opc_finding_evidence(finding, "unasked_dtype", json_true());
   }
   if (comparison->own_kernel && m->device.type != OPC_DEVICE_META && r->device.type == comparison->context->device.type)
     opc_finding_fail(finding, "meta.device", "%s of the Meta kernel is on %s: it made a tensor with data", real->path,
@@ -281,6 +280,10 @@ static void judge_refusal(const opc_case_context_t *context, const opc_call_t *c
             finding, OPC_SKIP_NO_KERNEL,
             "a call that the Meta kernel makes failed, perhaps because there is no Meta kernel in C++: %.*s", length,
             message);
+      else if (opc_message_says_no_fake(message))
+        opc_finding_fail(finding, "registration.no_meta_kernel",
+                         "there is no fake kernel (register_fake): the Meta kernel that torch.library.custom_op "
+                         "registers instead only throws");
       else if (by_tag)
         opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
                          "the result depends on data, as its tags say, so the Meta kernel refuses: %.*s", length,

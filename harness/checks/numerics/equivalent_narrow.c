@@ -1,5 +1,6 @@
 #include "checks/numerics/equivalent_narrow.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,25 +66,6 @@ static void add(struct opc_replay_tensor_arg *arg, uint64_t by) {
   for (int64_t i = 0; i < arg->numel; i++) numbers[i] = (int64_t)((uint64_t)numbers[i] + by);
 }
 
-/* *out: the operator gives with these numbers what it would give if it read 32 bits of them. */
-static opc_status_t reads_half(narrow_t *narrow, size_t index, bool *out, opc_error_t *error) {
-  struct opc_replay_tensor_arg *arg = &narrow->values->tensor_args[index];
-  const opc_again_t again = {
-      .context = narrow->context, .replay = narrow->values, .phase = "the operator with other numbers"};
-  opc_status_t status = OPC_OK;
-  *out = true;
-  for (size_t i = 0; i < sizeof steps / sizeof *steps && *out && status == OPC_OK; i++) {
-    OPC_SCOPED(opc_result_clear) opc_result_t result = {0};
-    opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
-    add(arg, steps[i].by);
-    status = opc_again_run(&again, &result, &outcome, NULL, error);
-    add(arg, -steps[i].by);
-    *out = status == OPC_OK && outcome == OPC_CALL_RETURNED &&
-           (opc_result_compare(&result, narrow->plain, NULL, NULL).kind != OPC_DIFFERENCE_NONE) == steps[i].must_differ;
-  }
-  return status;
-}
-
 /* Another dtype may be meant to round. */
 static bool gives_int64_only(const opc_result_t *result) {
   for (size_t i = 0; i < result->count; i++)
@@ -104,6 +86,42 @@ static opc_status_t compare_moved(narrow_t *narrow, struct opc_replay_tensor_arg
   *out = status == OPC_OK && outcome == OPC_CALL_RETURNED;
   *out_same = *out && opc_result_compare(&result, with, NULL, NULL).kind == OPC_DIFFERENCE_NONE;
   return status;
+}
+
+/* A square of 2^32 is 0, too; one of 2^32 + 1 is not 1. *out: the result is that of 1 more. */
+static opc_status_t reads_half_of_odd(narrow_t *narrow, struct opc_replay_tensor_arg *arg, bool *out,
+                                      opc_error_t *error) {
+  OPC_SCOPED(opc_result_clear) opc_result_t one = {0};
+  opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
+  bool returned = false, same = false;
+  const opc_again_t again = {
+      .context = narrow->context, .replay = narrow->values, .phase = "the operator with other numbers"};
+  add(arg, 1);
+  opc_status_t status = opc_again_run(&again, &one, &outcome, NULL, error);
+  add(arg, -UINT64_C(1));
+  if (status == OPC_OK && outcome == OPC_CALL_RETURNED)
+    status = compare_moved(narrow, arg, (UINT64_C(1) << 32) + 1, &one, &returned, &same, error);
+  *out = status == OPC_OK && returned && same;
+  return status;
+}
+
+/* *out: the operator gives with these numbers what it would give if it read 32 bits of them. */
+static opc_status_t reads_half(narrow_t *narrow, size_t index, bool *out, opc_error_t *error) {
+  struct opc_replay_tensor_arg *arg = &narrow->values->tensor_args[index];
+  const opc_again_t again = {
+      .context = narrow->context, .replay = narrow->values, .phase = "the operator with other numbers"};
+  opc_status_t status = OPC_OK;
+  *out = true;
+  for (size_t i = 0; i < sizeof steps / sizeof *steps && *out && status == OPC_OK; i++) {
+    OPC_SCOPED(opc_result_clear) opc_result_t result = {0};
+    opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
+    add(arg, steps[i].by);
+    status = opc_again_run(&again, &result, &outcome, NULL, error);
+    add(arg, -steps[i].by);
+    *out = status == OPC_OK && outcome == OPC_CALL_RETURNED &&
+           (opc_result_compare(&result, narrow->plain, NULL, NULL).kind != OPC_DIFFERENCE_NONE) == steps[i].must_differ;
+  }
+  return *out && status == OPC_OK ? reads_half_of_odd(narrow, arg, out, error) : status;
 }
 
 /* 1 more changes the result, and not only by chance, as a number that passes the next multiple of 1000 does. */
@@ -150,6 +168,37 @@ static opc_status_t rounds(narrow_t *narrow, size_t index, const struct rounding
   return status;
 }
 
+/* Nearly three times the plain result, element by element, and not exactly. */
+static bool are_thrice(const opc_result_t *got, const opc_result_t *plain) {
+  enum { ROUNDING = 3 };
+  bool exact = true;
+  if (opc_result_compare(got, plain, NULL, NULL).kind != OPC_DIFFERENCE_VALUE) return false;
+  for (size_t i = 0; i < got->count; i++) {
+    const int64_t *left = got->items[i].bytes, *right = plain->items[i].bytes;
+    for (int64_t element = 0; element < got->items[i].meta.numel; element++) {
+      const double distance = (double)left[element] - 3.0 * (double)right[element];
+      if (fabs(distance) > ROUNDING) return false;
+      exact = exact && distance == 0.0;
+    }
+  }
+  return !exact;
+}
+
+/* An interpolation, or a product with 2.5, is a real number that is rounded to the result: it is computed in floating
+ * point on purpose. *out: three times the numbers give nearly three times the result. */
+static opc_status_t rounds_result(narrow_t *narrow, struct opc_replay_tensor_arg *arg, bool *out, opc_error_t *error) {
+  const opc_again_t again = {
+      .context = narrow->context, .replay = narrow->values, .phase = "the operator with other numbers"};
+  OPC_SCOPED(opc_result_clear) opc_result_t thrice = {0};
+  opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
+  int64_t *numbers = arg->bytes;
+  for (int64_t i = 0; i < arg->numel; i++) numbers[i] *= 3;
+  opc_status_t status = opc_again_run(&again, &thrice, &outcome, NULL, error);
+  for (int64_t i = 0; i < arg->numel; i++) numbers[i] /= 3;
+  *out = status == OPC_OK && outcome == OPC_CALL_RETURNED && are_thrice(&thrice, narrow->plain);
+  return status;
+}
+
 /* *out: a finding was told. */
 static opc_status_t judge_rounding(narrow_t *narrow, size_t index, const char *path, opc_finding_t *finding, bool *out,
                                    opc_error_t *error) {
@@ -157,6 +206,11 @@ static opc_status_t judge_rounding(narrow_t *narrow, size_t index, const char *p
   *out = false;
   if (!gives_int64_only(narrow->plain)) return OPC_OK;
   opc_status_t status = counts_ones(narrow, &narrow->values->tensor_args[index], &counts, error);
+  if (status == OPC_OK && counts) {
+    bool rounded = false;
+    status = rounds_result(narrow, &narrow->values->tensor_args[index], &rounded, error);
+    counts = !rounded;
+  }
   for (size_t i = 0; i < sizeof roundings / sizeof *roundings && counts && !*out && status == OPC_OK; i++) {
     status = rounds(narrow, index, &roundings[i], out, error);
     if (status != OPC_OK || !*out) continue;

@@ -15,7 +15,9 @@ enum { DTYPES = sizeof autocast_dtypes / sizeof *autocast_dtypes };
 /* A kernel may cast some arguments and not others, and round in between: 1/32 of the largest number in bfloat16. */
 static const double ULPS_OF_LARGEST = 8.0;
 
-enum { CANDIDATES = 3 }; /* as it is; in autocast's dtype; in float32 */
+/* torch.library.register_autocast casts to a dtype of its own, whichever autocast has. */
+static const opc_dtype_t casts[] = {OPC_DTYPE_OTHER, OPC_DTYPE_BFLOAT16, OPC_DTYPE_FLOAT16, OPC_DTYPE_FLOAT32};
+enum { CANDIDATES = sizeof casts / sizeof *casts };
 
 typedef struct candidate {
   opc_dtype_t cast;    /* OTHER: the sample's own */
@@ -112,9 +114,9 @@ static void tell(autocast_case_t *run, const opc_result_item_t *got, int64_t ele
   opc_element_text(wanted->meta.dtype, (const char *)wanted->bytes + (size_t)element * wanted_width, its, sizeof its);
   opc_finding_fail(
       run->finding, "autocast.wrong_result",
-      "under torch.autocast with %s, %s%s is %s; without it, it is %s, and not nearer with arguments in %s "
-      "or float32",
-      opc_dtype_name(run->dtype), got->path, index, own, its, opc_dtype_name(run->dtype));
+      "under torch.autocast with %s, %s%s is %s; without it, it is %s, and not nearer with arguments in bfloat16, "
+      "float16 or float32",
+      opc_dtype_name(run->dtype), got->path, index, own, its);
   run->found = true;
 }
 
@@ -158,7 +160,6 @@ static opc_status_t try_dtype(autocast_case_t *run, opc_dtype_t dtype) {
     run->found = true;
     return OPC_OK;
   }
-  const opc_dtype_t casts[CANDIDATES] = {OPC_DTYPE_OTHER, dtype, OPC_DTYPE_FLOAT32};
   for (size_t i = 0; i < CANDIDATES && status == OPC_OK; i++) {
     if (run->candidates[i].result.items && casts[i] == run->candidates[i].cast) continue;
     opc_result_clear(&run->candidates[i].result);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "model/sample/relations.h"
+#include "model/schema/argument_words.h"
 #include "plan/variant/variant_table.h"
 
 enum { COMPARED_MAX = 1 << 16 }; /* elements of a tensor whose values are compared */
@@ -375,11 +376,37 @@ static bool relations_hold(const opc_relations_t *relations, const opc_sample_t 
   return holds;
 }
 
+/* The integers may not be larger than some number, which nothing checks, and no size is known that it comes from: one
+ * that becomes smaller may be that one. */
+static bool loses_room(const comparison_t *c, const opc_relations_t *relations) {
+  bool bounded = false;
+  for (size_t i = 0; i < relations->count; i++)
+    bounded |= relations->items[i].kind == OPC_RELATION_BOUND && relations->items[i].place_count == 0 &&
+               !relations->items[i].checked;
+  for (size_t i = 0; bounded && i < c->from.count; i++) {
+    const opc_tensor_spec_t *from = c->from.items[i].value->tensor, *to = c->to.items[i].value->tensor;
+    for (int dim = 0; dim < from->ndim && from->ndim == to->ndim; dim++)
+      if (to->sizes[dim] < from->sizes[dim]) return true;
+  }
+  return false;
+}
+
+/* A row of offsets has one more than there are segments: it is never empty. */
+static bool loses_offsets(const opc_tensor_spec_t *from, const opc_tensor_spec_t *to) {
+  opc_integers_t offsets = {0};
+  if (!is_integral(from) || from->ndim != 1 || from->sizes[0] < 2 || opc_tensor_spec_numel(to) > 0) return false;
+  const bool read = opc_integers_of(from, &offsets) && offsets.values;
+  const bool are =
+      read && offsets.values[0] == 0 && offsets.values[offsets.count - 1] > 0 && opc_integers_ascend(&offsets);
+  free(offsets.values);
+  return are;
+}
+
 /* With relations: those that hold vouch for every change. */
 static opc_input_change_t change_along(const comparison_t *c, const opc_relations_t *relations,
                                        const opc_sample_t *base, const opc_sample_t *varied, const opc_operator_t *op) {
   opc_input_change_t change = OPC_INPUT_SAME_VALUES;
-  if (c->lists_differ || has_untried(relations, base, varied, op)) return OPC_INPUT_ALONE;
+  if (c->lists_differ || has_untried(relations, base, varied, op) || loses_room(c, relations)) return OPC_INPUT_ALONE;
   const bool resized = is_resized(c);
   for (size_t i = 0; i < c->from.count; i++) {
     const char *path = c->from.items[i].path;
@@ -388,6 +415,7 @@ static opc_input_change_t change_along(const comparison_t *c, const opc_relation
     if (!differs) continue;
     change = OPC_INPUT_RELATED;
     if (!same_text(from->identity, to->identity) || is_unknown(relations, path, from, to)) return OPC_INPUT_ALONE;
+    if (loses_offsets(from, to)) return OPC_INPUT_ALONE;
     if ((differs & DIFFERS_DTYPE) && !is_floating(from) && has_meaning(relations, path)) return OPC_INPUT_ALONE;
     if (is_integral(from) && from->fill.special != to->fill.special) return OPC_INPUT_ALONE;
     if (!resized && (differs & DIFFERS_VALUES) && is_structured(from, to, differs) &&
@@ -433,15 +461,35 @@ bool opc_variant_has_other_dimensions(const opc_sample_t *base, const opc_sample
   return false;
 }
 
-/* A small size that becomes 1 may be one that the operator takes for granted: of colours with alpha, of a quaternion. A
- * tensor of integers is often a row of offsets, and one alone makes no segment. */
+/* A small size that becomes smaller may be one that the operator takes for granted: of colours with alpha, of a
+ * quaternion. With several tensors, it may also be another one that equals it only by chance; a first dimension is
+ * usually a number of rows. A tensor of integers is often a row of offsets, and one alone makes no segment. */
 static bool loses_needed_size(const opc_sample_t *base, const opc_sample_t *varied, const char *variant) {
   enum { SMALL = 4 };
-  if (strncmp(variant, "all.single", 10) != 0) return false;
+  const bool single = strncmp(variant, "all.single", 10) == 0,
+             fewer =
+                 strncmp(variant, "all.fewer", 9) == 0 || (strncmp(variant, "all.empty", 9) == 0 && variant[9] != '_');
+  if (!single && !(fewer && opc_sample_tensor(base, 1))) return false;
   const opc_tensor_spec_t *from, *to;
   for (size_t i = 0; (from = opc_sample_tensor(base, i)) && (to = opc_sample_tensor(varied, i)); i++)
-    for (int dim = 0; dim < from->ndim && from->ndim == to->ndim; dim++)
-      if (to->sizes[dim] == 1 && from->sizes[dim] > 1 && (from->sizes[dim] <= SMALL || is_integral(from))) return true;
+    for (int dim = 0; dim < from->ndim && from->ndim == to->ndim; dim++) {
+      const bool small = from->sizes[dim] <= SMALL && (single || dim > 0);
+      if (to->sizes[dim] < from->sizes[dim] && (small || (single && is_integral(from)))) return true;
+    }
+  return false;
+}
+
+/* A width, a rate or a temperature is not negative. */
+static const char positive_names[] =
+    "delta eps epsilon sigma std stdev temperature tau width radius tolerance tol rate lr prob probability rtol atol";
+
+static bool turns_negative(const opc_sample_t *base, const opc_sample_t *varied, const opc_operator_t *op) {
+  for (size_t i = 0; i < base->argument_count; i++) {
+    const opc_value_t *to = &varied->arguments[i];
+    if (!varied->absent[i] && to->kind == OPC_VALUE_FLOAT && to->floating < 0 && opc_sample_number(base, op, i) >= 0 &&
+        opc_argument_is_named(op->arguments[i].name, positive_names))
+      return true;
+  }
   return false;
 }
 
@@ -450,7 +498,7 @@ opc_input_change_t opc_variant_change(const opc_sample_t *base, const opc_operat
   comparison_t comparison = {0};
   opc_input_change_t change = OPC_INPUT_ALONE;
   if (compare(&comparison, base, op, varied) && !opc_variant_has_other_dimensions(base, varied) &&
-      !loses_needed_size(base, varied, variant))
+      !loses_needed_size(base, varied, variant) && !turns_negative(base, varied, op))
     change = base->relations ? change_along(&comparison, base->relations, base, varied, op)
                              : change_of(&comparison, variant);
   opc_variant_tensors_clear(&comparison.from);

@@ -223,9 +223,17 @@ bool opc_cast_other_float(opc_variant_step_t *step) {
   return true;
 }
 
+static bool fit_into_int32(const opc_fill_t *fill) {
+  for (size_t i = 0; i < fill->value_count; i++)
+    if (fill->values[i].kind == OPC_NUMBER_INT && (fill->values[i].i > INT32_MAX || fill->values[i].i < INT32_MIN))
+      return false;
+  return true;
+}
+
 bool opc_cast_other_width(opc_tensor_spec_t *spec, int64_t unused) {
   (void)unused;
   if (spec->dtype != OPC_DTYPE_INT64 && spec->dtype != OPC_DTYPE_INT32) return false;
+  if (spec->dtype == OPC_DTYPE_INT64 && !fit_into_int32(&spec->fill)) return false; /* they would be other numbers */
   if (spec->fill.special != OPC_SPECIAL_NONE) return false;
   tensor_cast(spec, spec->dtype == OPC_DTYPE_INT64 ? OPC_DTYPE_INT32 : OPC_DTYPE_INT64);
   return true;
