@@ -18,7 +18,8 @@ static error_t parse(int key, char *value, struct argp_state *state) {
   opc_status_t status = OPC_OK;
   if (key == ARGP_KEY_ARG) status = opc_strings_add(&command->names, value, command->error);
   else if (key == ARGP_KEY_END && command->names.count == 0)
-    status = opc_error_set(command->error, OPC_ERR_USAGE, "name a rule or a check; opcheck-c checks lists them");
+    status = opc_error_set(command->error, OPC_ERR_USAGE,
+                           "name a rule or a check (opcheck-c checks lists them), or samples, or problems");
   else if (key != ARGP_KEY_END) return ARGP_ERR_UNKNOWN;
   return status == OPC_OK ? 0 : EINVAL;
 }

@@ -122,7 +122,7 @@ static void report(const opc_bound_t *bound, const opc_difference_t *difference,
   if (is_discrete(item)) {
     opc_difference_text(difference, bound->got, bound->reference, reference, &text);
     opc_finding_fail(finding, "dtype.wrong_result",
-                     "%s. Moving the inputs by one unit in the last place changes neither of the two",
+                     "%s. Neither of the two changes when the inputs move by one unit in the last place",
                      opc_text_c(&text));
     return;
   }

@@ -48,6 +48,7 @@ static bool find(const opc_variant_step_t *step, size_t *out_index) {
 bool opc_neighbour_flipped(opc_variant_step_t *step) {
   size_t index;
   if (!find(step, &index) || plain_type(&step->op->arguments[index])->kind != OPC_TYPE_BOOL) return false;
+  if (opc_argument_is_named(step->op->arguments[index].name, "verbose print debug progress")) return false; /* prints */
   const char *text = step->op->arguments[index].default_text;
   const opc_value_t *value = &step->sample->arguments[index];
   bool now =

@@ -300,7 +300,7 @@ static opc_status_t conclude_depends(opc_task_t *task, size_t on, opc_error_t *e
   if (is_the_drivers(present(task)->result, task->order[on])) return conclude_drivers(task, error);
   json_t *result = json_incref(present(task)->result), *evidence = json_object_get(result, "evidence");
   char *words = opc_string_format(
-      ". It happens only after the case %s in the same process: that case changes something that matters here",
+      ". It happens only after the case %s in the same process: what that case leaves behind changes this one",
       task->order[on]);
   OPC_SCOPED(opc_scope_free) char *repro = opc_repro_line(task->session, task->op, NULL);
   opc_task_result_add(result, words);

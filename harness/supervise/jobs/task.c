@@ -276,9 +276,9 @@ json_t *opc_task_crash_result(const char *case_id, const opc_crash_t *crash, con
   bool varied =
       opc_case_id_parse(case_id, &id, NULL) == OPC_OK && id.variant[0] != '\0' && strcmp(id.variant, "plain") != 0;
   bool searched = strcmp(task->source, "searched") == 0;
-  if (searched) opc_text_add(&text, ". The arguments were found by the harness's own search");
+  if (searched) opc_text_add(&text, ". The arguments were found by opcheck-c's search");
   if (varied)
-    opc_text_addf(&text, "%s the variant %s was made by the harness", searched ? ", and" : ". The sample is as given;",
+    opc_text_addf(&text, "%s changed for this case: %s", searched ? ", and" : ". The sample's arguments were",
                   id.variant);
   opc_severity_t severity = OPC_SEVERITY_ERROR;
   if (varied && strcmp(crash->rule, "timeout") == 0 && opc_variant_family(id.variant) == OPC_VARIANT_LARGE) {
