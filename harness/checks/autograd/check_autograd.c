@@ -151,19 +151,26 @@ static opc_status_t make_point(opc_autograd_point_t *point, opc_case_context_t *
   return opc_autograd_point_make(point, context, false, out_usable, message, error);
 }
 
+static void report_throwing(opc_autograd_case_t *c, bool asks) {
+  const char *text = opc_text_c(&c->plain.message);
+  const bool meant = opc_autograd_is_refusal(&c->plain), mistaken = opc_message_is_mistake(text);
+  opc_finding_fail(c->finding, "autograd.backward_fails", "the output requires grad, but backward throws: %.*s",
+                   opc_autograd_line(&c->plain), text);
+  if ((asks && !meant) || mistaken) c->finding->severity = OPC_SEVERITY_ERROR;
+}
+
 /* False: nothing more can be checked for this derivative. */
 static bool judge_plain(opc_autograd_case_t *c) {
   const char *text = opc_text_c(&c->plain.message);
+  const bool asks = facts_of(c->point->context->sample).asks;
   if (c->plain.outcome == OPC_CALL_RETURNED && c->plain.mutated)
     opc_finding_fail(c->finding, "autograd.backward_mutates", "backward changes %s", c->plain.mutated);
   if (c->plain.outcome == OPC_CALL_RETURNED) return !c->plain.mutated;
   if (strstr(text, "returned an invalid gradient") || strstr(text, "incorrect number of gradients"))
     opc_finding_fail(c->finding, "autograd.gradient_shape", "%.*s", opc_autograd_line(&c->plain), text);
-  else if (opc_autograd_is_refusal(&c->plain) && !facts_of(c->point->context->sample).asks)
+  else if (opc_autograd_is_refusal(&c->plain) && !asks)
     opc_finding_skip(c->finding, OPC_SKIP_REJECTED, "backward refuses: %.*s", opc_autograd_line(&c->plain), text);
-  else
-    opc_finding_fail(c->finding, "autograd.backward_fails", "the output requires grad, but backward throws: %.*s",
-                     opc_autograd_line(&c->plain), text);
+  else report_throwing(c, asks);
   return false;
 }
 
