@@ -13,7 +13,7 @@ import tempfile
 from real_library import library_of
 
 LIBRARIES = [  # package, how many operators each release's library has, one that is called
-    ("torchvision", {"_C.so": (12, 13), "_C_stable.so": (15,)}, "torchvision::nms"),  # 13 from torchvision 0.27: box_iou_rotated
+    ("torchvision", {"_C.so": (12, 13, 15), "_C_stable.so": (15,)}, "torchvision::nms"),  # from 0.27 on box_iou_rotated, from 0.28 on qnms, qroi_align
     ("torchvision", {"image.so": (13,), "image_stable.so": (13,)}, "image::encode_png"),
     ("torchaudio", {"lib/libtorchaudio.abi3.so": (4,)}, "torchaudio::_overdrive_core_loop"),
 ]
