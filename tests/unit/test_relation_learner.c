@@ -52,6 +52,10 @@ static void matrix_product(view_t *v) { /* [n, k] x [k, m] */
       for (int64_t l = 0; l < k; l++) at(v, "x", i * k + l), at(v, "y", l * m + j);
 }
 
+static void packed(view_t *v) { /* n numbers, four in each element */
+  for (int64_t i = 0; i < number(v, "n"); i++) at(v, "x", i / 4);
+}
+
 static void csr(view_t *v) { /* rows, columns, values, x: a sparse matrix times a vector */
   for (int64_t row = 0; row + 1 < size(v, "rows", 0); row++)
     for (int64_t i = at(v, "rows", row); i < at(v, "rows", row + 1) && v->outcome == OPC_LEARN_CLEAN; i++)
@@ -207,6 +211,11 @@ static const struct learned {
         "[{'values':'index','below':[['n']]},{'equal':[['x',0],['index',0]]}]",
     },
     {"counted", counted, {TENSOR("x"), INTEGER("n")}, F("4") ", 4", "[{'equal':[['x',0],['n']]}]"},
+    {"packed",
+     packed,
+     {TENSOR("x"), INTEGER("n")},
+     I("3", "1,2,3") ", 12",
+     "[{'values':'n','below':13},{'least':['x',0],'size':3}]"},
     {"points", points, {TENSOR("x")}, F("4, 3"), "[{'fixed':['x',1],'size':3}]"},
     {"even", even, {TENSOR("x")}, F("3, 4"), "[{'multiple':['x',1],'of':2}]"},
     {"squares", squares, {TENSOR("x")}, F("3, 3"), "[{'equal':[['x',0],['x',1]]}]"},

@@ -159,10 +159,14 @@ static void test_neighbours(void **state) {
                                       "places.set-1", /* nobody has tried a negative one */
                                       "groups.set2"}; /* nor another one than the default */
   for (size_t i = 0; i < COUNT(alone); i++) assert_change(LEARNED, alone[i], OPC_DTYPE_OTHER, "alone");
-#define COUNT_OF(count) "'args': [" F23 ", " F3 ", false, " count "], 'relations': [{'equal': [['x', 1], ['bias', 0]]}]"
-  assert_change(COUNT_OF("12"), "places.set1", OPC_DTYPE_OTHER, "related");
-  assert_change(COUNT_OF("12"), "places.set13", OPC_DTYPE_OTHER, "alone");       /* there may be no more elements */
-  assert_change(COUNT_OF("2"), "places.set3", OPC_DTYPE_OTHER, "related");       /* a step */
+#define TWELVE(more) "'args': [" F23 ", " F3 ", false, 12], 'relations': [{'equal': [['x', 1], ['bias', 0]]}" more "]"
+#define BELOW_13 ", {'values': 'places', 'below': 13}"
+  assert_change(TWELVE(""), "places.set13", OPC_DTYPE_OTHER, "related");
+  assert_change(TWELVE(BELOW_13), "places.set1", OPC_DTYPE_OTHER, "related");
+  assert_change(TWELVE(BELOW_13), "places.set13", OPC_DTYPE_OTHER, "alone");
+  /* The limit may come from a size that nobody knows: this one, say. */
+  assert_change(TWELVE(""), "all.fewer2", OPC_DTYPE_OTHER, "related");
+  assert_change(TWELVE(BELOW_13), "all.fewer2", OPC_DTYPE_OTHER, "alone");
   assert_change("'args': [" F3 "]", "flag.flipped", OPC_DTYPE_OTHER, "related"); /* nothing to agree with */
   assert_change("'args': [" F3 ", " F3 "]", "flag.flipped", OPC_DTYPE_OTHER, "alone");
   assert_change("'args': [" F3 ", " F3 "]", "bias.left_out", OPC_DTYPE_OTHER, "alone");

@@ -293,24 +293,6 @@ static bool is_resized(const comparison_t *c) {
   return resized;
 }
 
-/* Something says how large the argument's integers may be. */
-static bool is_bound(const opc_relations_t *relations, const char *argument) {
-  for (size_t i = 0; i < relations->count; i++) {
-    const opc_relation_t *relation = &relations->items[i];
-    const bool is_limit = relation->kind == OPC_RELATION_BOUND || relation->kind == OPC_RELATION_SUM;
-    if (is_limit && relation->values && is_within(relation->values, argument)) return true;
-    for (size_t k = 0; relation->kind == OPC_RELATION_EQUAL && k < relation->place_count; k++)
-      if (is_within(relation->places[k].path, argument)) return true;
-  }
-  return false;
-}
-
-/* A larger count may need more elements than the tensors have. A step or a mode is a smaller number. */
-static bool is_larger_count(const opc_relations_t *relations, int64_t from, int64_t to, const char *argument) {
-  enum { STEPS = 3 };
-  return from > STEPS && to > from && !is_bound(relations, argument);
-}
-
 /* The operator takes negative ones down to some number, and refuses those below. */
 static bool are_negative_taken(const opc_relations_t *relations, const char *argument) {
   for (size_t i = 0; i < relations->count; i++)
@@ -320,7 +302,7 @@ static bool are_negative_taken(const opc_relations_t *relations, const char *arg
   return false;
 }
 
-/* Nobody has tried other values of the argument, or negative ones, or that many: a number that the sample leaves at its
+/* Nobody has tried other values of the argument, or negative ones: a number that the sample leaves at its
  * default is never tried. */
 static bool is_untried(const opc_relations_t *relations, const opc_sample_t *base, const opc_sample_t *varied,
                        const opc_operator_t *op, size_t index) {
@@ -334,8 +316,7 @@ static bool is_untried(const opc_relations_t *relations, const opc_sample_t *bas
   if (to->kind != OPC_VALUE_INT) return false;
   const char *name = op->arguments[index].name;
   return base->absent[index] || from->kind != OPC_VALUE_INT ||
-         (to->integer < 0 && from->integer >= 0 && !are_negative_taken(relations, name)) ||
-         is_larger_count(relations, from->integer, to->integer, name);
+         (to->integer < 0 && from->integer >= 0 && !are_negative_taken(relations, name));
 }
 
 static bool has_untried(const opc_relations_t *relations, const opc_sample_t *base, const opc_sample_t *varied,

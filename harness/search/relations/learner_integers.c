@@ -79,10 +79,17 @@ static int compare(const void *left, const void *right) {
   return (a > b) - (a < b);
 }
 
-/* The numbers around the existing sizes that exceed the integers, ascending, each once. */
+/* The numbers around the existing sizes that exceed the integers, ascending, each once. A count may be larger than each
+ * size, and have a limit all the same: a product of them. */
 static size_t candidates_of(const opc_learner_t *learner, const learn_integers_t *integers, int64_t *out) {
-  int64_t all[3 * LEARN_PLACES_MAX];
+  enum { STEPS = 3, MORE = 2 }; /* a step or a mode is no count */
+  int64_t all[3 * LEARN_PLACES_MAX + MORE];
+  const int64_t own = integers->own.highest;
   size_t count = 0, kept = 0;
+  if (integers->plain && own > STEPS && own < integers->limit / 2) {
+    all[count++] = own + 1;
+    all[count++] = 2 * own;
+  }
   for (size_t i = 0; i < learner->place_count; i++) {
     const learn_place_t *place = &learner->places[i];
     if (place->dim == OPC_PLACE_INTEGER && integers->plain && place->argument == integers->argument) continue;
