@@ -35,23 +35,38 @@ static void open_pages(void) {
 
 /* ---- writes ---- */
 
+/* BUSY: the pages are being closed or opened, by one thread; others that fault wait for it. */
+enum { WRITES_IDLE = 0, WRITES_BUSY, WRITES_ARMED };
+
 static opc_trap_pages_t writes[OPC_TRAP_PAGES_MAX];
-static size_t write_count;
+static atomic_size_t write_count;
 static void (*writes_written)(void);
-static atomic_bool writes_armed;
-static atomic_int writes_late;
+static atomic_int writes_state, writes_late;
 
 static void protect_writes(int protection) {
   for (size_t i = 0; i < write_count; i++) (void)mprotect(writes[i].start, writes[i].bytes, protection);
 }
 
-void opc_trap_arm_writes(const opc_trap_pages_t *pages, size_t count, void (*written)(void)) {
-  write_count = count < OPC_TRAP_PAGES_MAX ? count : OPC_TRAP_PAGES_MAX;
-  for (size_t i = 0; i < write_count; i++) writes[i] = pages[i];
-  writes_written = written;
+/* False: they are not armed, or another thread opens them. */
+static bool open_writes(void) {
+  int armed = WRITES_ARMED;
+  if (!atomic_compare_exchange_strong(&writes_state, &armed, WRITES_BUSY)) return false;
+  protect_writes(PROT_READ | PROT_WRITE);
   atomic_store(&writes_late, LATE_MAX);
-  atomic_store(&writes_armed, true);
+  atomic_store(&writes_state, WRITES_IDLE);
+  return true;
+}
+
+void opc_trap_arm_writes(const opc_trap_pages_t *pages, size_t count, void (*written)(void)) {
+  int idle = WRITES_IDLE;
+  if (!atomic_compare_exchange_strong(&writes_state, &idle, WRITES_BUSY)) return;
+  open_pages(); /* some may be in both, and must be closed for writes afterwards */
+  write_count = 0;
+  for (size_t i = 0; i < count && i < OPC_TRAP_PAGES_MAX; i++) writes[i] = pages[i];
+  write_count = count < OPC_TRAP_PAGES_MAX ? count : OPC_TRAP_PAGES_MAX;
+  writes_written = written;
   protect_writes(PROT_READ);
+  atomic_store(&writes_state, WRITES_ARMED);
 }
 
 static bool is_written(uint64_t address) {
@@ -65,38 +80,39 @@ static bool is_written(uint64_t address) {
 static bool write_fault(uint64_t address) {
   const struct timespec retry = {.tv_nsec = RETRY_NS};
   if (!is_written(address)) return false;
-  if (!atomic_exchange(&writes_armed, false)) {
-    (void)nanosleep(&retry, NULL);
-    return atomic_fetch_sub(&writes_late, 1) > 0;
+  if (open_writes()) {
+    writes_written();
+    return true;
   }
-  protect_writes(PROT_READ | PROT_WRITE);
-  writes_written();
-  return true;
+  const bool busy = atomic_load(&writes_state) != WRITES_IDLE;
+  (void)nanosleep(&retry, NULL);
+  return busy || atomic_fetch_sub(&writes_late, 1) > 0;
 }
 
 /* ---- both ---- */
 
 void opc_trap_disarm(void) {
   open_pages();
-  if (atomic_exchange(&writes_armed, false)) protect_writes(PROT_READ | PROT_WRITE);
+  (void)open_writes();
+}
+
+static bool is_in_first(uint64_t address) {
+  const uint64_t start = (uint64_t)(uintptr_t)trap_pages;
+  return trap_pages && address >= start && address - start < trap_bytes;
 }
 
 bool opc_trap_fault(uint64_t address) {
   const struct timespec retry = {.tv_nsec = RETRY_NS};
-  int before = errno;
-  uint64_t start = (uint64_t)(uintptr_t)trap_pages;
-  if (!trap_pages || address < start || address - start >= trap_bytes) {
-    const bool written = write_fault(address);
-    errno = before;
-    return written;
-  }
-  if (!atomic_load(&trap_armed)) return atomic_fetch_sub(&trap_late, 1) > 0;
-  if (!atomic_exchange(&trap_told, true)) {
+  const int before = errno;
+  bool known = true;
+  if (!is_in_first(address) || !atomic_load(&trap_armed)) { /* a page may be in both */
+    known = write_fault(address) || (is_in_first(address) && atomic_fetch_sub(&trap_late, 1) > 0);
+  } else if (!atomic_exchange(&trap_told, true)) {
     trap_touched();
     open_pages();
   } else {
     (void)nanosleep(&retry, NULL);
   }
   errno = before;
-  return true;
+  return known;
 }

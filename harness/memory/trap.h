@@ -1,7 +1,8 @@
 /* A memory region whose first access, read or write, is reported to a function: in the accessing thread, at the
  * instruction, which runs again when the function returns.
  *
- * One at a time. Ownership: the caller's memory, whole pages of it. Threads: any thread may arm and disarm, but only
+ * Beside it, pages whose first write is reported. One of each at a time, and one report of each. Ownership: the
+ * caller's memory, whole pages of it. Threads: any thread may arm and disarm, but only
  * one at a time; one report. A system call on such memory fails with EFAULT and is not reported. */
 #ifndef OPC_MEMORY_TRAP_H
 #define OPC_MEMORY_TRAP_H
@@ -19,8 +20,8 @@ typedef struct opc_trap_pages {
   size_t bytes;
 } opc_trap_pages_t;
 /* Beside the other one, a trap for the first write to any of these pages, which can be read meanwhile. They are open
- * again when `written` is called, so that other threads can go on while it runs. `touched` may call this. At most
- * OPC_TRAP_PAGES_MAX. */
+ * again when `written` is called, so that other threads can go on while it runs. `touched` may call this. Those beyond
+ * OPC_TRAP_PAGES_MAX are ignored. */
 void opc_trap_arm_writes(const opc_trap_pages_t *pages, size_t count, void (*written)(void));
 
 /* Makes the memory of both accessible, whether or not it was accessed. */

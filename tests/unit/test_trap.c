@@ -184,6 +184,30 @@ static void an_update_is_lost_while_its_writer_is_held(void **state) {
   assert_int_equal(lost, 0);
 }
 
+static void await_write_there(void) {
+  const opc_trap_pages_t both[] = {{.start = pages, .bytes = PAGE}, {.start = pages + PAGE, .bytes = PAGE}};
+  opc_trap_arm_writes(both, 2, count);
+}
+
+/* As in an operator that changes its argument: it reads the page first, or writes it at once. */
+static void a_page_may_be_in_both(void **state) {
+  (void)state;
+  for (int reads_first = 0; reads_first < 2; reads_first++) {
+    reset();
+    assert_true(opc_trap_arm(pages, PAGE, await_write_there));
+    if (reads_first) touch_read();
+    assert_int_equal(touches, 0);
+    touch_write();
+    assert_int_equal(touches, 1);
+    write_second();
+    touch_write();
+    opc_trap_disarm();
+    assert_int_equal(touches, 1);
+    assert_int_equal(pages[PAGE - 1], 8);
+    assert_int_equal(lost, 0);
+  }
+}
+
 static void memory_that_is_gone_is_refused(void **state) {
   (void)state;
   reset();
@@ -202,6 +226,7 @@ int main(void) {
       cmocka_unit_test(another_thread_waits_until_it_is_open),
       cmocka_unit_test(the_first_write_is_told_and_reads_are_not),
       cmocka_unit_test(an_update_is_lost_while_its_writer_is_held),
+      cmocka_unit_test(a_page_may_be_in_both),
       cmocka_unit_test(memory_that_is_gone_is_refused),
   };
   return cmocka_run_group_tests(tests, set_up, NULL);

@@ -120,7 +120,7 @@ static void report(const opc_autograd_case_t *c, size_t input, const opc_gradien
     opc_finding_fail(
         c->finding, promises_nothing(c) ? "autograd.in_place" : "autograd.wrong_gradient",
         "the gradient of %s is %.9g; central differences of the operator's own results give %.9g (within %.1g)", place,
-        isnan(verdict->analytic) ? fabs(verdict->analytic) : verdict->analytic, /* no "-nan" */
+        isnan(verdict->analytic) ? fabs(verdict->analytic) : verdict->analytic, /* printed without a sign */
         verdict->numeric, verdict->doubt);
   opc_finding_evidence(c->finding, "gradient",
                        json_pack("{s:s, s:f, s:f, s:f}", "place", place, "analytic",

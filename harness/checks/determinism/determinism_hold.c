@@ -1,5 +1,6 @@
 #include "checks/determinism/determinism_hold.h"
 
+#include <stdatomic.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -24,18 +25,21 @@ static void linger(void) {
 /* ---- what the operator writes ---- */
 
 static opc_trap_pages_t written[OPC_TRAP_PAGES_MAX];
-static size_t written_count;
+static atomic_size_t written_count; /* read in the fault handler of another thread */
 
 static void note_written(const void *data, size_t bytes) {
   const uintptr_t start = (uintptr_t)data / page * page, end = ((uintptr_t)data + bytes + page - 1) / page * page;
-  if (bytes > 0 && written_count < OPC_TRAP_PAGES_MAX)
-    written[written_count++] = (opc_trap_pages_t){.start = (void *)start, .bytes = end - start};
+  const size_t count = written_count;
+  if (bytes == 0 || count == OPC_TRAP_PAGES_MAX) return;
+  written[count] = (opc_trap_pages_t){.start = (void *)start, .bytes = end - start};
+  written_count = count + 1;
 }
 
-/* Guarded memory has its pages to itself. */
+/* Guarded memory has its pages to itself. The pages of a small block stay after it was freed. */
 static void note_block(void *data, size_t bytes) {
+  enum { SMALL = 32 << 10 };
   opc_guard_block_t block;
-  if (opc_guard_find(data, &block)) note_written(data, bytes);
+  if (bytes <= SMALL && opc_guard_find(data, &block)) note_written(data, bytes);
 }
 
 static void note_arguments(const opc_call_t *call, const opc_places_t *places) {

@@ -43,11 +43,11 @@ bool opc_message_wants_python(const char *message);
 bool opc_message_makes_size(const char *message);
 /* What the Meta kernel of a torch.library.custom_op says that has no fake kernel. */
 bool opc_message_says_no_fake(const char *message);
-/* An exception of Python code that does not know what it was given, an argument that is None say: not meant for the
- * caller. */
-bool opc_message_is_mistake(const char *message);
 /* None of these: the Meta kernel refuses the arguments. */
 bool opc_message_refuses_arguments(const char *message);
+/* An exception of Python code that fails by mistake, for example on an argument that is None or a name that does not
+ * exist: not meant for the caller. */
+bool opc_message_is_mistake(const char *message);
 
 /* True: the case is a file's unmodified sample. The expectations in the file apply only here. */
 bool opc_case_is_declared(const opc_case_context_t *context);

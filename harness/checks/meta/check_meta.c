@@ -124,7 +124,7 @@ static bool has_kind(const opc_sample_t *sample, opc_dtype_class_t kind) {
 }
 
 /* The dtype is of a kind that no sample has, integers say, or it was found that another kind is accepted as well. The
- * operator may take it only because its arithmetic does, which makes a result of another dtype of them. */
+ * operator may accept it only because its arithmetic happens to, and then gives another dtype. */
 static bool is_unasked_dtype(const opc_case_context_t *context) {
   const opc_tensor_spec_t *first = opc_sample_tensor(context->sample, 0);
   const opc_dtype_t dtype = opc_dtype_find(context->id.dtype);

@@ -224,6 +224,7 @@ bool opc_cast_other_float(opc_variant_step_t *step) {
 }
 
 static bool fit_into_int32(const opc_fill_t *fill) {
+  if (fill->kind == OPC_FILL_RANGE && (fill->hi > INT32_MAX || fill->lo < INT32_MIN)) return false;
   for (size_t i = 0; i < fill->value_count; i++)
     if (fill->values[i].kind == OPC_NUMBER_INT && (fill->values[i].i > INT32_MAX || fill->values[i].i < INT32_MIN))
       return false;

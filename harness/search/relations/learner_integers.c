@@ -6,7 +6,7 @@
 #include "model/schema/argument_words.h"
 #include "search/relations/learner_state.h"
 
-enum { RAISES_MAX = 10 };
+enum { RAISES_MAX = 12 };
 
 static opc_learn_outcome_t with_element(opc_learner_t *learner, size_t index, size_t element, int64_t value) {
   learn_edits_t edits = {.count = 0};
@@ -249,8 +249,7 @@ static void learn_lowest(opc_learner_t *learner, size_t index, bool is_sum) {
   learn_add(learner, &relation);
 }
 
-/* A dimension, which may be counted from the end: the operator takes the first one so, and refuses what lies before it.
- */
+/* A dimension, which may be counted from the end: the operator accepts -ndim, and refuses -ndim - 1. */
 static void learn_from_end(opc_learner_t *learner, size_t index) {
   const learn_integers_t *integers = &learner->integers[index];
   const opc_tensor_spec_t *first = opc_sample_tensor(&learner->base, 0);
