@@ -78,6 +78,13 @@ static void test_sizes_without_relations(void **state) {
   assert_change("'args': [{'tensor': {'shape': [7], 'dtype': 'int64'}}]", "all.single7", OPC_DTYPE_OTHER, "alone");
   /* The operator may take four numbers of a quaternion for granted. */
   assert_change("'args': [{'tensor': {'shape': [7, 4]}}]", "all.single4", OPC_DTYPE_OTHER, "alone");
+#define F72 "{'tensor': {'shape': [7, 2]}}"
+#define F92 "{'tensor': {'shape': [9, 2]}}"
+  /* Two coordinates, of any number of points; or two that are equal by chance. */
+  assert_change("'args': [" F72 ", " F92 "]", "all.fewer2", OPC_DTYPE_OTHER, "alone");
+  assert_change("'args': [" F72 ", " F92 "]", "all.empty1", OPC_DTYPE_OTHER, "alone");
+  assert_change("'args': [" F72 "]", "all.fewer2", OPC_DTYPE_OTHER, "related");
+  assert_change("'args': [" F72 ", " F72 "]", "all.fewer7", OPC_DTYPE_OTHER, "related");
   /* Integers may depend on sizes. */
   assert_change("'args': [" F23 ", null, [], 3]", "x.empty0", OPC_DTYPE_OTHER, "alone");
   assert_change("'args': [" F23 ", " F23 ", [], 3]", "all.larger", OPC_DTYPE_OTHER, "alone");
@@ -123,7 +130,7 @@ static void test_integers_that_move(void **state) {
     assert_change(OFFSETS(", 'movable': true"), moved[i], OPC_DTYPE_OTHER, "related");
     assert_change(OFFSETS(""), moved[i], OPC_DTYPE_OTHER, "alone"); /* they may follow from something else */
   }
-  static const char *const others[] = {"y.reversed", "y.zeros", "y.highest", "y.all_bits"};
+  static const char *const others[] = {"y.reversed", "y.zeros", "y.highest", "y.all_bits", "y.empty0"};
   for (size_t i = 0; i < COUNT(others); i++)
     assert_change(OFFSETS(", 'movable': true"), others[i], OPC_DTYPE_OTHER, "alone");
 }

@@ -72,17 +72,24 @@ static bool gives_int64_only(const opc_result_t *result) {
   return result->count > 0;
 }
 
-/* *out: with `by` added to every number, the result is that of `with`. False: the operator refuses it. */
-static opc_status_t compare_moved(narrow_t *narrow, struct opc_replay_tensor_arg *arg, uint64_t by,
-                                  const opc_result_t *with, bool *out, bool *out_same, opc_error_t *error) {
+/* The operator with `by` added to every number. *out: it returned. */
+static opc_status_t run_moved(narrow_t *narrow, struct opc_replay_tensor_arg *arg, uint64_t by, opc_result_t *result,
+                              bool *out, opc_error_t *error) {
   const opc_again_t again = {
       .context = narrow->context, .replay = narrow->values, .phase = "the operator with other numbers"};
-  OPC_SCOPED(opc_result_clear) opc_result_t result = {0};
   opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
   add(arg, by);
-  opc_status_t status = opc_again_run(&again, &result, &outcome, NULL, error);
+  opc_status_t status = opc_again_run(&again, result, &outcome, NULL, error);
   add(arg, -by);
   *out = status == OPC_OK && outcome == OPC_CALL_RETURNED;
+  return status;
+}
+
+/* *out_same: with `by` added to every number, the result is that of `with`. *out: the operator returned. */
+static opc_status_t compare_moved(narrow_t *narrow, struct opc_replay_tensor_arg *arg, uint64_t by,
+                                  const opc_result_t *with, bool *out, bool *out_same, opc_error_t *error) {
+  OPC_SCOPED(opc_result_clear) opc_result_t result = {0};
+  opc_status_t status = run_moved(narrow, arg, by, &result, out, error);
   *out_same = *out && opc_result_compare(&result, with, NULL, NULL).kind == OPC_DIFFERENCE_NONE;
   return status;
 }
@@ -91,14 +98,9 @@ static opc_status_t compare_moved(narrow_t *narrow, struct opc_replay_tensor_arg
 static opc_status_t reads_half_of_odd(narrow_t *narrow, struct opc_replay_tensor_arg *arg, bool *out,
                                       opc_error_t *error) {
   OPC_SCOPED(opc_result_clear) opc_result_t one = {0};
-  opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
   bool returned = false, same = false;
-  const opc_again_t again = {
-      .context = narrow->context, .replay = narrow->values, .phase = "the operator with other numbers"};
-  add(arg, 1);
-  opc_status_t status = opc_again_run(&again, &one, &outcome, NULL, error);
-  add(arg, -UINT64_C(1));
-  if (status == OPC_OK && outcome == OPC_CALL_RETURNED)
+  opc_status_t status = run_moved(narrow, arg, 1, &one, &returned, error);
+  if (status == OPC_OK && returned)
     status = compare_moved(narrow, arg, (UINT64_C(1) << 32) + 1, &one, &returned, &same, error);
   *out = status == OPC_OK && returned && same;
   return status;
@@ -107,18 +109,12 @@ static opc_status_t reads_half_of_odd(narrow_t *narrow, struct opc_replay_tensor
 /* *out: the operator gives with these numbers what it would give if it read 32 bits of them. */
 static opc_status_t reads_half(narrow_t *narrow, size_t index, bool *out, opc_error_t *error) {
   struct opc_replay_tensor_arg *arg = &narrow->values->tensor_args[index];
-  const opc_again_t again = {
-      .context = narrow->context, .replay = narrow->values, .phase = "the operator with other numbers"};
   opc_status_t status = OPC_OK;
   *out = true;
   for (size_t i = 0; i < sizeof steps / sizeof *steps && *out && status == OPC_OK; i++) {
-    OPC_SCOPED(opc_result_clear) opc_result_t result = {0};
-    opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
-    add(arg, steps[i].by);
-    status = opc_again_run(&again, &result, &outcome, NULL, error);
-    add(arg, -steps[i].by);
-    *out = status == OPC_OK && outcome == OPC_CALL_RETURNED &&
-           (opc_result_compare(&result, narrow->plain, NULL, NULL).kind != OPC_DIFFERENCE_NONE) == steps[i].must_differ;
+    bool returned = false, same = false;
+    status = compare_moved(narrow, arg, steps[i].by, narrow->plain, &returned, &same, error);
+    *out = returned && same != steps[i].must_differ;
   }
   return *out && status == OPC_OK ? reads_half_of_odd(narrow, arg, out, error) : status;
 }
@@ -126,20 +122,14 @@ static opc_status_t reads_half(narrow_t *narrow, size_t index, bool *out, opc_er
 /* 1 more changes the result, and not only by chance, as a number that passes the next multiple of 1000 does. */
 static opc_status_t counts_ones(narrow_t *narrow, struct opc_replay_tensor_arg *arg, bool *out, opc_error_t *error) {
   static const uint64_t from[] = {0, 7, 100};
-  const opc_again_t again = {
-      .context = narrow->context, .replay = narrow->values, .phase = "the operator with other numbers"};
   opc_status_t status = OPC_OK;
   *out = true;
   for (size_t i = 0; i < sizeof from / sizeof *from && *out && status == OPC_OK; i++) {
     OPC_SCOPED(opc_result_clear) opc_result_t result = {0};
-    opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
     bool same = false;
-    add(arg, from[i]);
-    status = opc_again_run(&again, &result, &outcome, NULL, error);
-    *out = status == OPC_OK && outcome == OPC_CALL_RETURNED;
-    if (*out) status = compare_moved(narrow, arg, 1, &result, out, &same, error);
+    status = run_moved(narrow, arg, from[i], &result, out, error);
+    if (*out) status = compare_moved(narrow, arg, from[i] + 1, &result, out, &same, error);
     *out = *out && !same;
-    add(arg, -from[i]);
   }
   return status;
 }
