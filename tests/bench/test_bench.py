@@ -271,6 +271,31 @@ SKIP: /some/where/lib.so: no GPU</system-out></testcase>
         self.assertIn("libtorch 2.7 could not be tested", errors)
         self.assertEqual(list(json.loads(self.versions.DATA.read_text(encoding="utf-8"))), ["2.8"])
 
+    def test_tests_that_are_run_again_after_a_correction(self):
+        path = pathlib.Path(self.folder.name) / "junit.xml"
+        path.write_text('''<testsuite><testcase name="before" status="run"/><testcase name="a" status="run"/><testcase name="b" status="fail"/>
+            <testcase name="c" status="notrun"><skipped message="SKIP_RETURN_CODE=77"/><system-out>SKIP: no GPU</system-out></testcase></testsuite>''', encoding="utf-8")
+        labels = {"a": ["real"], "b": ["real"], "c": ["real"], "before": ["real"]}
+        row = self.row(failed=["a", "b", "c", "is gone"], labels={"real": [1, 5]}, reasons={"no GPU": 1}, whole=True)
+        after = self.versions.after_another_run(row, row["failed"], path, labels)
+        self.assertEqual((after["passed"], after["skipped"], after["failed"]), (6, 2, ["b", "is gone"]))
+        self.assertEqual((after["labels"], after["reasons"]), ({"real": [2, 5]}, {"no GPU": 2}))
+        self.assertEqual((row["passed"], row["failed"], row["labels"]), (5, ["a", "b", "c", "is gone"], {"real": [1, 5]}))
+        self.versions.write({"2.9": after}, ["2.9"])
+        lines = self.versions.EVIDENCE.read_text(encoding="utf-8").splitlines()
+        today = after["again"][0]["date"]
+        for line in (f"- 2.9, on {today}: passed `a`", f"- 2.9, on {today}: skipped `c`", "- 2.9: `b`, `is gone`"):
+            self.assertIn(line, lines)
+
+    def test_again_is_for_versions_with_failures(self):
+        self.versions.write({"2.8": self.row(failed=["a"]), "2.9": self.row()}, ["2.8", "2.9"])
+        with mock.patch.object(self.versions, "measure", side_effect=[self.row()]) as measured:
+            self.assertEqual(self.run_main("--again", "2.8", "2.9")[0], 0)
+        self.assertEqual([call.args[0] for call in measured.call_args_list], ["2.8"])
+        with self.assertRaises(SystemExit) as ended:
+            self.run_main("--again", "2.9")
+        self.assertEqual(ended.exception.code, 2)
+
     def test_a_version_that_is_not_supported(self):
         with self.assertRaises(SystemExit) as ended:
             self.run_main("2.5")
