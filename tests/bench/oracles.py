@@ -36,7 +36,7 @@ ORACLES = (
     ("int64 numbers, and Scalars beside them, that differ above 32 bits", ("equivalent.truncated_integer", "equivalent.narrow_number"), lambda p: p[1] == "equivalent" and is_plain(p)),
     ("numbers beside float64 tensors that differ beyond float32", ("equivalent.narrow_number",), lambda p: p[1] == "equivalent" and p[3] == "float64"),
     ("equal elements, rows or columns", ("equivalent.uneven",), lambda p: p[1] == "equivalent" and p[5].split(".")[-1].startswith(("larger", "uneven", "longer"))),
-    ("NaN in elements that a mask, a length or an index leaves out", ("equivalent.ignored_nan",), lambda p: p[1] == "equivalent" and p[5] == "all.nan"),
+    ("elements that a mask, a length or an index leaves out", ("equivalent.ignored_nan", "equivalent.padding"), lambda p: p[1] == "equivalent" and p[5].endswith(".nan")),
     ("one float32 argument as float64, and the reverse", ("equivalent.float_dtype",), lambda p: p[1] == "equivalent" and p[5].endswith(".other_float")),
     ("gradients with differences, with the negative incoming gradient, with float64, in another layout, twice", ("autograd.*",), lambda p: p[1] == "autograd" and is_plain(p)),
     ("gradients for complex numbers", ("autograd.*",), lambda p: p[1] == "autograd" and p[3].startswith("complex")),

@@ -124,6 +124,10 @@ static void squares(view_t *v) { /* refuses a matrix that is not square */
   if (size(v, "x", 0) != size(v, "x", 1)) v->outcome = OPC_LEARN_REFUSED;
 }
 
+static void batches(view_t *v) { /* refuses another batch of y than of x, and reads a row of both for each */
+  if (size(v, "x", 0) != size(v, "y", 0)) v->outcome = OPC_LEARN_REFUSED;
+}
+
 static void top(view_t *v) { /* the n largest of x: n is at most its size */
   for (int64_t i = 0; i < number(v, "n"); i++) at(v, "x", i);
 }
@@ -219,6 +223,7 @@ static const struct learned {
     {"points", points, {TENSOR("x")}, F("4, 3"), "[{'fixed':['x',1],'size':3}]"},
     {"even", even, {TENSOR("x")}, F("3, 4"), "[{'multiple':['x',1],'of':2}]"},
     {"squares", squares, {TENSOR("x")}, F("3, 3"), "[{'equal':[['x',0],['x',1]]}]"},
+    {"batch_of_one", batches, {TENSOR("x"), TENSOR("y")}, F("1, 2") ", " F("1, 3"), "[{'equal':[['x',0],['y',0]]}]"},
     {"top", top, {TENSOR("x"), INTEGER("n")}, F("6") ", 2", "[{'values':'n','at_most':[['x',0]]}]"},
     {"independent", independent, {TENSOR("x"), TENSOR("y")}, F("4, 3") ", " F("4"), "[]"},
     {"weak",
@@ -332,7 +337,7 @@ static void test_what_is_learned(void **state) {
         wrong++;
       }
       const bool some = strcmp(wanted, "[]") != 0 && strstr(wanted, "unknown") == NULL && strcmp(wanted, "null") != 0;
-      if (rows[i].run != squares) assert_int_equal(checked, checks && some);
+      if (rows[i].run != squares && rows[i].run != batches) assert_int_equal(checked, checks && some);
       assert_true(tries <= OPC_LEARNER_TRIES_MAX);
       if (sample.relations) assert_travels(&sample);
       const bool weak = strcmp(rows[i].name, "weak") == 0; /* relations that are not learned are not kept */

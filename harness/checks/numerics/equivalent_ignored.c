@@ -7,6 +7,7 @@
 #include "base/number.h"
 #include "checks/compare/tolerance.h"
 #include "checks/framework/outcome.h"
+#include "checks/numerics/equivalent_padding.h"
 #include "model/schema/argument_words.h"
 
 /* An element is ignored if none of these changes the result: relu, a maximum, a sort or a threshold each show with one
@@ -228,7 +229,7 @@ void opc_equivalent_ignored(opc_case_context_t *context, opc_finding_t *finding)
   opc_error_t error = {0};
   ignored_t ignored = {.context = context, .call = &call, .values = &values, .error = &error};
   opc_case_context_t own = *context;
-  size_t count = 0;
+  size_t count = 0, rows = 0;
   bool random = false;
   own.sample = context->base; /* not the variant's: its NaN may be where it counts */
   ignored.context = &own;
@@ -244,6 +245,7 @@ void opc_equivalent_ignored(opc_case_context_t *context, opc_finding_t *finding)
   const opc_again_t again = {.context = &own, .replay = &values, .phase = "the operator, again"};
   opc_status_t status = opc_result_take(&ignored.usual, &call, OPC_RESULT_ARGUMENTS, &error);
   if (status == OPC_OK) status = opc_result_is_nondeterministic(&again, &ignored.usual, &random, &error);
+  if (status == OPC_OK && !random) status = opc_equivalent_padding(&again, &call, &rows, finding, &error);
   for (size_t i = 0; status == OPC_OK && !random && !finding->decided && i < call.tensor_arg_count; i++) {
     const opc_tensor_arg_t *arg = &call.tensor_args[i];
     if (opc_dtype_is_inexact(arg->before.dtype) && !opc_tensor_arg_is_mutable(arg) && values.tensor_args[i].bytes)
@@ -252,8 +254,10 @@ void opc_equivalent_ignored(opc_case_context_t *context, opc_finding_t *finding)
   opc_result_clear(&ignored.usual);
   if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
   else if (random) opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, OPC_NONDETERMINISTIC_TEXT);
-  else if (!finding->decided && count == 0)
+  else if (!finding->decided && count == 0 && rows == 0)
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no element is ignored: each changes the result");
+  else if (!finding->decided && count == 0)
+    opc_finding_pass(finding, "what lies behind the lengths of %zu rows does not change the result", rows);
   else if (!finding->decided)
     opc_finding_pass(finding, "NaN in %zu ignored elements does not change the result", count);
 }

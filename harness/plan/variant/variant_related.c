@@ -213,7 +213,22 @@ static void follow_emptied(fit_t *fit, const opc_relation_t *relation) {
   if (limit < 0) set_size(fit, &place, 0);
 }
 
-bool opc_related_fit(opc_sample_t *changed, const opc_sample_t *base, const opc_operator_t *op) {
+/* A size of at least 1 that the operator does not check is what an empty tensor tries. */
+static bool is_least_one(const opc_relation_t *relation) {
+  return relation->kind == OPC_RELATION_LEAST && !relation->values && !relation->checked && relation->number == 1;
+}
+
+static bool relations_hold(const opc_relations_t *relations, const opc_sample_t *sample, const opc_operator_t *op,
+                           bool empty) {
+  bool hold = true;
+  for (size_t i = 0; i < relations->count && hold; i++) {
+    const opc_relations_t one = {.items = &relations->items[i], .count = 1};
+    hold = (empty && is_least_one(one.items)) || opc_relations_hold(&one, sample, op, NULL, NULL, NULL, 0);
+  }
+  return hold;
+}
+
+static bool fit_to(opc_sample_t *changed, const opc_sample_t *base, const opc_operator_t *op, bool empty) {
   const opc_relations_t *relations = base->relations;
   fit_t fit = {.changed = changed, .base = base, .op = op, .again = true};
   if (!relations) return false;
@@ -227,7 +242,11 @@ bool opc_related_fit(opc_sample_t *changed, const opc_sample_t *base, const opc_
     }
   }
   return !fit.failed && opc_related_contents(changed, base, op, relations) &&
-         opc_relations_hold(relations, changed, op, NULL, NULL, NULL, 0);
+         relations_hold(relations, changed, op, empty);
+}
+
+bool opc_related_fit(opc_sample_t *changed, const opc_sample_t *base, const opc_operator_t *op) {
+  return fit_to(changed, base, op, false);
 }
 
 /* ---- the transformation ---- */
@@ -249,8 +268,7 @@ bool opc_related_empty(opc_variant_step_t *step) {
   if (size == 0 || !step->op || !step->sample->relations || opc_sample_copy(step->sample, &base, NULL) != OPC_OK)
     return false;
   bool made = opc_shape_empty(spec, step->number) && opc_sample_copy(step->sample, &alone, NULL) == OPC_OK &&
-              opc_related_fit(step->sample, &base, step->op) &&
-              step->target->value->tensor->sizes[step->number] < size &&
+              fit_to(step->sample, &base, step->op, true) && step->target->value->tensor->sizes[step->number] < size &&
               opc_related_differs(step->sample, &alone, step->op);
   opc_sample_clear(&alone);
   opc_sample_clear(&base);

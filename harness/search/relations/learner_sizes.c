@@ -216,14 +216,29 @@ static void learn_least_of_all(opc_learner_t *learner) {
   }
 }
 
-/* A size of 0 or 1 does not show how it relates to others, if there are others. */
+/* A size of 1 may broadcast. Where the operator refuses each of several larger ones alone, and takes them together, it
+ * does not. */
+static void learn_single(opc_learner_t *learner, size_t place) {
+  const uint32_t same = dimensions_of(learner, places_of(learner, 1));
+  if (!has_several(same) || alone(learner, place, 1) != OPC_LEARN_REFUSED) return;
+  const uint32_t set = smallest_of(learner, same, place, 1);
+  for (size_t i = 0; i < learner->place_count; i++)
+    if ((set >> i & 1) && alone(learner, i, 1) != OPC_LEARN_REFUSED) return;
+  if (!set || learner->waiting || !is_clean(learner, set, 2)) return;
+  for (size_t i = 0; i < learner->place_count; i++)
+    if (set >> i & 1) learner->places[i].larger = OPC_LEARN_REFUSED;
+  join(learner, set);
+}
+
+/* Any other size of 0 or 1 does not show how it relates to others, if there are others. */
 static void leave_small(opc_learner_t *learner) {
   bool others = learner->integers_count > 0;
   for (size_t i = 1; i < learner->place_count; i++)
     others |= learner->places[i].argument != learner->places[0].argument;
   for (size_t i = 0; i < learner->place_count && others; i++) {
     opc_relation_t relation = {.kind = OPC_RELATION_UNKNOWN};
-    if (learner->places[i].size > 1 || learner->places[i].dim == OPC_PLACE_INTEGER) continue;
+    if (learner->places[i].size > 1 || learner->places[i].dim == OPC_PLACE_INTEGER || learner->places[i].group >= 0)
+      continue;
     learn_add_place(learner, &relation, i, 0);
     learn_add(learner, &relation);
   }
@@ -248,6 +263,10 @@ void learn_sizes_all(opc_learner_t *learner) {
       if (place->group < 0 && learn_is_broken(place->larger)) learn_group(learner, i, 1);
       if (place->group < 0 && learn_is_broken(place->smaller)) learn_group(learner, i, -1);
     }
+  }
+  for (size_t i = 0; i < learner->place_count && !learner->waiting; i++) {
+    const learn_place_t *place = &learner->places[i];
+    if (place->size == 1 && place->group < 0 && place->dim != OPC_PLACE_INTEGER) learn_single(learner, i);
   }
   for (int group = 0; group < learner->groups && !learner->waiting; group++) add_group(learner, group);
   for (size_t i = 0; i < learner->place_count && !learner->waiting; i++) {

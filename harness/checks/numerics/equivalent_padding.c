@@ -1,0 +1,194 @@
+#include "checks/numerics/equivalent_padding.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "checks/compare/tolerance.h"
+#include "model/sample/relations.h"
+#include "model/schema/argument_words.h"
+
+static const char length_words[] = "len lens length lengths seqlen seqlens";
+
+/* A batch of rows, and what lies behind the end of one of them. */
+typedef struct padding {
+  const opc_again_t *again;
+  const opc_call_t *call;
+  size_t lengths, batch; /* tensor arguments */
+  int row_dim, length_dim;
+  int64_t row, length;
+  opc_error_t *error;
+} padding_t;
+
+static const opc_tensor_meta_t *batch_of(const padding_t *p) { return &p->call->tensor_args[p->batch].before; }
+
+static bool is_lengths(const opc_tensor_arg_t *arg) {
+  const opc_tensor_meta_t *meta = &arg->before;
+  return (meta->dtype == OPC_DTYPE_INT32 || meta->dtype == OPC_DTYPE_INT64) && meta->ndim == 1 && meta->numel > 0 &&
+         opc_argument_is_named(arg->path, length_words);
+}
+
+/* Lengths that sum to a size split a row; they leave nothing out. */
+static bool are_summed(const opc_relations_t *relations, const char *lengths) {
+  for (size_t i = 0; i < relations->count; i++)
+    if (relations->items[i].kind == OPC_RELATION_SUM && strcmp(relations->items[i].values, lengths) == 0) return true;
+  return false;
+}
+
+/* The batch, and its dimension that bounds the lengths: the first or the second, with the rows in the other one. */
+static bool find_batch(padding_t *p, const opc_relation_t *relation) {
+  const opc_tensor_arg_t *lengths = &p->call->tensor_args[p->lengths];
+  if (relation->kind != OPC_RELATION_BOUND || !relation->inclusive || strcmp(relation->values, lengths->path) != 0)
+    return false;
+  for (size_t i = 0; i < relation->place_count; i++) {
+    const opc_size_place_t *place = &relation->places[i];
+    if (place->dim < 0 || place->dim > 1) continue;
+    for (size_t k = 0; k < p->call->tensor_arg_count; k++) {
+      const opc_tensor_arg_t *arg = &p->call->tensor_args[k];
+      if (strcmp(arg->path, place->path) != 0 || arg->before.ndim < 2 || arg->before.ndim > OPC_MAX_DIMS ||
+          opc_tensor_arg_is_mutable(arg) || !opc_dtype_is_inexact(arg->before.dtype) ||
+          arg->before.sizes[1 - place->dim] != lengths->before.numel)
+        continue;
+      p->batch = k;
+      p->length_dim = place->dim;
+      p->row_dim = 1 - place->dim;
+      return p->again->replay->tensor_args[k].bytes != NULL;
+    }
+  }
+  return false;
+}
+
+static void index_of(const opc_tensor_meta_t *meta, int64_t element, int64_t *index) {
+  for (int dim = meta->ndim; dim-- > 0;) {
+    index[dim] = element % meta->sizes[dim];
+    element /= meta->sizes[dim];
+  }
+}
+
+static bool is_padding(const padding_t *p, int64_t element) {
+  int64_t index[OPC_MAX_DIMS];
+  index_of(batch_of(p), element, index);
+  return index[p->row_dim] == p->row && index[p->length_dim] >= p->length;
+}
+
+/* What lies behind the end in a result of the same rows may be a copy, or computed from it alone. */
+typedef struct result_padding {
+  const padding_t *padding;
+  const opc_result_t *result;
+} result_padding_t;
+
+static bool is_padding_of_result(size_t item, int64_t element, void *context) {
+  const result_padding_t *of = context;
+  const padding_t *p = of->padding;
+  const opc_tensor_meta_t *meta = &of->result->items[item].meta, *batch = batch_of(p);
+  int64_t index[OPC_MAX_DIMS];
+  if (of->result->items[item].kind != OPC_VALUE_TENSOR || meta->ndim < 2 || meta->ndim > OPC_MAX_DIMS) return false;
+  index_of(meta, element, index);
+  for (int row = 0; row < meta->ndim; row++) {
+    for (int length = 0; length < meta->ndim; length++) {
+      if (row != length && meta->sizes[row] == batch->sizes[p->row_dim] &&
+          meta->sizes[length] == batch->sizes[p->length_dim] && index[row] == p->row && index[length] >= p->length)
+        return true;
+    }
+  }
+  return false;
+}
+
+/* Numbers that the batch has elsewhere, which every operator takes, and then larger ones. */
+enum { ELSEWHERE, LARGE, NEGATIVE, CHANGES };
+
+static void change_padding(const padding_t *p, const char *own, int change) {
+  const struct opc_replay_tensor_arg *of = &p->again->replay->tensor_args[p->batch];
+  const size_t width = opc_dtype_size(of->dtype);
+  for (int64_t e = 0; e < of->numel; e++) {
+    char *at = (char *)of->bytes + (size_t)e * width;
+    const double number = change == LARGE ? 1000 : -1000;
+    opc_number_t stored = {.kind = OPC_NUMBER_FLOAT, .f = number};
+    if (!is_padding(p, e)) continue;
+    if (opc_dtype_class(of->dtype) == OPC_CLASS_COMPLEX)
+      stored = (opc_number_t){.kind = OPC_NUMBER_COMPLEX, .c = {.re = number}};
+    if (change == ELSEWHERE) memcpy(at, own + (size_t)(of->numel - 1 - e) * width, width);
+    else opc_number_store(stored, of->dtype, at);
+  }
+}
+
+static opc_status_t report(const padding_t *p, const opc_result_t *usual, const opc_result_t *changed,
+                           const opc_difference_t *difference, opc_finding_t *finding) {
+  OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
+  char place[64];
+  bool random = false;
+  int64_t first = 0;
+  opc_status_t status = opc_result_is_nondeterministic(p->again, changed, &random, p->error);
+  if (status != OPC_OK || random) return status;
+  while (!is_padding(p, first)) first++;
+  opc_index_text(batch_of(p), first, place, sizeof place);
+  opc_difference_text(difference, changed, usual, "with the numbers before the change it", &text);
+  opc_finding_fail(finding, "equivalent.padding",
+                   "%s[%lld] is %lld, so that %s%s lies behind it. Other numbers there change the result: %s",
+                   p->call->tensor_args[p->lengths].path, (long long)p->row, (long long)p->length,
+                   p->call->tensor_args[p->batch].path, place, opc_text_c(&text));
+  return OPC_OK;
+}
+
+static opc_status_t judge_row(const padding_t *p, const char *own, bool *out_tried, opc_finding_t *finding) {
+  OPC_SCOPED(opc_result_clear) opc_result_t usual = {0};
+  opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
+  opc_again_t again = *p->again;
+  again.phase = "the operator with a shorter length";
+  opc_status_t status = opc_again_run(&again, &usual, &outcome, NULL, p->error);
+  again.phase = "the operator with other numbers behind a length";
+  for (int change = 0; status == OPC_OK && outcome == OPC_CALL_RETURNED && !finding->decided && change < CHANGES;
+       change++) {
+    OPC_SCOPED(opc_result_clear) opc_result_t changed = {0};
+    opc_call_outcome_t now = OPC_CALL_UNCONVERTIBLE;
+    change_padding(p, own, change);
+    status = opc_again_run(&again, &changed, &now, NULL, p->error);
+    if (status != OPC_OK || now != OPC_CALL_RETURNED) continue;
+    result_padding_t of = {.padding = p, .result = &usual};
+    const opc_difference_t difference = opc_result_compare(&changed, &usual, is_padding_of_result, &of);
+    *out_tried = true;
+    if (difference.kind != OPC_DIFFERENCE_NONE) status = report(p, &usual, &changed, &difference, finding);
+  }
+  return status;
+}
+
+/* A row that is full gets a length of one less. */
+static opc_status_t judge_rows(padding_t *p, size_t *out_rows, opc_finding_t *finding) {
+  enum { ROWS = 4 };
+  const struct opc_replay_tensor_arg *lengths = &p->again->replay->tensor_args[p->lengths],
+                                     *batch = &p->again->replay->tensor_args[p->batch];
+  const size_t size = (size_t)batch->numel * opc_dtype_size(batch->dtype);
+  const int64_t most = batch_of(p)->sizes[p->length_dim];
+  OPC_SCOPED(opc_scope_free) char *own = malloc(size + 1);
+  opc_status_t status = OPC_OK;
+  if (!own) return opc_out_of_memory(p->error);
+  memcpy(own, batch->bytes, size);
+  for (p->row = 0; status == OPC_OK && !finding->decided && p->row < lengths->numel && p->row < ROWS; p->row++) {
+    char *at = (char *)lengths->bytes + (size_t)p->row * opc_dtype_size(lengths->dtype);
+    const opc_number_t before = opc_number_load(lengths->dtype, at);
+    bool tried = false;
+    p->length = before.i < most ? before.i : most - 1;
+    if (p->length < 1) continue;
+    opc_number_store((opc_number_t){.kind = OPC_NUMBER_INT, .i = p->length}, lengths->dtype, at);
+    status = judge_row(p, own, &tried, finding);
+    opc_number_store(before, lengths->dtype, at);
+    memcpy(batch->bytes, own, size);
+    *out_rows += tried;
+  }
+  return status;
+}
+
+opc_status_t opc_equivalent_padding(const opc_again_t *again, const opc_call_t *call, size_t *out_rows,
+                                    opc_finding_t *finding, opc_error_t *error) {
+  const opc_relations_t *relations = again->context->base->relations;
+  opc_status_t status = OPC_OK;
+  for (size_t i = 0; relations && i < call->tensor_arg_count; i++) {
+    padding_t p = {.again = again, .call = call, .lengths = i, .error = error};
+    if (!is_lengths(&call->tensor_args[i]) || are_summed(relations, call->tensor_args[i].path) ||
+        !again->replay->tensor_args[i].bytes)
+      continue;
+    for (size_t k = 0; status == OPC_OK && !finding->decided && k < relations->count; k++)
+      if (find_batch(&p, &relations->items[k])) status = judge_rows(&p, out_rows, finding);
+  }
+  return status;
+}
