@@ -283,8 +283,7 @@ static const opc_case_rule_t equivalent_cases[] = {
      .families = PLAIN,
      .when = OPC_WHEN_INT64,
      .judge = OPC_JUDGE_OTHER_VALUES,
-     .why =
-         "a kernel that reads int64 numbers, of a tensor or a Scalar, as 32 bits takes large numbers for small ones"},
+     .why = "a kernel may read 32 bits of int64 numbers, of a tensor or a Scalar, or tokens behind a length"},
     {.devices = OPC_ON_CPU,
      .scope = OPC_SCOPE_FIRST_SAMPLE,
      .families = PLAIN,

@@ -177,8 +177,8 @@ static void compare_results(const comparison_t *comparison) {
   if (real->count != meta->count) {
     if (!comparison->shape_follows_data)
       opc_finding_fail(comparison->finding, "meta.count",
-                       "the real kernel returns %zu values (lists counted by items), the Meta kernel %zu", real->count,
-                       meta->count);
+                       "the real kernel returns %zu %s (lists counted by items), the Meta kernel %zu", real->count,
+                       real->count == 1 ? "value" : "values", meta->count);
     return;
   }
   for (size_t i = 0; i < real->count; i++) {

@@ -245,7 +245,7 @@ void opc_equivalent_ignored(opc_case_context_t *context, opc_finding_t *finding)
   const opc_again_t again = {.context = &own, .replay = &values, .phase = "the operator, again"};
   opc_status_t status = opc_result_take(&ignored.usual, &call, OPC_RESULT_ARGUMENTS, &error);
   if (status == OPC_OK) status = opc_result_is_nondeterministic(&again, &ignored.usual, &random, &error);
-  if (status == OPC_OK && !random) status = opc_equivalent_padding(&again, &call, &rows, finding, &error);
+  if (status == OPC_OK && !random) status = opc_equivalent_padding(&again, &call, false, &rows, finding, &error);
   for (size_t i = 0; status == OPC_OK && !random && !finding->decided && i < call.tensor_arg_count; i++) {
     const opc_tensor_arg_t *arg = &call.tensor_args[i];
     if (opc_dtype_is_inexact(arg->before.dtype) && !opc_tensor_arg_is_mutable(arg) && values.tensor_args[i].bytes)

@@ -6,6 +6,7 @@
 #include "checks/compare/tolerance.h"
 #include "checks/framework/outcome.h"
 #include "checks/numerics/equivalent_number.h"
+#include "checks/numerics/equivalent_padding.h"
 #include "model/sample/relations.h"
 
 /* Numbers whose sum with the ones below stays in range. */
@@ -255,8 +256,12 @@ void opc_equivalent_narrow(opc_case_context_t *context, opc_finding_t *finding) 
   if (!opc_case_call_keeping(context, &values, &call, finding)) return;
   opc_status_t status = opc_result_take(&plain, &call, OPC_RESULT_ARGUMENTS, &error);
   narrow_t narrow = {.context = context, .plain = &plain, .values = &values};
-  if (status == OPC_OK && (opc_result_numel(&plain) == 0 || gives_narrow_integers(&plain)))
+  const opc_again_t again = {.context = context, .replay = &values, .phase = "the operator, again"};
+  size_t rows = 0;
+  if (status == OPC_OK && !context->id.dtype[0]) /* the own dtype */
+    status = opc_equivalent_padding(&again, &call, true, &rows, finding, &error);
+  if (status == OPC_OK && !finding->decided && (opc_result_numel(&plain) == 0 || gives_narrow_integers(&plain)))
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the result is no number that 64 bits could change");
-  else if (status == OPC_OK) status = judge(&narrow, &call, finding, &error);
+  else if (status == OPC_OK && !finding->decided) status = judge(&narrow, &call, finding, &error);
   if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
 }

@@ -15,6 +15,7 @@ typedef struct padding {
   const opc_again_t *again;
   const opc_call_t *call;
   size_t lengths, batch; /* tensor arguments */
+  bool integers;         /* of the batch */
   int row_dim, length_dim;
   int64_t row, length;
   opc_error_t *error;
@@ -46,7 +47,7 @@ static bool find_batch(padding_t *p, const opc_relation_t *relation) {
     for (size_t k = 0; k < p->call->tensor_arg_count; k++) {
       const opc_tensor_arg_t *arg = &p->call->tensor_args[k];
       if (strcmp(arg->path, place->path) != 0 || arg->before.ndim < 2 || arg->before.ndim > OPC_MAX_DIMS ||
-          opc_tensor_arg_is_mutable(arg) || !opc_dtype_is_inexact(arg->before.dtype) ||
+          opc_tensor_arg_is_mutable(arg) || opc_dtype_is_inexact(arg->before.dtype) == p->integers ||
           arg->before.sizes[1 - place->dim] != lengths->before.numel)
         continue;
       p->batch = k;
@@ -137,7 +138,8 @@ static opc_status_t judge_row(const padding_t *p, const char *own, bool *out_tri
   again.phase = "the operator with a shorter length";
   opc_status_t status = opc_again_run(&again, &usual, &outcome, NULL, p->error);
   again.phase = "the operator with other numbers behind a length";
-  for (int change = 0; status == OPC_OK && outcome == OPC_CALL_RETURNED && !finding->decided && change < CHANGES;
+  const int changes = p->integers ? ELSEWHERE + 1 : CHANGES; /* others may be no index, or no token */
+  for (int change = 0; status == OPC_OK && outcome == OPC_CALL_RETURNED && !finding->decided && change < changes;
        change++) {
     OPC_SCOPED(opc_result_clear) opc_result_t changed = {0};
     opc_call_outcome_t now = OPC_CALL_UNCONVERTIBLE;
@@ -178,12 +180,12 @@ static opc_status_t judge_rows(padding_t *p, size_t *out_rows, opc_finding_t *fi
   return status;
 }
 
-opc_status_t opc_equivalent_padding(const opc_again_t *again, const opc_call_t *call, size_t *out_rows,
+opc_status_t opc_equivalent_padding(const opc_again_t *again, const opc_call_t *call, bool integers, size_t *out_rows,
                                     opc_finding_t *finding, opc_error_t *error) {
   const opc_relations_t *relations = again->context->base->relations;
   opc_status_t status = OPC_OK;
   for (size_t i = 0; relations && i < call->tensor_arg_count; i++) {
-    padding_t p = {.again = again, .call = call, .lengths = i, .error = error};
+    padding_t p = {.again = again, .call = call, .lengths = i, .integers = integers, .error = error};
     if (!is_lengths(&call->tensor_args[i]) || are_summed(relations, call->tensor_args[i].path) ||
         !again->replay->tensor_args[i].bytes)
       continue;

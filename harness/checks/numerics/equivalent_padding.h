@@ -8,8 +8,9 @@
 #include "checks/framework/case_run.h"
 
 /* Changes the values of again->replay, and restores them. Decides the finding only if it fails; adds the number of rows
- * that were tried to *out_rows. `call`: one with the values of the replay. */
-opc_status_t opc_equivalent_padding(const opc_again_t *again, const opc_call_t *call, size_t *out_rows,
+ * that were tried to *out_rows. `call`: one with the values of the replay. Only batches of integers, or only the
+ * others. */
+opc_status_t opc_equivalent_padding(const opc_again_t *again, const opc_call_t *call, bool integers, size_t *out_rows,
                                     opc_finding_t *finding, opc_error_t *error) OPC_CHECKED;
 
 #endif
