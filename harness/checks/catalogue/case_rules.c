@@ -498,6 +498,7 @@ static const opc_case_rule_t autograd_cases[] = {
      .why = NEXT_TO_IT},
     {.families = SIZES | OPC_VARIANT_OTHER_SHAPE,
      .when = OPC_WHEN_AUTOGRAD | OPC_WHEN_RELATED,
+     .judge = OPC_JUDGE_VALUES,
      .neighbours = 2,
      .beside = true,
      .why = "a derivative may be that of the first row, or of the first of a batch"},

@@ -29,15 +29,36 @@ static bool is_lengths(const opc_tensor_arg_t *arg) {
          opc_argument_is_named(arg->path, length_words);
 }
 
-/* Lengths that sum to a size split a row; they leave nothing out. */
-static bool are_summed(const opc_relations_t *relations, const char *lengths) {
+/* Lengths that sum to a size split a row, and so do ends that ascend: they leave nothing out. */
+static bool split_a_row(const opc_relations_t *relations, const char *lengths) {
+  if (opc_argument_is_named(lengths, "cu cum cumulative")) return true;
+  for (size_t i = 0; i < relations->count; i++) {
+    const opc_relation_t *relation = &relations->items[i];
+    if ((relation->kind == OPC_RELATION_SUM || relation->kind == OPC_RELATION_ASCENDING) &&
+        strcmp(relation->values, lengths) == 0)
+      return true;
+  }
+  return false;
+}
+
+static bool has_place(const opc_relation_t *relation, const char *path, int dim) {
+  for (size_t i = 0; i < relation->place_count; i++)
+    if (relation->places[i].dim == dim && relation->places[i].more == 0 && strcmp(relation->places[i].path, path) == 0)
+      return true;
+  return false;
+}
+
+/* The operator wants a length for each row, or reads no more. */
+static bool has_length_each(const opc_relations_t *relations, const char *lengths, const char *batch, int row_dim) {
   for (size_t i = 0; i < relations->count; i++)
-    if (relations->items[i].kind == OPC_RELATION_SUM && strcmp(relations->items[i].values, lengths) == 0) return true;
+    if (relations->items[i].kind == OPC_RELATION_EQUAL && has_place(&relations->items[i], lengths, 0) &&
+        has_place(&relations->items[i], batch, row_dim))
+      return true;
   return false;
 }
 
 /* The batch, and its dimension that bounds the lengths: the first or the second, with the rows in the other one. */
-static bool find_batch(padding_t *p, const opc_relation_t *relation) {
+static bool find_batch(padding_t *p, const opc_relations_t *relations, const opc_relation_t *relation) {
   const opc_tensor_arg_t *lengths = &p->call->tensor_args[p->lengths];
   if (relation->kind != OPC_RELATION_BOUND || !relation->inclusive || strcmp(relation->values, lengths->path) != 0)
     return false;
@@ -48,7 +69,7 @@ static bool find_batch(padding_t *p, const opc_relation_t *relation) {
       const opc_tensor_arg_t *arg = &p->call->tensor_args[k];
       if (strcmp(arg->path, place->path) != 0 || arg->before.ndim < 2 || arg->before.ndim > OPC_MAX_DIMS ||
           opc_tensor_arg_is_mutable(arg) || opc_dtype_is_inexact(arg->before.dtype) == p->integers ||
-          arg->before.sizes[1 - place->dim] != lengths->before.numel)
+          !has_length_each(relations, lengths->path, arg->path, 1 - place->dim))
         continue;
       p->batch = k;
       p->length_dim = place->dim;
@@ -186,11 +207,11 @@ opc_status_t opc_equivalent_padding(const opc_again_t *again, const opc_call_t *
   opc_status_t status = OPC_OK;
   for (size_t i = 0; relations && i < call->tensor_arg_count; i++) {
     padding_t p = {.again = again, .call = call, .lengths = i, .integers = integers, .error = error};
-    if (!is_lengths(&call->tensor_args[i]) || are_summed(relations, call->tensor_args[i].path) ||
+    if (!is_lengths(&call->tensor_args[i]) || split_a_row(relations, call->tensor_args[i].path) ||
         !again->replay->tensor_args[i].bytes)
       continue;
     for (size_t k = 0; status == OPC_OK && !finding->decided && k < relations->count; k++)
-      if (find_batch(&p, &relations->items[k])) status = judge_rows(&p, out_rows, finding);
+      if (find_batch(&p, relations, &relations->items[k])) status = judge_rows(&p, out_rows, finding);
   }
   return status;
 }
