@@ -142,6 +142,7 @@ TORCH_LIBRARY(bridge_test, m) {
         &next);
   m.def("fill_(Tensor(a!) x, Scalar value=1.5) -> ()", &fill_);
   m.def("aliases(Tensor(a!)[] list, Tensor(b)? maybe, Tensor(c -> *) x, int[2] pair=1) -> Tensor(b)");
+  m.def("long_numbers(Tensor x, float eps=1e-6, float share=0.1, str word=\"0.10000000000000001\") -> Tensor");
   m.set_python_module("some.module", "context");
   m.def("in_python(Tensor x) -> Tensor");
   m.impl("in_python", c10::DispatchKey::CPU, &twice);

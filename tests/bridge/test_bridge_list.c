@@ -59,15 +59,25 @@ static opc_operator_t find(const char *name) {
 
 static void test_every_way_of_registering_is_seen(void **state) {
   (void)state;
-  static const char *const expected[] = {"bridge_test::twice",      "bridge_test::cpu_only.overload",
-                                         "bridge_test::numbers",    "bridge_test::lists",
-                                         "bridge_test::names",      "bridge_test::dtypes",
-                                         "bridge_test::tensors",    "bridge_test::everything",
-                                         "bridge_test::dictionary", "bridge_test::throws",
-                                         "bridge_test::count",      "bridge_test::next",
-                                         "bridge_test::fill_",      "bridge_test::aliases",
-                                         "bridge_test::in_python",  "bridge_test::fragment",
-                                         "bridge_test::dangling",   "aten::sinh",
+  static const char *const expected[] = {"bridge_test::twice",
+                                         "bridge_test::cpu_only.overload",
+                                         "bridge_test::numbers",
+                                         "bridge_test::lists",
+                                         "bridge_test::names",
+                                         "bridge_test::dtypes",
+                                         "bridge_test::tensors",
+                                         "bridge_test::everything",
+                                         "bridge_test::dictionary",
+                                         "bridge_test::throws",
+                                         "bridge_test::count",
+                                         "bridge_test::next",
+                                         "bridge_test::fill_",
+                                         "bridge_test::aliases",
+                                         "bridge_test::long_numbers",
+                                         "bridge_test::in_python",
+                                         "bridge_test::fragment",
+                                         "bridge_test::dangling",
+                                         "aten::sinh",
                                          "bridge_test::legacy"};
   assert_int_equal(listed.count, sizeof expected / sizeof *expected);
   for (size_t i = 0; i < listed.count; i++) {
@@ -211,6 +221,13 @@ static void test_aliases(void **state) {
   assert_false(op.arguments[3].alias.present);
   assert_string_equal(op.returns[0].alias.before, "b");
   assert_string_equal(op.returns[0].type_text, "Tensor");
+  opc_operator_clear(&op);
+
+  op = find("bridge_test::long_numbers");
+  assert_string_equal(op.schema,
+                      "bridge_test::long_numbers(Tensor x, float eps=1e-06, float share=0.1, str "
+                      "word=\"0.10000000000000001\") -> Tensor");
+  assert_string_equal(op.arguments[1].default_text, "1e-06");
   opc_operator_clear(&op);
 
   op = find("bridge_test::fill_");

@@ -1,7 +1,10 @@
 #include "bridge/torch/describe.h"
 
 #include <algorithm>
+#include <cctype>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <new>
 #include <set>
 #include <sstream>
@@ -45,6 +48,43 @@ std::string type_text(const c10::Argument &argument) {
   return optional ? text + "?" : text;
 }
 
+// The fewest digits that give the same number: 17 are enough for every double.
+std::string shortest(const std::string &number) {
+  const double wanted = std::strtod(number.c_str(), nullptr);
+  char text[40] = "";
+  for (int digits = 1; digits <= 17; digits++) {
+    std::snprintf(text, sizeof text, "%.*g", digits, wanted);
+    if (std::strtod(text, nullptr) == wanted)
+      return std::string(text) + (std::strpbrk(text, ".e") == nullptr ? "." : "");
+  }
+  return number;
+}
+
+// c10 prints 1e-6 as 9.9999999999999995e-07. Words in quotes stay.
+std::string with_short_numbers(const std::string &text) {
+  static constexpr size_t kLong = 17;
+  std::string out;
+  bool quoted = false;
+  for (size_t i = 0; i < text.size();) {
+    const char before = i > 0 ? text[i - 1] : ' ';
+    const bool in_word = std::isalnum(static_cast<unsigned char>(before)) != 0 || before == '_' || before == '.';
+    quoted ^= text[i] == '"' && before != '\\';
+    size_t end = i;
+    if (!quoted && !in_word) {
+      while (end < text.size() && std::isdigit(static_cast<unsigned char>(text[end])) != 0) end++;
+      if (end > i && end < text.size() && text[end] == '.')
+        end = std::min(text.size(), text.find_first_not_of("0123456789", end + 1));
+      if (end < text.size() && end > i && text[end] == 'e')
+        end = std::min(text.size(), text.find_first_not_of("0123456789", end + 2));
+    }
+    out += end - i >= kLong && text.substr(i, end - i).find('.') != std::string::npos
+               ? shortest(text.substr(i, end - i))
+               : text.substr(i, std::max<size_t>(end - i, 1));
+    i = std::max(end, i + 1);
+  }
+  return out;
+}
+
 char *alias_set(const std::unordered_set<c10::Symbol> &symbols) {
   std::set<std::string> sorted;
   for (const auto &symbol : symbols) sorted.insert(symbol.toUnqualString());
@@ -77,12 +117,12 @@ void fill_argument(const c10::Argument &argument, opc_argument_t *out) {
     std::ostringstream printed;  // "int[2] x=1": c10 formats the default; type and name never contain a '='
     printed << argument;
     const auto all = printed.str();
-    out->default_text = copy_string(all.substr(all.find('=') + 1));
+    out->default_text = copy_string(with_short_numbers(all.substr(all.find('=') + 1)));
   }
 }
 
 void fill_schema(const c10::FunctionSchema &schema, opc_operator_t *out) {
-  out->schema = copy_string(c10::toString(schema));
+  out->schema = copy_string(with_short_numbers(c10::toString(schema)));
   out->arguments = zeroed<opc_argument_t>(schema.arguments().size());
   for (const auto &argument : schema.arguments()) fill_argument(argument, &out->arguments[out->argument_count++]);
   out->returns = zeroed<opc_argument_t>(schema.returns().size());
@@ -184,7 +224,7 @@ void describe_class(const c10::ClassTypePtr &type, const std::string &library, o
   for (auto *method : methods) {
     auto &place = out->methods[out->method_count++];
     place.name = copy_string(method->name());
-    place.schema = copy_string(c10::toString(method->getSchema()));
+    place.schema = copy_string(with_short_numbers(c10::toString(method->getSchema())));
   }
 }
 
