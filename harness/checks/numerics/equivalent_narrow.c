@@ -158,24 +158,21 @@ static opc_status_t rounds(narrow_t *narrow, size_t index, const struct rounding
   return status;
 }
 
-/* Nearly three times the plain result, element by element, and not exactly. The same distance in all of them is a
- * number that the operator adds. */
+/* Three times the plain result, element by element, plus a number of the operator's own that is the same in all of them
+ * (a zero point): nearly, and not exactly. */
 static bool are_thrice(const opc_result_t *got, const opc_result_t *plain) {
   enum { ROUNDING = 3 };
-  int64_t first = 0;
-  bool known = false, constant = true;
+  int64_t least = INT64_MAX, most = INT64_MIN;
   if (opc_result_compare(got, plain, NULL, NULL).kind != OPC_DIFFERENCE_VALUE) return false;
   for (size_t i = 0; i < got->count; i++) {
     const int64_t *left = got->items[i].bytes, *right = plain->items[i].bytes;
     for (int64_t element = 0; element < got->items[i].meta.numel; element++) {
       const int64_t distance = (int64_t)((uint64_t)left[element] - 3 * (uint64_t)right[element]);
-      if (distance > ROUNDING || distance < -ROUNDING) return false;
-      if (!known) first = distance;
-      known = true;
-      constant = constant && distance == first;
+      least = distance < least ? distance : least;
+      most = distance > most ? distance : most;
     }
   }
-  return !constant;
+  return least < most && (uint64_t)most - (uint64_t)least <= 2 * ROUNDING;
 }
 
 /* An interpolation, or a product with 2.5, is a real number that is rounded to the result: it is computed in floating
