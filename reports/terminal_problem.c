@@ -87,6 +87,7 @@ static const char *const changes[] = {
 static const char *change_text(opc_input_change_t change, const opc_case_id_t *id) {
   const char *suffix = strrchr(id->variant, '.');
   if (change != OPC_INPUT_ALONE) return changes[change];
+  if (strstr(id->variant, ".related_")) return ", changed with all that belongs to the argument";
   if (suffix && strcmp(suffix, ".called") == 0) return ", and simple arguments for the method";
   if (*id->dtype)
     return strcmp(id->variant, "plain") == 0 ? ", in another dtype" : ", with other values and another dtype";
