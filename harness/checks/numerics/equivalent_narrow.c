@@ -190,12 +190,19 @@ static opc_status_t rounds_result(narrow_t *narrow, struct opc_replay_tensor_arg
   return status;
 }
 
+/* With a real number among the arguments (a scale, a slope) it is computed in floating point on purpose, too. */
+static bool takes_real_number(const opc_sample_t *sample) {
+  for (size_t i = 0; i < sample->argument_count; i++)
+    if (!(sample->absent && sample->absent[i]) && sample->arguments[i].kind == OPC_VALUE_FLOAT) return true;
+  return false;
+}
+
 /* *out: a finding was told. */
 static opc_status_t judge_rounding(narrow_t *narrow, size_t index, const char *path, opc_finding_t *finding, bool *out,
                                    opc_error_t *error) {
   bool counts = false;
   *out = false;
-  if (!gives_int64_only(narrow->plain)) return OPC_OK;
+  if (!gives_int64_only(narrow->plain) || takes_real_number(narrow->context->sample)) return OPC_OK;
   opc_status_t status = counts_ones(narrow, &narrow->values->tensor_args[index], &counts, error);
   if (status == OPC_OK && counts) {
     bool rounded = false;
