@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstdio>
 #include <cstdlib>
-#include <cstring>
+#include <iomanip>
+#include <locale>
 #include <new>
 #include <set>
 #include <sstream>
@@ -48,16 +48,37 @@ std::string type_text(const c10::Argument &argument) {
   return optional ? text + "?" : text;
 }
 
-// The fewest digits that give the same number: 17 are enough for every double.
-std::string shortest(const std::string &number) {
-  const double wanted = std::strtod(number.c_str(), nullptr);
-  char text[40] = "";
-  for (int digits = 1; digits <= 17; digits++) {
-    std::snprintf(text, sizeof text, "%.*g", digits, wanted);
-    if (std::strtod(text, nullptr) == wanted)
-      return std::string(text) + (std::strpbrk(text, ".e") == nullptr ? "." : "");
-  }
+// A library may have set another decimal point.
+double number_of(const std::string &text) {
+  std::istringstream in(text);
+  double number = 0;
+  in.imbue(std::locale::classic());
+  in >> number;
   return number;
+}
+
+// The fewest digits that give the same number: 17 are enough for every double.
+std::string shortest(const std::string &text) {
+  const double wanted = number_of(text);
+  for (int digits = 1; digits <= 17; digits++) {
+    std::ostringstream out;
+    out.imbue(std::locale::classic());
+    out << std::setprecision(digits) << wanted;
+    const std::string number = out.str();
+    if (number_of(number) == wanted) return number + (number.find_first_of(".e") == std::string::npos ? "." : "");
+  }
+  return text;
+}
+
+// Where the number that begins here ends; `at` itself if none does.
+size_t end_of_number(const std::string &text, size_t at) {
+  static constexpr char kDigits[] = "0123456789";
+  const auto behind = [&](size_t from) { return std::min(text.size(), text.find_first_not_of(kDigits, from)); };
+  size_t end = behind(at);
+  if (end == at) return at;
+  if (end < text.size() && text[end] == '.') end = behind(end + 1);
+  if (end + 1 < text.size() && text[end] == 'e') end = behind(end + 2);  // and its sign
+  return end;
 }
 
 // c10 prints 1e-6 as 9.9999999999999995e-07. Words in quotes stay.
@@ -69,18 +90,10 @@ std::string with_short_numbers(const std::string &text) {
     const char before = i > 0 ? text[i - 1] : ' ';
     const bool in_word = std::isalnum(static_cast<unsigned char>(before)) != 0 || before == '_' || before == '.';
     quoted ^= text[i] == '"' && before != '\\';
-    size_t end = i;
-    if (!quoted && !in_word) {
-      while (end < text.size() && std::isdigit(static_cast<unsigned char>(text[end])) != 0) end++;
-      if (end > i && end < text.size() && text[end] == '.')
-        end = std::min(text.size(), text.find_first_not_of("0123456789", end + 1));
-      if (end < text.size() && end > i && text[end] == 'e')
-        end = std::min(text.size(), text.find_first_not_of("0123456789", end + 2));
-    }
-    out += end - i >= kLong && text.substr(i, end - i).find('.') != std::string::npos
-               ? shortest(text.substr(i, end - i))
-               : text.substr(i, std::max<size_t>(end - i, 1));
-    i = std::max(end, i + 1);
+    const size_t end = quoted || in_word ? i : end_of_number(text, i);
+    const std::string part = text.substr(i, std::max<size_t>(end - i, 1));
+    out += part.size() >= kLong && part.find('.') != std::string::npos ? shortest(part) : part;
+    i += part.size();
   }
   return out;
 }

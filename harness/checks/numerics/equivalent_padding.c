@@ -16,6 +16,7 @@ typedef struct padding {
   const opc_call_t *call;
   size_t lengths, batch; /* tensor arguments */
   bool integers;         /* of the batch */
+  bool at_front;         /* the row's elements are its last ones, and the padding comes first */
   int row_dim, length_dim;
   int64_t row, length;
   opc_error_t *error;
@@ -87,13 +88,18 @@ static void index_of(const opc_tensor_meta_t *meta, int64_t element, int64_t *in
   }
 }
 
+static bool is_padding_at(const padding_t *p, int64_t row, int64_t place) {
+  const int64_t most = batch_of(p)->sizes[p->length_dim];
+  return row == p->row && (p->at_front ? place < most - p->length : place >= p->length);
+}
+
 static bool is_padding(const padding_t *p, int64_t element) {
   int64_t index[OPC_MAX_DIMS];
   index_of(batch_of(p), element, index);
-  return index[p->row_dim] == p->row && index[p->length_dim] >= p->length;
+  return is_padding_at(p, index[p->row_dim], index[p->length_dim]);
 }
 
-/* What lies behind the end in a result of the same rows may be a copy, or computed from it alone. */
+/* The padding of a result of the same rows may be a copy, or computed from padding alone. */
 typedef struct result_padding {
   const padding_t *padding;
   const opc_result_t *result;
@@ -109,7 +115,7 @@ static bool is_padding_of_result(size_t item, int64_t element, void *context) {
   for (int row = 0; row < meta->ndim; row++) {
     for (int length = 0; length < meta->ndim; length++) {
       if (row != length && meta->sizes[row] == batch->sizes[p->row_dim] &&
-          meta->sizes[length] == batch->sizes[p->length_dim] && index[row] == p->row && index[length] >= p->length)
+          meta->sizes[length] == batch->sizes[p->length_dim] && is_padding_at(p, index[row], index[length]))
         return true;
     }
   }
@@ -122,6 +128,7 @@ enum { ELSEWHERE, LARGE, NEGATIVE, CHANGES };
 static void change_padding(const padding_t *p, const char *own, int change) {
   const struct opc_replay_tensor_arg *of = &p->again->replay->tensor_args[p->batch];
   const size_t width = opc_dtype_size(of->dtype);
+  memcpy(of->bytes, own, (size_t)of->numel * width);
   for (int64_t e = 0; e < of->numel; e++) {
     char *at = (char *)of->bytes + (size_t)e * width;
     const double number = change == LARGE ? 1000 : -1000;
@@ -152,25 +159,56 @@ static opc_status_t report(const padding_t *p, const opc_result_t *usual, const 
   return OPC_OK;
 }
 
+/* Other indices or tokens than those of the batch may be none. */
+static int changes_of(const padding_t *p) { return p->integers ? ELSEWHERE + 1 : CHANGES; }
+
+/* The call with changed padding, where the result is not padding itself. *out_returned: false if it was refused. */
+static opc_status_t call_changed(const padding_t *p, const char *own, int change, const opc_result_t *usual,
+                                 opc_result_t *changed, bool *out_returned, opc_difference_t *out) {
+  opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
+  opc_again_t again = *p->again;
+  result_padding_t of = {.padding = p, .result = usual};
+  again.phase = "the operator with other numbers behind a length";
+  change_padding(p, own, change);
+  opc_status_t status = opc_again_run(&again, changed, &outcome, NULL, p->error);
+  *out_returned = status == OPC_OK && outcome == OPC_CALL_RETURNED;
+  if (*out_returned) *out = opc_result_compare(changed, usual, is_padding_of_result, &of);
+  return status;
+}
+
+/* The operator ignores what comes before the last elements of the row. */
+static opc_status_t comes_first(const padding_t *p, const char *own, const opc_result_t *usual, bool *out) {
+  padding_t front = *p;
+  opc_status_t status = OPC_OK;
+  front.at_front = *out = true;
+  for (int change = 0; status == OPC_OK && *out && change < changes_of(p); change++) {
+    OPC_SCOPED(opc_result_clear) opc_result_t changed = {0};
+    opc_difference_t difference = {0};
+    status = call_changed(&front, own, change, usual, &changed, out, &difference);
+    *out = *out && difference.kind == OPC_DIFFERENCE_NONE;
+  }
+  return status;
+}
+
 static opc_status_t judge_row(const padding_t *p, const char *own, bool *out_tried, opc_finding_t *finding) {
   OPC_SCOPED(opc_result_clear) opc_result_t usual = {0};
   opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
   opc_again_t again = *p->again;
+  bool first = false;
   again.phase = "the operator with a shorter length";
   opc_status_t status = opc_again_run(&again, &usual, &outcome, NULL, p->error);
-  again.phase = "the operator with other numbers behind a length";
-  const int changes = p->integers ? ELSEWHERE + 1 : CHANGES; /* others may be no index, or no token */
-  for (int change = 0; status == OPC_OK && outcome == OPC_CALL_RETURNED && !finding->decided && change < changes;
+  for (int change = 0;
+       status == OPC_OK && outcome == OPC_CALL_RETURNED && !finding->decided && !first && change < changes_of(p);
        change++) {
     OPC_SCOPED(opc_result_clear) opc_result_t changed = {0};
-    opc_call_outcome_t now = OPC_CALL_UNCONVERTIBLE;
+    opc_difference_t difference = {0};
+    bool returned = false;
+    status = call_changed(p, own, change, &usual, &changed, &returned, &difference);
+    *out_tried = *out_tried || returned;
+    if (status != OPC_OK || difference.kind == OPC_DIFFERENCE_NONE) continue;
+    status = comes_first(p, own, &usual, &first);
     change_padding(p, own, change);
-    status = opc_again_run(&again, &changed, &now, NULL, p->error);
-    if (status != OPC_OK || now != OPC_CALL_RETURNED) continue;
-    result_padding_t of = {.padding = p, .result = &usual};
-    const opc_difference_t difference = opc_result_compare(&changed, &usual, is_padding_of_result, &of);
-    *out_tried = true;
-    if (difference.kind != OPC_DIFFERENCE_NONE) status = report(p, &usual, &changed, &difference, finding);
+    if (status == OPC_OK && !first) status = report(p, &usual, &changed, &difference, finding);
   }
   return status;
 }
