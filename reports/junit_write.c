@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "checks/catalogue/rules.h"
+#include "catalogue/rules.h"
 #include "reports/xml_text.h"
 
 /* ---- writing, with one sticky status ---- */

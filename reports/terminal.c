@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "checks/catalogue/rules.h"
+#include "catalogue/rules.h"
 #include "reports/problems/coverage.h"
 #include "reports/problems/finding_facts.h"
 #include "reports/terminal_findings.h"

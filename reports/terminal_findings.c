@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "checks/catalogue/rules.h"
+#include "catalogue/rules.h"
 #include "reports/journal/digest.h"
 #include "reports/rule_table.h"
 #include "reports/terminal.h"

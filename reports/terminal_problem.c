@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "checks/catalogue/rules.h"
+#include "catalogue/rules.h"
 #include "model/case/case.h"
 #include "reports/finding_place.h"
 #include "reports/problems/problem_json.h"

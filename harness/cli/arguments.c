@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "checks/catalogue/rules.h"
+#include "catalogue/rules.h"
 #include "cli/cli.h"
 
 int opc_exit_code(opc_status_t status) {

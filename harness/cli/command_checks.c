@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "checks/catalogue/rules.h"
+#include "catalogue/rules.h"
 #include "cli/cli.h"
 #include "reports/screen.h"
 

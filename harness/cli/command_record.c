@@ -9,10 +9,10 @@
 
 #include "base/text.h"
 #include "cli/cli.h"
-#include "record/merge_recordings.h"
-#include "record/program_launch.h"
-#include "record/record_folder.h"
-#include "record/record_settings.h"
+#include "recording/merge_recordings.h"
+#include "recording/program_launch.h"
+#include "recording/record_folder.h"
+#include "recording/record_settings.h"
 
 enum { KEY_OUTPUT = 256, KEY_NAMESPACE, KEY_OP, KEY_VALUES, KEY_CALLS, KEY_TOTAL, KEY_SIZE, KEY_ELEMENTS };
 

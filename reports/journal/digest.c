@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "checks/catalogue/rules.h"
+#include "catalogue/rules.h"
 #include "model/case/case.h"
 
 static void add_finding(opc_digest_t *digest, const json_t *record, const opc_case_id_t *id, bool warning) {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "checks/catalogue/rules.h"
+#include "catalogue/rules.h"
 #include "model/case/verdict.h"
 
 typedef enum tally { TALLY_PASS, TALLY_FAIL, TALLY_SKIP, TALLY_ERROR, TALLY_WARNING } tally_t;

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "checks/catalogue/rules.h"
+#include "catalogue/rules.h"
 #include "model/case/case.h"
 #include "model/case/verdict.h"
 #include "plan/variant/variant.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "checks/catalogue/rules.h"
+#include "catalogue/rules.h"
 
 static const char *const change_names[OPC_CHANGE_COUNT] = {"none",   "layout", "empty",       "sizes",
                                                            "values", "dtype",  "same_tensor", "method"};

@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-#include "checks/catalogue/case_rules.h"
-#include "checks/catalogue/rules.h"
+#include "catalogue/case_rules.h"
+#include "catalogue/rules.h"
 #include "plan/cases/conditions.h"
 #include "plan/cases/planner.h"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "checks/catalogue/rules.h"
+#include "catalogue/rules.h"
 #include "checks/cuda_log/cuda_tracker.h"
 #include "cuda_log_file.h"
 #include "unit.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "checks/catalogue/rules.h"
+#include "catalogue/rules.h"
 #include "memcheck_files.h"
 #include "supervise/tools/memcheck_state.h"
 

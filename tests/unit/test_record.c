@@ -2,10 +2,10 @@
  * folder. */
 #include "unit.h"
 
-#include "record/merge_recordings.h"
-#include "record/program_launch.h"
-#include "record/record_folder.h"
-#include "record/record_settings.h"
+#include "recording/merge_recordings.h"
+#include "recording/program_launch.h"
+#include "recording/record_folder.h"
+#include "recording/record_settings.h"
 #include "temp_folder.h"
 
 static void test_settings_come_back(void **state) {

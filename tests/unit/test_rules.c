@@ -1,5 +1,5 @@
 /* The tables of checks and rules: complete, unique, and found by name. */
-#include "checks/catalogue/rules.h"
+#include "catalogue/rules.h"
 
 #include <string.h>
 

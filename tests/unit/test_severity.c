@@ -1,5 +1,5 @@
 /* Standing, and the findings that it allows to be errors. */
-#include "checks/catalogue/severity.h"
+#include "catalogue/severity.h"
 
 #include <string.h>
 

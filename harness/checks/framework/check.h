@@ -11,8 +11,8 @@
 #include <jansson.h>
 
 #include "bridge/api/bridge.h"
+#include "catalogue/rules.h"
 #include "checks/call/call.h"
-#include "checks/catalogue/rules.h"
 #include "model/case/case.h"
 #include "model/case/standing.h"
 #include "model/case/verdict.h"
@@ -59,7 +59,7 @@ typedef struct opc_case_context {
   size_t sample_count;
   opc_case_id_t id;
   const opc_case_rule_t
-      *rule; /* the entry of checks/catalogue/case_rules.c that this case comes from: what to check, and why */
+      *rule; /* the entry of catalogue/case_rules.c that this case comes from: what to check, and why */
   opc_variant_facts_t variant; /* what the variant changed in the base */
   bool unmodified;             /* nothing in the base was changed: variant plain, its own dtype */
   opc_standing_t standing;     /* who vouches for the input, and what the variant changed in it */
@@ -89,7 +89,7 @@ typedef struct opc_check {
 } opc_check_t;
 
 #define OPC_CHECK_ROW(calls, kinds, name, summary) extern const opc_check_t opc_check_##name;
-#include "checks/catalogue/checks_in_order.def"
+#include "catalogue/checks_in_order.def"
 extern const opc_check_t *const opc_checks[]; /* in the order of opc_check_infos */
 
 #endif

@@ -2,5 +2,5 @@
 
 const opc_check_t *const opc_checks[] = {
 #define OPC_CHECK_ROW(calls, kinds, name, summary) &opc_check_##name,
-#include "checks/catalogue/checks_in_order.def"
+#include "catalogue/checks_in_order.def"
 };

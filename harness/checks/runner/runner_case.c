@@ -4,8 +4,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "catalogue/rules.h"
 #include "checks/call/result.h"
-#include "checks/catalogue/rules.h"
 #include "checks/cuda/cuda_untracked.h"
 #include "checks/cuda_log/cuda_fault.h"
 #include "checks/framework/device_zones_use.h"

@@ -2,7 +2,7 @@
 #ifndef OPC_CHECKS_RUNNER_RUNNER_INSIDE_H
 #define OPC_CHECKS_RUNNER_RUNNER_INSIDE_H
 
-#include "checks/catalogue/case_rules.h"
+#include "catalogue/case_rules.h"
 #include "checks/runner/runner.h"
 #include "plan/cases/planner.h"
 

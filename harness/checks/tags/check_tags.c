@@ -10,7 +10,7 @@ static const struct {
   opc_tag_test_t *test;
 } tests[] = {
 #define OPC_TAG_PROMISE(tag, function) {tag, function},
-#include "checks/catalogue/promises.def"
+#include "catalogue/promises.def"
 #undef OPC_TAG_PROMISE
     {NULL, opc_tag_missing},
 };

@@ -1,5 +1,5 @@
 /* The standing of a case: who vouches for its input, and what the variant changed in it. Reports show it as
- * "SOURCE/CHANGE"; checks/catalogue/severity.h says for which standings a finding can be an error.
+ * "SOURCE/CHANGE"; catalogue/severity.h says for which standings a finding can be an error.
  *
  * Threads: any. Ownership: texts are constant. */
 #ifndef OPC_MODEL_CASE_STANDING_H

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "checks/catalogue/rules.h"
+#include "catalogue/rules.h"
 #include "model/json/json_read.h"
 
 static char *cut_word(char **rest) {

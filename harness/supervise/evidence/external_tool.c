@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "checks/catalogue/rules.h"
+#include "catalogue/rules.h"
 #include "model/case/verdict.h"
 #include "model/json/json_write.h"
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "checks/catalogue/severity.h"
+#include "catalogue/severity.h"
 #include "model/case/case.h"
 #include "model/case/verdict.h"
 #include "model/json/json_write.h"

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "checks/catalogue/case_rules.h"
-#include "checks/catalogue/rules.h"
+#include "catalogue/case_rules.h"
+#include "catalogue/rules.h"
 #include "plan/cases/planner.h"
 #include "supervise/process/cuda_plan.h"
 

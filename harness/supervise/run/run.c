@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "checks/catalogue/rules.h"
+#include "catalogue/rules.h"
 #include "inspect/package.h"
 #include "model/case/verdict.h"
 #include "model/json/json_write.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "checks/catalogue/severity.h"
+#include "catalogue/severity.h"
 #include "model/case/case.h"
 #include "model/json/json_write.h"
 #include "supervise/process/cuda_plan.h"

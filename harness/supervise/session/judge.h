@@ -1,4 +1,4 @@
-/* Gives a finding the rule and severity that the standing of its case allows (checks/catalogue/severity.h), before it
+/* Gives a finding the rule and severity that the standing of its case allows (catalogue/severity.h), before it
  * is counted and written.
  *
  * Ownership: changes the result in place. Threads: one. Errors: none; if memory runs out, the result is unchanged. */

@@ -5,7 +5,7 @@
 #include <xxhash.h>
 
 #include "base/text.h"
-#include "checks/catalogue/rules.h"
+#include "catalogue/rules.h"
 #include "model/json/json_write.h"
 #include "supervise/common/devices.h"
 

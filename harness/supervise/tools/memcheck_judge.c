@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "checks/catalogue/rules.h"
+#include "catalogue/rules.h"
 #include "model/case/verdict.h"
 #include "model/json/json_write.h"
 #include "supervise/evidence/external_tool.h"

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "checks/catalogue/rules.h"
+#include "catalogue/rules.h"
 #include "model/json/json_write.h"
 
 const char *const opc_sanitize_tools[] = {"memcheck", "racecheck", "initcheck", "synccheck", NULL};

@@ -1,0 +1,55 @@
+/* The tables of checks and rules: names, severities, and the texts of `opcheck-c explain`. No libtorch.
+ *
+ * A rule is `check.what`. Four families belong to no check, because any case can end with them: `sample.…` (a file's
+ * sample was refused or accepted, contrary to its expectation), the ends of a child process: `signal.SIG…`, `exit`,
+ * `timeout`, `memory`, `foreign_exception`, `memcheck.…` (--tool memcheck), and `sanitize.…`
+ * (--sanitize).
+ * Threads, fork: constant tables. */
+#ifndef OPC_CATALOGUE_RULES_H
+#define OPC_CATALOGUE_RULES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "model/case/verdict.h"
+#include "model/schema/schema.h"
+
+typedef struct opc_rule {
+  const char *name; /* "meta.stride"; "signal" stands for every signal.SIG… */
+  opc_severity_t severity;
+  const char *title;  /* one line: what is wrong, as a sentence without full stop */
+  const char *seen;   /* what the check observed */
+  const char *why;    /* why it matters to a user of the operator */
+  const char *limits; /* what a finding does not prove; for a warning, why it is only a warning */
+  const char *fix;    /* how to fix it, with the C++ line to write if there is one */
+  const char *source; /* where the rule comes from (PyTorch document, file) */
+} opc_rule_t;
+
+extern const opc_rule_t opc_rules[];
+extern const size_t opc_rule_count;
+/* "signal.SIGSEGV" finds "signal". NULL: no such rule. */
+const opc_rule_t *opc_rule_find(const char *name);
+/* The rule's usual severity; ERROR for an unknown one. */
+opc_severity_t opc_rule_severity(const char *name);
+
+/* The kinds of opc_operator_t that a check applies to. */
+enum {
+  OPC_OF_OPERATOR = 1 << OPC_OPERATOR,
+  OPC_OF_CLASS = 1 << OPC_OPERATOR_CLASS,
+  OPC_OF_PACKAGE = 1 << OPC_OPERATOR_PACKAGE,
+  OPC_OF_LIBRARY = 1 << OPC_OPERATOR_LIBRARY
+};
+
+typedef struct opc_check_info {
+  const char *name;
+  bool calls; /* calls the operator */
+  const char *summary;
+  unsigned kinds; /* OPC_OF_… bits */
+} opc_check_info_t;
+
+extern const opc_check_info_t opc_check_infos[]; /* in the order in which the checks run */
+extern const size_t opc_check_info_count;
+int opc_check_info_find(const char *name); /* index; -1: no such check */
+bool opc_check_info_is_of(const opc_check_info_t *info, const opc_operator_t *op);
+
+#endif

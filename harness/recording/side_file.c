@@ -1,0 +1,96 @@
+/* The .npy files of --values (numpy.lib.format, version 1.0). The content gives the name: equal values are kept
+ * once. */
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/number.h"
+#include "recording/record_folder.h"
+#include "recording/recorder.h"
+#include "recording/seen_tensor.h"
+
+enum { HEADER = 256 }; /* of 10 + 246 bytes, a multiple of 64; 16 dimensions fit */
+
+typedef struct writing {
+  FILE *file;
+  opc_dtype_t from, to;
+  size_t size;
+} writing_t;
+
+/* NumPy lacks bfloat16, float8 and complex32: a wider type holds the same numbers. */
+static opc_dtype_t array_dtype(opc_dtype_t dtype) {
+  if (opc_dtype_is_float8(dtype)) return OPC_DTYPE_FLOAT32;
+  return dtype == OPC_DTYPE_BFLOAT16 ? OPC_DTYPE_FLOAT32 : dtype == OPC_DTYPE_COMPLEX32 ? OPC_DTYPE_COMPLEX64 : dtype;
+}
+
+static char kind_letter(opc_dtype_t dtype) {
+  switch (opc_dtype_class(dtype)) {
+    case OPC_CLASS_SIGNED:
+      return 'i';
+    case OPC_CLASS_UNSIGNED:
+      return 'u';
+    case OPC_CLASS_BOOLEAN:
+      return 'b';
+    case OPC_CLASS_COMPLEX:
+      return 'c';
+    default:
+      return 'f';
+  }
+}
+
+static void write_header(const opc_seen_tensor_t *tensor, const writing_t *writing) {
+  char header[HEADER + 1];
+  OPC_SCOPED(opc_text_clear) opc_text_t shape = {0};
+  for (int i = 0; i < tensor->ndim; i++) opc_text_addf(&shape, "%" PRId64 ",", tensor->sizes[i]);
+  int length = snprintf(header + 10, HEADER - 10, "{'descr': '%c%c%zu', 'fortran_order': False, 'shape': (%s)}",
+                        writing->size == 1 ? '|' : '<', kind_letter(writing->to), writing->size, opc_text_c(&shape));
+  memset(header + 10 + length, ' ', (size_t)(HEADER - 10 - length));
+  memcpy(header, "\x93NUMPY\x01\x00", 8);
+  header[8] = (char)(HEADER - 10);
+  header[9] = 0;
+  header[HEADER - 1] = '\n';
+  fwrite(header, 1, HEADER, writing->file);
+}
+
+static void write_element(const void *element, int64_t number, void *context) {
+  const writing_t *writing = context;
+  unsigned char wide[16];
+  (void)number;
+  if (writing->from != writing->to) {
+    opc_number_store(opc_number_load(writing->from, element), writing->to, wide);
+    element = wide;
+  }
+  fwrite(element, 1, writing->size, writing->file);
+}
+
+bool opc_side_file_write(const opc_seen_tensor_t *tensor, const opc_seen_values_t *values, opc_text_t *out) {
+  char path[PATH_MAX], beside[PATH_MAX], name[80];
+  uint64_t digest = values->digest;
+  for (int i = 0; i < tensor->ndim; i++) digest = (digest ^ (uint64_t)tensor->sizes[i]) * UINT64_C(0x100000001b3);
+  writing_t writing = {.from = tensor->dtype, .to = array_dtype(tensor->dtype)};
+  writing.size = opc_dtype_size(writing.to);
+  if (values->looked_at < values->numel)
+    digest ^= (uint64_t)values->numel * 31 + (uint64_t)(uintptr_t)tensor->data; /* the digest lacks some values */
+  snprintf(name, sizeof name, "%s-%016" PRIx64 ".npy", opc_dtype_name(tensor->dtype), digest);
+  int length = snprintf(path, sizeof path, "%s/" OPC_RECORD_VALUES "/%s", opc_recorder_folder(), name);
+  if (length < 0 || (size_t)length >= sizeof path - 32) return false;
+  if (access(path, R_OK) != 0) {
+    if (!opc_recorder_take_bytes((size_t)values->numel * writing.size + HEADER)) return false;
+    snprintf(beside, sizeof beside, "%.*s.%ld", PATH_MAX - 32, path, (long)getpid());
+    writing.file = fopen(beside, "wbxe");
+    if (!writing.file) return access(path, R_OK) == 0; /* another thread is writing it */
+    write_header(tensor, &writing);
+    bool fine = opc_seen_visit(tensor, INT64_MAX, write_element, &writing) && fflush(writing.file) == 0 &&
+                !ferror(writing.file);
+    fine = fclose(writing.file) == 0 && fine && rename(beside, path) == 0;
+    if (!fine) {
+      unlink(beside);
+      return false;
+    }
+  }
+  opc_text_addf(out, "%s/%s", opc_recorder_values_folder(), name);
+  return true;
+}
