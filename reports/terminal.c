@@ -8,8 +8,6 @@
 #include "catalogue/rules.h"
 #include "reports/problems/coverage.h"
 #include "reports/problems/finding_facts.h"
-#include "reports/terminal_findings.h"
-#include "reports/terminal_problem.h"
 
 enum {
   PROBLEMS_SHOWN = 30,
@@ -78,7 +76,8 @@ static const char *first_argument(const opc_problem_t *problem) {
   return problem->argument_count ? problem->arguments[0] : "";
 }
 
-/* Where a process ended, or memory was accessed that is not the operator's: each line of code is its own story. */
+/* A crash, or an access outside the operator's memory, at a known line of code: such problems are never shown together,
+ * because each line needs its own fix. */
 static bool is_of_one_line(const opc_problem_t *problem) {
   static const char *const names[] = {"memory", "memcheck", "sanitize",         "signal",
                                       "exit",   "timeout",  "foreign_exception"};
@@ -167,11 +166,23 @@ static opc_status_t show_problems(const opc_problems_t *problems, const opc_scre
     opc_screen_text(screen, OPC_TONE_PLAIN, view->whole);
     fputc('\n', screen->stream);
   } else if (left) {
-    fprintf(screen->stream, "\nand %zu more: --verbose lists all findings, --json FILE keeps them\n", left);
+    fprintf(screen->stream, "\nand %zu more: --verbose shows all of them, --json FILE keeps them\n", left);
   }
-  if (problems->count)
-    fputs("\nopcheck-c explain RULE says why a rule matters and how to fix the operator\n", screen->stream);
   free(done);
+  return status;
+}
+
+/* Each one alone, whatever others say. */
+static opc_status_t show_every_problem(const opc_problems_t *problems, const opc_screen_t *screen, opc_error_t *error) {
+  opc_status_t status = OPC_OK;
+  for (size_t i = 0; i < problems->count && status == OPC_OK; i++) {
+    const opc_problem_t *problem = &problems->items[i];
+    opc_terminal_entry_t entry = {.problem = problem, .problems = 1, .cases = problem->count};
+    add_names(problems, problem, &entry);
+    if (i <= PROBLEMS_SHOWN) fputc('\n', screen->stream);
+    status = opc_terminal_problem(problems, &entry, screen, i < PROBLEMS_SHOWN ? OPC_DETAIL_CASES : OPC_DETAIL_SENTENCE,
+                                  error);
+  }
   return status;
 }
 
@@ -207,14 +218,13 @@ static void show_unchecked(const opc_problems_t *problems, const opc_screen_t *s
 opc_status_t opc_terminal_report(const opc_problems_t *problems, const opc_screen_t *screen,
                                  const opc_terminal_view_t *view, opc_error_t *error) {
   opc_status_t status = opc_terminal_troubles(problems->journal, screen, view->verbose ? SIZE_MAX : NOTES_SHOWN, error);
-  if (view->verbose) {
-    if (status == OPC_OK) status = opc_terminal_findings(problems->journal, screen, error);
-    if (status == OPC_OK) show_summary(problems, screen);
-    return status;
-  }
   if (status == OPC_OK) show_summary(problems, screen);
-  if (status == OPC_OK) status = show_problems(problems, screen, view, error);
-  if (status == OPC_OK) show_unchecked(problems, screen);
+  if (status == OPC_OK)
+    status = view->verbose ? show_every_problem(problems, screen, error) : show_problems(problems, screen, view, error);
+  if (status == OPC_OK && problems->count)
+    fputs("\nopcheck-c explain RULE says why a rule matters and how to fix the operator\n", screen->stream);
+  if (status == OPC_OK && view->verbose) status = opc_terminal_operators(problems->journal, screen, error);
+  else if (status == OPC_OK) show_unchecked(problems, screen);
   fputc('\n', screen->stream);
   return status;
 }

@@ -1,6 +1,5 @@
-#include "reports/terminal_problem.h"
-
 #include <inttypes.h>
+#include <limits.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -8,9 +7,11 @@
 #include "model/case/case.h"
 #include "reports/finding_place.h"
 #include "reports/problems/problem_json.h"
+#include "reports/terminal.h"
 
 enum { HEAD_WIDTH = 100, INPUT_LINES = 2 };
-static const int message_lines[] = {[OPC_DETAIL_LINE] = 1, [OPC_DETAIL_SENTENCE] = 2, [OPC_DETAIL_WHOLE] = 3};
+static const int message_lines[] = {
+    [OPC_DETAIL_LINE] = 1, [OPC_DETAIL_SENTENCE] = 2, [OPC_DETAIL_WHOLE] = 3, [OPC_DETAIL_CASES] = INT_MAX};
 
 /* The rule's title stands beside its name if there is room, else in a line of its own. */
 static void show_head(const opc_screen_t *screen, const opc_terminal_entry_t *entry, const json_t *record,
@@ -129,9 +130,16 @@ static void show_also(const opc_screen_t *screen, const opc_terminal_entry_t *en
   opc_text_clear(&all);
 }
 
+/* One line each, the case of the line to paste first. */
+static void show_cases(const opc_screen_t *screen, const json_t *cases) {
+  size_t index;
+  json_t *id;
+  json_array_foreach(cases, index, id) opc_screen_line(screen, index ? "" : "cases", json_string_value(id));
+}
+
 static void show(const opc_screen_t *screen, const opc_terminal_entry_t *entry, const json_t *json,
                  const json_t *record, const json_t *op, opc_terminal_detail_t detail) {
-  const bool detailed = detail == OPC_DETAIL_WHOLE;
+  const bool detailed = detail >= OPC_DETAIL_WHOLE;
   bool suspect = strcmp(opc_record_text(record, "t"), "suspect") == 0;
   show_head(screen, entry, record, detailed);
   opc_screen_brief(screen, "what", opc_record_text(json, "message"), message_lines[detail]);
@@ -142,6 +150,7 @@ static void show(const opc_screen_t *screen, const opc_terminal_entry_t *entry, 
     show_input(screen, json_object_get(json_object_get(record, "evidence"), "input"));
     show_tried(screen, record);
     show_also(screen, entry);
+    if (detail == OPC_DETAIL_CASES) show_cases(screen, json_object_get(json, "cases"));
     opc_screen_line(screen, "repro", opc_record_text(json, "repro"));
   } else {
     show_operators(screen, entry, 1);

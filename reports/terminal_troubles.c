@@ -3,11 +3,6 @@
 
 #include "reports/terminal.h"
 
-const char *opc_terminal_basename(const char *path) {
-  const char *slash = strrchr(path, '/');
-  return slash ? slash + 1 : path;
-}
-
 static bool visit_failed_library(const json_t *record, void *context) {
   const opc_screen_t *screen = context;
   if (strcmp(opc_record_text(record, "status"), "failed") != 0) return true;

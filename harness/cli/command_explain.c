@@ -75,8 +75,8 @@ static void show_problems(const opc_screen_t *screen) {
   static const char *const paragraphs[][2] = {
       {"what",
        "A finding is a case that failed. A problem is all findings with one cause. The terminal, JUnit and the "
-       "JSON report's \"problems\" show problems; run --verbose and the JSON report's \"results\" show the "
-       "findings."},
+       "JSON report's \"problems\" show problems; run --verbose also lists the findings of each operator, and the "
+       "JSON report's \"results\" have all of them."},
       {"the sample",
        "A rule that a sample breaks as it is, in any dtype, is one problem. All variants that break "
        "the same rule belong to it."},

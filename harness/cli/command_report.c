@@ -96,8 +96,8 @@ int opc_command_report(const opc_arguments_t *arguments) {
                                         0,
                                         "A JUnit test case is an operator and check (default), or each case by its id",
                                         0};
-  options[count + 1] = (struct argp_option){
-      "verbose", KEY_VERBOSE, NULL, 0, "Show every finding, and each operator, instead of the problems", 0};
+  options[count + 1] =
+      (struct argp_option){"verbose", KEY_VERBOSE, NULL, 0, "Show every problem with its cases, and every operator", 0};
   const struct argp argp = {options, parse, "render JOURNAL", doc, NULL, NULL, NULL};
   opc_status_t status = opc_arguments_parse(arguments, &argp, &command, &error);
   if (status != OPC_OK) return opc_arguments_failed(arguments, &error);

@@ -117,7 +117,7 @@ static const struct argp_option options[] = {
      4},
     {"require-checked", KEY_REQUIRE_CHECKED, "PERCENT", 0,
      "Exit with 1 if fewer operators and classes than this were checked (default: no minimum)", 4},
-    {"verbose", KEY_VERBOSE, NULL, 0, "Show every finding and every operator, not only problems", 4},
+    {"verbose", KEY_VERBOSE, NULL, 0, "Show every problem with its cases, and every operator", 4},
     {"json", OPC_KEY_JSON, "FILE", 0,
      "Write the whole result as JSON. Inputs that the search found go to report.found-samples.json for report.json, "
      "and the lines that reproduce a finding name it",

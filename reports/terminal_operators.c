@@ -1,0 +1,137 @@
+/* The operators of `run --verbose`: what was found in each, what passed, and why the rest was skipped. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/owned.h"
+#include "reports/problems/coverage.h"
+#include "reports/terminal.h"
+
+enum {
+  DETAILED_OPERATORS = 20, /* if there are more, the skips of a checked operator are only counted */
+  CASES_OF_RULE = 5        /* listed for each operator and rule */
+};
+
+typedef struct operator_results {
+  const opc_screen_t *screen;
+  json_t *rules;                   /* rule -> how many findings of it were seen */
+  json_t *skipped[OPC_SKIP_COUNT]; /* the first result of each reason, a reference */
+  uint64_t left;                   /* findings that are not listed */
+} operator_results_t;
+
+static void operator_results_clear(operator_results_t *results) {
+  json_decref(results->rules);
+  for (size_t i = 0; i < OPC_SKIP_COUNT; i++) json_decref(results->skipped[i]);
+}
+
+static void show_finding(operator_results_t *results, const json_t *record) {
+  OPC_SCOPED(opc_text_clear) opc_text_t line = {0};
+  const char *rule = opc_record_text(record, "rule");
+  const json_int_t before = json_integer_value(json_object_get(results->rules, rule));
+  size_t index;
+  json_t *also;
+  if (json_object_set_new(results->rules, rule, json_integer(before + 1)) != 0 || before >= CASES_OF_RULE) {
+    results->left++;
+    return;
+  }
+  opc_text_addf(&line, "%s\n%s: %s", opc_record_text(record, "case"), rule, opc_record_text(record, "message"));
+  json_array_foreach(json_object_get(json_object_get(record, "evidence"), "also"), index, also)
+      opc_text_addf(&line, "\n%s: %s", opc_record_text(also, "rule"), opc_record_text(also, "message"));
+  opc_screen_field(results->screen, "found", opc_text_c(&line));
+}
+
+static bool visit_result(const json_t *record, void *context) {
+  operator_results_t *results = context;
+  const int verdict = opc_verdict_find(opc_record_text(record, "verdict"));
+  const opc_skip_reason_t reason = opc_skip_reason_find(opc_record_text(record, "reason"));
+  if (verdict == OPC_VERDICT_PASS) return true;
+  if (verdict != OPC_VERDICT_SKIP) show_finding(results, record);
+  else if (!results->skipped[reason]) results->skipped[reason] = json_incref((json_t *)record);
+  return true;
+}
+
+static void show_skips(const operator_results_t *results, const opc_journal_operator_t *op) {
+  for (size_t reason = 0; reason < OPC_SKIP_COUNT; reason++) {
+    const char *name = opc_skip_reason_name((opc_skip_reason_t)reason);
+    OPC_SCOPED(opc_text_clear) opc_text_t line = {0};
+    if (!results->skipped[reason]) continue;
+    opc_text_addf(&line, "%" PRIu32 " %s: %s", op->skips[reason], *name ? name : "without a reason",
+                  opc_record_text(results->skipped[reason], "message"));
+    opc_screen_brief(results->screen, "skipped", opc_text_c(&line), 2);
+  }
+}
+
+static void add_count(opc_text_t *line, uint64_t count, const char *what) {
+  if (count > 0) opc_text_addf(line, "%s%" PRIu64 " %s", line->length ? ", " : "", count, what);
+}
+
+/* "FAIL  n::a  (libn.so)  1 fail, 12 pass, 3 rejected" */
+static void show_head(const opc_screen_t *screen, const opc_journal_operator_t *op) {
+  OPC_SCOPED(opc_text_clear) opc_text_t line = {0};
+  const opc_journal_counts_t *counts = &op->counts;
+  const bool checked = opc_operator_is_checked(op);
+  if (counts->fail + counts->error) opc_screen_text(screen, OPC_TONE_RED, "FAIL");
+  else if (counts->warnings) opc_screen_text(screen, OPC_TONE_YELLOW, "warn");
+  else opc_screen_text(screen, checked ? OPC_TONE_GREEN : OPC_TONE_YELLOW, checked ? "ok  " : "----");
+  fputs("  ", screen->stream);
+  opc_screen_text(screen, OPC_TONE_BOLD, op->name);
+  add_count(&line, counts->fail, "fail");
+  add_count(&line, counts->error, "error");
+  add_count(&line, counts->warnings, counts->warnings == 1 ? "warning" : "warnings");
+  add_count(&line, counts->pass, "pass");
+  for (size_t reason = 0; reason < OPC_SKIP_COUNT; reason++) {
+    const char *name = opc_skip_reason_name((opc_skip_reason_t)reason);
+    add_count(&line, op->skips[reason], *name ? name : "skipped without a reason");
+  }
+  if (op->library) fprintf(screen->stream, "  (%s)", opc_base_name(op->library));
+  fprintf(screen->stream, "  %s%s\n", opc_text_c(&line), checked ? "" : "; no call of it proved anything");
+}
+
+/* Where its inputs came from. */
+static void show_inputs(const opc_screen_t *screen, const json_t *source) {
+  OPC_SCOPED(opc_text_clear) opc_text_t line = {0};
+  const char *detail = opc_record_text(source, "detail"), *recipe = opc_record_text(source, "recipe");
+  if (!source || (!*detail && strcmp(opc_record_text(source, "source"), "none") == 0)) return;
+  opc_text_addf(&line, "%s%s%s%s%s", opc_record_text(source, "source"), *recipe ? " by the recipe " : "",
+                opc_base_name(recipe), *detail ? ": " : "", detail);
+  opc_screen_field(screen, "inputs", opc_text_c(&line));
+}
+
+static opc_status_t show_operator(opc_journal_reader_t *journal, size_t index, bool detailed,
+                                  const opc_screen_t *screen, opc_error_t *error) {
+  const opc_journal_operator_t *op = opc_journal_reader_operator(journal, index);
+  OPC_SCOPED(operator_results_clear) operator_results_t results = {.screen = screen, .rules = json_object()};
+  json_t *source = NULL;
+  opc_status_t status = opc_journal_reader_sample_source(journal, op->name, &source, error);
+  if (status != OPC_OK) return status;
+  show_head(screen, op);
+  show_inputs(screen, source);
+  json_decref(source);
+  if (detailed || !opc_operator_is_checked(op))
+    status = opc_journal_reader_results(journal, index, visit_result, &results, error);
+  else status = opc_journal_reader_findings(journal, index, visit_result, &results, error);
+  if (results.left > 0) {
+    OPC_SCOPED(opc_text_clear) opc_text_t line = {0};
+    opc_text_addf(&line, "%" PRIu64 " more cases with findings of these rules: --json FILE keeps them", results.left);
+    opc_screen_field(screen, "and", opc_text_c(&line));
+  }
+  show_skips(&results, op);
+  return status;
+}
+
+static bool has_results(const opc_journal_operator_t *op) {
+  const opc_journal_counts_t *counts = &op->counts;
+  return counts->pass + counts->fail + counts->error + counts->warnings + counts->skip > 0;
+}
+
+opc_status_t opc_terminal_operators(opc_journal_reader_t *journal, const opc_screen_t *screen, opc_error_t *error) {
+  const size_t count = opc_journal_reader_operator_count(journal);
+  size_t tested = 0;
+  for (size_t i = 0; i < count; i++) tested += has_results(opc_journal_reader_operator(journal, i));
+  if (tested > 0) fputc('\n', screen->stream);
+  for (size_t i = 0; i < count; i++) {
+    if (!has_results(opc_journal_reader_operator(journal, i))) continue;
+    opc_status_t status = show_operator(journal, i, tested <= DETAILED_OPERATORS, screen, error);
+    if (status != OPC_OK) return status;
+  }
+  return OPC_OK;
+}
