@@ -36,6 +36,14 @@ typedef struct opc_error {
 #define OPC_CHECKED __attribute__((warn_unused_result))
 #define OPC_PRINTF(format_index, first_argument) __attribute__((format(printf, format_index, first_argument)))
 
+/* The one way to pass an error on: returns the status of `call` from the function unless it is OPC_OK. What the
+ * function owns is cleared by OPC_SCOPED (base/owned.h). */
+#define OPC_RETURN_IF_ERROR(call)                                \
+  do {                                                           \
+    const opc_status_t opc_status_of_call = (call);              \
+    if (opc_status_of_call != OPC_OK) return opc_status_of_call; \
+  } while (0)
+
 /* Fills *error (if not NULL) and returns code, for `return opc_error_set(error, …)`. */
 opc_status_t opc_error_set(opc_error_t *error, opc_status_t code, const char *format, ...) OPC_PRINTF(3, 4);
 
