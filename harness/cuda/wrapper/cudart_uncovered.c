@@ -9,7 +9,7 @@
 
 static const char *const names[] = {
 #define OPC_CUDART_EXPORT(name) #name,
-#include OPC_CUDART_EXPORTS
+#include "cuda/wrapper/cudart_exports.def"
 };
 static _Atomic(void *) targets[sizeof names / sizeof names[0]];
 
@@ -73,4 +73,4 @@ __asm__(".pushsection .text\n.set opc_stub, 0\n.popsection\n");
       "\n"                                 \
       ".set opc_stub, opc_stub + 1\n"      \
       ".popsection\n");
-#include OPC_CUDART_EXPORTS
+#include "cuda/wrapper/cudart_exports.def"
