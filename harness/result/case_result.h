@@ -1,0 +1,150 @@
+/* The result of one case, as data: what decisions need has a field of its own; what is only shown is in `message` and
+ * `evidence`.
+ *
+ * Ownership: opc_case_result_free. Rules are constant strings (opc_rule_interned), so two equal rules are the same
+ * pointer. Texts of `places` and `accesses` belong to `evidence`. Threads: one thread per value. */
+#ifndef OPC_RESULT_CASE_RESULT_H
+#define OPC_RESULT_CASE_RESULT_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/status.h"
+#include "catalogue/rules.h"
+#include "model/case/case.h"
+#include "model/case/standing.h"
+#include "model/case/verdict.h"
+
+/* What an operator did with an argument that it does not check (rule memory.unchecked_arguments). */
+#define OPC_EFFECTS(X) \
+  X(NONE, "") X(WRITE, "write") X(CRASH, "crash") X(READ, "read") X(HANG, "hang") X(MEMORY, "memory")
+typedef enum opc_effect {
+#define X(constant, text) OPC_EFFECT_##constant,
+  OPC_EFFECTS(X)
+#undef X
+      OPC_EFFECT_COUNT
+} opc_effect_t;
+opc_effect_t opc_effect_find(const char *name); /* OPC_EFFECT_NONE: no such effect */
+const char *opc_effect_name(opc_effect_t effect);
+
+/* Whether the finding showed again when its case was run again. */
+typedef enum opc_confirmed { OPC_CONFIRMED_UNKNOWN = 0, OPC_CONFIRMED_NO, OPC_CONFIRMED_YES } opc_confirmed_t;
+
+/* One place in the code, from an access or a crash. Absent texts are "". */
+typedef struct opc_code_frame {
+  const char *module, *symbol, *file, *offset;
+  int line;
+} opc_code_frame_t;
+
+typedef struct opc_code_frames {
+  opc_code_frame_t *items;
+  size_t count;
+} opc_code_frames_t;
+
+/* An access outside of tensors that the operator made. */
+typedef struct opc_result_access {
+  const char *rule;     /* NULL: none */
+  const char *argument; /* the tensor next to it; "" if it is none of the arguments */
+  bool write;
+  opc_code_frames_t frames;
+} opc_result_access_t;
+
+/* A further finding of the same case. External tools make them too. */
+typedef struct opc_also {
+  const char *rule;
+  char *message;
+  opc_severity_t severity;
+  bool severity_stated; /* false: it is the usual one of the rule */
+  json_t *rest;         /* its other fields, for display; NULL: none */
+} opc_also_t;
+
+typedef struct opc_also_list {
+  opc_also_t *items;
+  size_t count;
+} opc_also_list_t;
+
+typedef struct opc_case_result {
+  char case_id[OPC_CASE_ID_SIZE]; /* the text of `id` */
+  opc_case_id_t id;
+  opc_verdict_kind_t verdict;
+  opc_skip_reason_t reason; /* of a skip */
+  const char *rule;         /* of a finding; NULL: none */
+  opc_severity_t severity;  /* of a finding */
+  opc_standing_t standing;
+  double seconds;
+  bool suspect; /* in a journal: not confirmed yet, or skipped because of a finding that is not confirmed yet */
+  char *message;
+  char *repro;      /* the command line that repeats it; NULL: none */
+  json_t *evidence; /* an object: all evidence that has no field below */
+
+  opc_also_list_t also;
+
+  /* What judging asks. */
+  bool every_input;     /* every accepted input shows it: no argument is to blame */
+  bool uneven_lists;    /* the arguments' lists of tensors have different lengths */
+  bool lone_tensor;     /* the arguments are one tensor and no number */
+  bool unasked_dtype;   /* the dtype is not the sample's, and the operator may not be meant for it */
+  bool index_beyond;    /* another layout of the sample shows that an index is too large for the sizes */
+  bool clean_reference; /* the reference stays in bounds with the arguments, and gives the same result again */
+  char *depends_on;     /* the case after which it shows, in the same process; NULL: it shows alone */
+  char *control;        /* the case with the same values in plain layout; NULL: none was needed */
+  bool control_held;    /* that case is clean */
+  char *broken_base;    /* the case on the unmodified sample, which is broken too; NULL: it is not, or did not run */
+
+  /* Of rule memory.unchecked_arguments. */
+  opc_effect_t effect;
+  const char *effect_rule; /* the rule that the finding would have on valid arguments; NULL: none */
+  char *argument;          /* the argument that a finding is about; NULL: not a single one */
+
+  /* How it came about. */
+  opc_confirmed_t confirmed;
+  char *confirmed_after; /* the case that was confirmed in the same process before; NULL: it ran alone */
+  char *crashed_before;  /* skipped: the check in which the same arguments crashed; NULL: they did not */
+  bool check_given_up;   /* skipped: the check crashed too often */
+  bool had_returned;     /* the process ended after the operator had returned */
+  bool witnessed;        /* an external tool saw it: it needs no second run */
+  bool own_variants;     /* the check itself called the operator with variants of the sample */
+
+  /* Places in the code. Filled in by opc_case_result_decode. */
+  opc_code_frames_t frames; /* of a crash */
+  opc_result_access_t *accesses;
+  size_t access_count;
+} opc_case_result_t;
+
+/* ---- JSON: case_result_json.c ---- */
+
+/* Reads a "result" message of a worker, or a "result" or "suspect" line of a journal. OPC_ERR_INPUT names the case and
+ * the field that is wrong. The record is not changed. */
+opc_status_t opc_case_result_decode(const json_t *record, opc_case_result_t **out, opc_error_t *error) OPC_CHECKED;
+/* The line for the journal (reports/journal/journal_reader.h). New reference; NULL: out of memory. */
+json_t *opc_case_result_encode(const opc_case_result_t *result);
+/* A result that the supervisor makes. rule NULL: none; message may contain any bytes. Takes the reference to evidence,
+ * an object as in a message; NULL: none. */
+opc_status_t opc_case_result_new(const char *case_id, opc_verdict_kind_t verdict, const char *rule, const char *message,
+                                 json_t *evidence, opc_case_result_t **out, opc_error_t *error) OPC_CHECKED;
+opc_status_t opc_case_result_copy(const opc_case_result_t *result, opc_case_result_t **out,
+                                  opc_error_t *error) OPC_CHECKED;
+
+/* ---- the value: case_result.c ---- */
+
+void opc_case_result_free(opc_case_result_t *result); /* NULL is accepted */
+void opc_scope_case_result(opc_case_result_t **result);
+
+/* A failure or an error, with any severity. */
+bool opc_case_result_is_finding(const opc_case_result_t *result);
+/* Replaces the message by a copy. */
+void opc_case_result_say(opc_case_result_t *result, const char *message);
+/* Appends text to the message. */
+void opc_case_result_add(opc_case_result_t *result, const char *text);
+/* Replaces a text field (depends_on, control…) by a copy. */
+void opc_case_result_put(char **field, const char *text);
+
+/* Adds a further finding; takes message and rest. */
+opc_status_t opc_also_add(opc_also_list_t *list, opc_also_t also, opc_error_t *error) OPC_CHECKED;
+void opc_also_list_clear(opc_also_list_t *list);
+
+/* The constant string for the name of a rule, "signal.SIGSEGV" included. NULL: there is no such rule. */
+const char *opc_rule_interned(const char *name);
+
+#endif
