@@ -1,6 +1,5 @@
 /* Where the code is that a finding is about, in words for people. */
-#ifndef OPC_REPORTS_FINDING_PLACE_H
-#define OPC_REPORTS_FINDING_PLACE_H
+#pragma once
 
 #include <jansson.h>
 
@@ -10,5 +9,3 @@
  * "Meta kernel registered at ops.py:12"; else where the operator was, "registered at ops.cpp:5 in libmy_ops.so". Adds
  * nothing if none is known. `finding` has the location, `record` is the result of its case, `op` the operator's. */
 void opc_finding_place(const json_t *finding, const json_t *record, const json_t *op, opc_text_t *out);
-
-#endif

@@ -1,8 +1,7 @@
 /* Internals of the JUnit report: one testcase for each check of an operator.
  *
  * Ownership: nothing is kept but junit->tests. Threads: one. */
-#ifndef OPC_REPORTS_JUNIT_OPERATOR_H
-#define OPC_REPORTS_JUNIT_OPERATOR_H
+#pragma once
 
 #include "reports/junit_write.h"
 
@@ -10,5 +9,3 @@
  * pass with text), else skipped with the most frequent reason. During the pass that only looks at names: counts them in
  * junit->tests. */
 opc_status_t opc_junit_operator(opc_junit_t *junit, size_t operator_index) OPC_CHECKED;
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Ownership: junit.c's write function owns all of it. The first error is kept in status, and nothing is written after
  * it. Threads: one. */
-#ifndef OPC_REPORTS_JUNIT_WRITE_H
-#define OPC_REPORTS_JUNIT_WRITE_H
+#pragma once
 
 #include <libxml/xmlwriter.h>
 
@@ -51,5 +50,3 @@ void opc_junit_testcase(opc_junit_t *junit, const char *library, const char *ope
 void opc_junit_finding(opc_junit_t *junit, const char *element, const json_t *record, const opc_text_t *problems);
 void opc_junit_skip(opc_junit_t *junit, const char *reason, const char *message);
 void opc_junit_error(opc_junit_t *junit, const char *type, const char *message, const opc_text_t *text);
-
-#endif

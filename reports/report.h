@@ -3,8 +3,7 @@
  *
  * Ownership: the reporter reads the journal through reports/journal/journal_reader.h and owns nothing of it. Errors:
  * OPC_ERR_IO names the file and what to do. */
-#ifndef OPC_REPORTS_REPORT_H
-#define OPC_REPORTS_REPORT_H
+#pragma once
 
 #include <stdio.h>
 
@@ -45,5 +44,3 @@ opc_status_t opc_report_begin(const opc_report_t *report, const opc_report_sourc
 /* Writes FILE.tmp-PID, fsyncs, renames. On failure the target keeps what it held. */
 opc_status_t opc_report_finish(const opc_report_t *report, const opc_report_source_t *source, const char *target,
                                opc_error_t *error) OPC_CHECKED;
-
-#endif

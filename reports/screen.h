@@ -2,8 +2,7 @@
  * message.
  *
  * Ownership: the stream stays the caller's. Threads: one. Errors: those of the stream, for the caller to ask it. */
-#ifndef OPC_REPORTS_SCREEN_H
-#define OPC_REPORTS_SCREEN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -36,5 +35,3 @@ void opc_screen_field(const opc_screen_t *screen, const char *label, const char 
 void opc_screen_brief(const opc_screen_t *screen, const char *label, const char *text, int lines);
 /* The same, never wrapped: a line to paste. */
 void opc_screen_line(const opc_screen_t *screen, const char *label, const char *text);
-
-#endif

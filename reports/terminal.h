@@ -1,8 +1,7 @@
 /* What a person sees: `run`'s report (a summary, then the problems by weight), and `list`'s. Streamed from the journal.
  *
  * Ownership: everything stays the caller's. Threads: one. Errors of the stream are the caller's to ask for (ferror). */
-#ifndef OPC_REPORTS_TERMINAL_H
-#define OPC_REPORTS_TERMINAL_H
+#pragma once
 
 #include "reports/problems/problems.h"
 #include "reports/screen.h"
@@ -53,5 +52,3 @@ typedef enum opc_terminal_detail {
 opc_status_t opc_terminal_problem(const opc_problems_t *problems, const opc_terminal_entry_t *entry,
                                   const opc_screen_t *screen, opc_terminal_detail_t detail,
                                   opc_error_t *error) OPC_CHECKED;
-
-#endif

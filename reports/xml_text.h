@@ -4,8 +4,7 @@
  * Terminal sequences (ECMA-48) are removed; control characters, bytes that are not UTF-8 and characters that XML
  * forbids are shown as \x1b or \uFFFE; CR LF becomes LF. Markup characters are left alone: the writer escapes them.
  * Ownership: the caller's opc_text_t. Threads: pure functions. */
-#ifndef OPC_REPORTS_XML_TEXT_H
-#define OPC_REPORTS_XML_TEXT_H
+#pragma once
 
 #include "base/text.h"
 
@@ -18,5 +17,3 @@ void opc_xml_text_message(opc_text_t *out, const char *bytes, size_t length);
 /* As opc_xml_text_add for a stream: OPC_XML_HEAD bytes from its beginning and OPC_XML_TAIL from its end, with a line
  * between them that says how much was left out. */
 void opc_xml_text_stream(opc_text_t *out, const char *bytes, size_t length);
-
-#endif

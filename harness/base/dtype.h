@@ -1,8 +1,7 @@
 /* Dtypes, devices and layouts as the C core knows them.
  *
  * Threads, fork: constant tables only. NULL: lookups of NULL find nothing. */
-#ifndef OPC_BASE_DTYPE_H
-#define OPC_BASE_DTYPE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -67,5 +66,4 @@ bool opc_device_equal(opc_device_t left, opc_device_t right); /* cuda equals cud
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -2,8 +2,7 @@
  * ties to even (IEEE 754); float8_e8m0fnu rounds to the nearest power of two. NaN keeps the top of its payload and
  * stays NaN. Too large values become infinity, or NaN if the dtype has no infinity, as in libtorch. Threads, fork: pure
  * functions. */
-#ifndef OPC_BASE_NUMBER_H
-#define OPC_BASE_NUMBER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -55,5 +54,4 @@ bool opc_dtype_has_infinity(opc_dtype_t dtype);
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -2,8 +2,7 @@
  * ones.
  *
  * Ownership: static strings. Threads: any. */
-#ifndef OPC_BASE_OLD_GLIBC_H
-#define OPC_BASE_OLD_GLIBC_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,5 +26,3 @@ typedef struct opc_heap_use {
 
 /* From mallinfo2 of glibc 2.33. Older ones count modulo 4 GiB. */
 opc_heap_use_t opc_heap_use(void);
-
-#endif

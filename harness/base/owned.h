@@ -1,8 +1,7 @@
 /* Owned memory: arrays that grow one item at a time, and variables cleared at the end of their block.
  *
  * Ownership: the caller owns an array and calls free(). Threads: no shared state. */
-#ifndef OPC_BASE_OWNED_H
-#define OPC_BASE_OWNED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,5 +17,3 @@ bool opc_array_grow(void *array, size_t count, size_t item_size) __attribute__((
 #define OPC_SCOPED(clear) __attribute__((cleanup(clear)))
 /* For pointers: frees the memory that the pointer at this address points to. For a json_t use jansson's json_auto_t. */
 void opc_scope_free(void *pointer);
-
-#endif

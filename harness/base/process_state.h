@@ -2,8 +2,7 @@
  *
  * Ownership: nothing to free; opc_process_state_keep copies the data for restoring once, for the life of the process.
  * Threads: per-thread state is the calling thread's. Fork: a child can use what was kept before the fork. */
-#ifndef OPC_BASE_PROCESS_STATE_H
-#define OPC_BASE_PROCESS_STATE_H
+#pragma once
 
 #include <limits.h>
 #include <locale.h>
@@ -65,5 +64,3 @@ typedef enum opc_process_part {
  * streams. */
 void opc_process_state_compare(const opc_process_state_t *before, const opc_process_state_t *after,
                                opc_text_t *const out[OPC_PROCESS_PARTS]);
-
-#endif

@@ -1,8 +1,7 @@
 /* Resources that this process uses now; shows what calls leave behind.
  *
  * Ownership: nothing. Threads: any; includes the use by other threads. Fork: counts the child's own. */
-#ifndef OPC_BASE_PROCESS_USE_H
-#define OPC_BASE_PROCESS_USE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -17,5 +16,3 @@ typedef struct opc_process_use {
 
 /* About 15 us. OPC_ERR_SYSTEM: /proc is unreadable; see errno (EMFILE: no descriptor is left). */
 opc_status_t opc_process_use_read(opc_process_use_t *use, opc_error_t *error) OPC_CHECKED;
-
-#endif

@@ -1,15 +1,10 @@
 /* Counter-based random numbers: the n-th number of a stream depends only on (seed, stream, n). So an element's value
  * does not depend on its storage layout, on the order of filling, or on earlier calls. Source: the finalizer of
  * SplitMix64 (Steele, Lea, Flood 2014), applied to a hashed counter. */
-#ifndef OPC_BASE_RANDOM_H
-#define OPC_BASE_RANDOM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 uint64_t opc_random_u64(uint64_t seed, uint64_t stream, uint64_t counter);
 double opc_random_uniform(uint64_t seed, uint64_t stream, uint64_t counter); /* [0, 1) */
@@ -27,8 +22,3 @@ typedef struct opc_rng {
 
 int64_t opc_rng_below(opc_rng_t *rng, int64_t limit); /* 0 <= result < limit; 0 when limit < 1 */
 bool opc_rng_chance(opc_rng_t *rng, int percent);
-
-#ifdef __cplusplus
-}
-#endif
-#endif

@@ -3,8 +3,7 @@
  * A status is about the harness, never about the operator under test: a broken operator gets a verdict
  * (model/case/verdict.h). The two never mix. Ownership: an opc_error_t belongs to the caller; filling it allocates
  * nothing. NULL: every function here accepts a NULL error. Threads: no shared state. Fork: safe. */
-#ifndef OPC_BASE_STATUS_H
-#define OPC_BASE_STATUS_H
+#pragma once
 
 #include <stdarg.h>
 
@@ -55,5 +54,4 @@ opc_status_t opc_error_prefix(opc_error_t *error, const char *format, ...) OPC_P
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -3,8 +3,7 @@
  * Ownership: the caller owns the text and releases it with opc_text_clear. A zeroed text is empty and valid. Errors:
  * when memory runs out, the text is marked as failed and keeps its content; opc_text_c still returns that content.
  * Threads: one text, one thread. Fork: safe. */
-#ifndef OPC_BASE_TEXT_H
-#define OPC_BASE_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,5 +46,4 @@ char *opc_string_format(const char *format, ...) OPC_PRINTF(1, 2);
 
 #ifdef __cplusplus
 }
-#endif
 #endif

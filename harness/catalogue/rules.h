@@ -5,8 +5,7 @@
  * `timeout`, `memory`, `foreign_exception`, `memcheck.…` (--tool memcheck), and `sanitize.…`
  * (--sanitize).
  * Threads, fork: constant tables. */
-#ifndef OPC_CATALOGUE_RULES_H
-#define OPC_CATALOGUE_RULES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,5 +50,3 @@ extern const opc_check_info_t opc_check_infos[]; /* in the order in which the ch
 extern const size_t opc_check_info_count;
 int opc_check_info_find(const char *name); /* index; -1: no such check */
 bool opc_check_info_is_of(const opc_check_info_t *info, const opc_operator_t *op);
-
-#endif

@@ -2,8 +2,7 @@
  * it. The table is severity.def; rules.def has the severity on valid input. No libtorch.
  *
  * Threads: any. Ownership: texts are constant, but `rule` of a judgement may be the pointer passed in. */
-#ifndef OPC_CATALOGUE_SEVERITY_H
-#define OPC_CATALOGUE_SEVERITY_H
+#pragma once
 
 #include <stddef.h>
 
@@ -47,5 +46,3 @@ bool opc_rule_warns_on_searched(const char *rule);
 /* The rules that severity.def names, for tests: with the one claim that each may have, and with a claim in addition. */
 extern const char *const opc_claimed_rules[], *const opc_added_claim_rules[];
 extern const size_t opc_claimed_rule_count, opc_added_claim_rule_count;
-
-#endif

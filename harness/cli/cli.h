@@ -1,8 +1,7 @@
 /* Shared code of opcheck-c's subcommands: errors on stderr, option parsing, exit codes.
  *
  * Ownership: strings from argv outlive everything here. Threads: one. */
-#ifndef OPC_CLI_CLI_H
-#define OPC_CLI_CLI_H
+#pragma once
 
 #include <argp.h>
 #include <stdbool.h>
@@ -83,5 +82,3 @@ opc_status_t opc_check_names_validate(const opc_strings_t *names, opc_error_t *e
 /* Index of the check that a rule belongs to; -1: any case can end with this rule. */
 struct opc_rule;
 int opc_rule_check(const struct opc_rule *rule);
-
-#endif

@@ -2,8 +2,7 @@
  * the reports from the journal, whether or not the run succeeded.
  *
  * Ownership: the caller's strings outlive the call. Threads: one. */
-#ifndef OPC_CLI_EXECUTION_H
-#define OPC_CLI_EXECUTION_H
+#pragma once
 
 #include "cli/cli.h"
 #include "cli/progress.h"
@@ -74,5 +73,3 @@ const char *opc_execution_whole(const opc_execution_t *execution);
 /* Adds a library, or all libraries in a folder or wheel that register operators (inspect/package.h). Skips a library
  * that is the same file as an earlier one, with a message on stderr. */
 opc_status_t opc_libraries_add(opc_strings_t *libraries, const char *path, opc_error_t *error) OPC_CHECKED;
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef OPC_CLI_INSPECT_TEXT_H
-#define OPC_CLI_INSPECT_TEXT_H
+#pragma once
 
 #include <jansson.h>
 
@@ -7,5 +6,3 @@
 
 /* library: as made by opc_inspection_make. */
 void opc_inspect_show(const opc_screen_t *screen, const json_t *library);
-
-#endif

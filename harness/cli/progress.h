@@ -1,6 +1,5 @@
 /* A progress line on the terminal. Not shown if stderr is not a terminal. Ownership: a plain struct. Threads: one. */
-#ifndef OPC_CLI_PROGRESS_H
-#define OPC_CLI_PROGRESS_H
+#pragma once
 
 #include "reports/screen.h"
 #include "supervise/run/run.h"
@@ -15,5 +14,3 @@ opc_progress_t opc_progress_start(void);
 void opc_progress_show(const opc_run_progress_t *state, void *context);
 /* Erases the line; call before printing anything else. */
 void opc_progress_clear(opc_progress_t *progress);
-
-#endif

@@ -1,8 +1,7 @@
 /* How the code in a library's file calls CUDA.
  *
  * Ownership: none. Threads, fork: no shared state. */
-#ifndef OPC_INSPECT_CUDA_CALLS_H
-#define OPC_INSPECT_CUDA_CALLS_H
+#pragma once
 
 #include "inspect/elf_file.h"
 
@@ -23,5 +22,4 @@ bool opc_cuda_driver_works(const opc_elf_file_t *file);
 
 #ifdef __cplusplus
 }
-#endif
 #endif

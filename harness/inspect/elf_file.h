@@ -2,8 +2,7 @@
  *
  * Ownership: opc_elf_close releases the file; every string belongs to it. Threads, fork: no shared state. The file can
  * contain anything: an unreadable file is an error, damaged parts count as absent. */
-#ifndef OPC_INSPECT_ELF_FILE_H
-#define OPC_INSPECT_ELF_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -52,5 +51,4 @@ bool opc_elf_has_section(const opc_elf_file_t *file, const char *prefix);
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -3,8 +3,7 @@
  *
  * Ownership: opc_facts_clear; the strings belong to the ELF file, which outlives the facts. Threads, fork: no shared
  * state. */
-#ifndef OPC_INSPECT_FACTS_H
-#define OPC_INSPECT_FACTS_H
+#pragma once
 
 #include "inspect/cuda_calls.h"
 #include "inspect/elf_file.h"
@@ -62,5 +61,4 @@ bool opc_symbol_has_old_string(const char *name);
 
 #ifdef __cplusplus
 }
-#endif
 #endif

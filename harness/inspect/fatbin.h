@@ -3,8 +3,7 @@
  *
  * Ownership: the caller's array. Threads, fork: no shared state. The bytes can be anything: reading stops at damage,
  * and reports it. */
-#ifndef OPC_INSPECT_FATBIN_H
-#define OPC_INSPECT_FATBIN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -49,5 +48,4 @@ bool opc_fatbin_visit(const unsigned char *bytes, size_t size, void (*visit)(con
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -4,15 +4,10 @@
  * and "Feature availability". Machine code runs on the same or a later minor version of its major version; with suffix
  * 'a' only on exactly its own, with 'f' within its family. PTX can be compiled for the same or a later version; PTX
  * with a suffix has the limits of such machine code. */
-#ifndef OPC_INSPECT_GPU_COVER_H
-#define OPC_INSPECT_GPU_COVER_H
+#pragma once
 
 #include "base/text.h"
 #include "inspect/fatbin.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 bool opc_gpu_codes_serve(const opc_gpu_codes_t *codes, unsigned architecture);
 /* PTX without suffix, which can also be compiled for later GPUs. */
@@ -24,8 +19,3 @@ void opc_gpu_codes_words(const opc_gpu_codes_t *codes, opc_text_t *out);
 /* Lists the architectures for which `wanted` has machine code and which `codes` does not serve: "sm_75 and sm_80".
  * Returns their number. out may be NULL. */
 size_t opc_gpu_codes_missing(const opc_gpu_codes_t *codes, const opc_gpu_codes_t *wanted, opc_text_t *out);
-
-#ifdef __cplusplus
-}
-#endif
-#endif

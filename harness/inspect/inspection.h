@@ -1,8 +1,7 @@
 /* Everything that can be found out about a library without loading it, as JSON; `opcheck-c inspect` prints it.
  *
  * Ownership: *out is a new reference. Threads, fork: no shared state. */
-#ifndef OPC_INSPECT_INSPECTION_H
-#define OPC_INSPECT_INSPECTION_H
+#pragma once
 
 #include <jansson.h>
 
@@ -18,5 +17,3 @@ typedef struct opc_inspection_place { /* the libtorch that the library would be 
  * here: {"path", "status":"failed", "error":{"kind", "message"}}. name: the name to show. */
 opc_status_t opc_inspection_make(const char *path, const char *name, const opc_inspection_place_t *place, json_t **out,
                                  opc_error_t *error) OPC_CHECKED;
-
-#endif

@@ -5,15 +5,10 @@
  * architecture or family (sm_90a, sm_100f) is written for it on purpose: files with only such code are ignored. A
  * kernel that is also in other files runs wherever one of them does. Ownership: opc_uneven_clear. Threads, fork: no
  * shared state. The bytes can be anything: unreadable ones are ignored. */
-#ifndef OPC_INSPECT_KERNEL_COVER_H
-#define OPC_INSPECT_KERNEL_COVER_H
+#pragma once
 
 #include "base/status.h"
 #include "inspect/fatbin.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 typedef struct opc_uneven_kernel {
   char *name; /* as registered (mangled) */
@@ -29,8 +24,3 @@ typedef struct opc_uneven {
 /* `whole`: the codes of the whole section. */
 void opc_uneven_read(const unsigned char *bytes, size_t size, const opc_gpu_codes_t *whole, opc_uneven_t *out);
 void opc_uneven_clear(opc_uneven_t *uneven);
-
-#ifdef __cplusplus
-}
-#endif
-#endif

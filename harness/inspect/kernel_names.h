@@ -4,17 +4,12 @@
  * plain name, which an exported function also has. A name found this way can be a device variable or another string:
  * use names to choose, not to count. All instances of a template share one name. Ownership: opc_kernel_names_clear.
  * Threads, fork: no shared state. The file can contain anything. */
-#ifndef OPC_INSPECT_KERNEL_NAMES_H
-#define OPC_INSPECT_KERNEL_NAMES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "inspect/elf_file.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 typedef struct opc_kernel_names {
   char **items; /* identifiers, without namespaces and template arguments: "copy_kernel" */
@@ -28,8 +23,3 @@ void opc_kernel_names_clear(opc_kernel_names_t *names);
 /* Finds the identifier in the mangled name of a function at namespace scope; *out points into `mangled`. False: it has
  * none. */
 bool opc_kernel_identifier(const char *mangled, const char **out, size_t *out_length);
-
-#ifdef __cplusplus
-}
-#endif
-#endif

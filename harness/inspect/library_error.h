@@ -3,8 +3,7 @@
  * Kinds: not_found, unreadable, not_elf, truncated, architecture, undefined_symbol, missing_dependency, abi,
  * initialiser_threw, initialiser_aborted, initialiser_exited, initialiser_hung, duplicate, schema, import, loader (none
  * of the others: the loader's own message). Ownership: plain structs. Threads: any. */
-#ifndef OPC_INSPECT_LIBRARY_ERROR_H
-#define OPC_INSPECT_LIBRARY_ERROR_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -32,5 +31,3 @@ void opc_library_error_add_package(opc_library_error_t *error, const opc_package
 
 /* Checks the file before any loader does. True: it may be loaded. elf_probe.c */
 bool opc_elf_probe(const char *path, opc_library_error_t *out);
-
-#endif

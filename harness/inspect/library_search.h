@@ -1,8 +1,7 @@
 /* Where the loader would find a library that another one needs, and where else it is if the loader would not find it.
  *
  * Ownership: the caller's structures. Threads, fork: no shared state. */
-#ifndef OPC_INSPECT_LIBRARY_SEARCH_H
-#define OPC_INSPECT_LIBRARY_SEARCH_H
+#pragma once
 
 #include <limits.h>
 
@@ -53,5 +52,4 @@ bool opc_library_is_torch(const char *name);
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -4,8 +4,7 @@
  * A library in a wheel is named as if the wheel were a folder: x.whl/pkg/_C.so. Such a name works wherever a library is
  * named. A wheel's libraries are unpacked once, into a private temporary folder; it is removed when the process that
  * unpacked it exits. Ownership: strings belong to this module. Threads: one. */
-#ifndef OPC_INSPECT_PACKAGE_H
-#define OPC_INSPECT_PACKAGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,5 +20,3 @@ opc_status_t opc_package_each(const char *path,
                               void *context, opc_error_t *error) OPC_CHECKED;
 /* The file that a name stands for: the unpacked file if it is in a wheel, otherwise the name itself. */
 const char *opc_package_file(const char *name);
-
-#endif

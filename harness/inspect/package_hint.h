@@ -2,8 +2,7 @@
  * site-packages or in the unpacked wheel.
  *
  * Ownership: the caller's structure. Threads, fork: no shared state. */
-#ifndef OPC_INSPECT_PACKAGE_HINT_H
-#define OPC_INSPECT_PACKAGE_HINT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,5 +24,3 @@ typedef struct opc_build_folder {
 
 /* False: the path has no such folder; *out is zeroed. */
 bool opc_build_folder_find(const char *library_path, opc_build_folder_t *out);
-
-#endif

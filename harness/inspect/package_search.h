@@ -2,8 +2,7 @@
  * a library first, by path, so no file says where it is.
  *
  * Ownership: the caller's buffer. Threads: one; fork: no shared state. */
-#ifndef OPC_INSPECT_PACKAGE_SEARCH_H
-#define OPC_INSPECT_PACKAGE_SEARCH_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -11,5 +10,3 @@
 /* library: a library of the package. False: it belongs to no package, or the package has no file of that name, or
  * several. */
 bool opc_package_search(const char *library, const char *name, char out[PATH_MAX]);
-
-#endif

@@ -1,12 +1,7 @@
 /* The GPU architectures that can be simulated: the entries of cuda/image/architectures.def, with name and number.
  *
  * Threads, fork: constant. */
-#ifndef OPC_INSPECT_SIMULATED_ARCHITECTURES_H
-#define OPC_INSPECT_SIMULATED_ARCHITECTURES_H
-
-#ifdef __cplusplus
-extern "C" {
-#endif
+#pragma once
 
 typedef struct opc_simulated_architecture {
   const char *name; /* "sm_90" */
@@ -19,8 +14,3 @@ enum {
 #include "cuda/image/architectures.def"
 };
 extern const opc_simulated_architecture_t opc_simulated_architectures[OPC_SIMULATED_ARCHITECTURES];
-
-#ifdef __cplusplus
-}
-#endif
-#endif

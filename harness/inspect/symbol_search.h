@@ -2,8 +2,7 @@
  * parts, and which symbols none of them defines. Follows bridge/api/prepare.h: whatever that replaces counts as found.
  *
  * Ownership: opc_symbol_search_clear; strings belong to the files inside. Threads, fork: no shared state. */
-#ifndef OPC_INSPECT_SYMBOL_SEARCH_H
-#define OPC_INSPECT_SYMBOL_SEARCH_H
+#pragma once
 
 #include "inspect/library_search.h"
 #include "inspect/symbol_set.h"
@@ -31,5 +30,3 @@ opc_status_t opc_symbol_search_run(opc_elf_file_t *file, const char *torch_folde
 /* The undefined symbol that says most about the cause; NULL: every symbol is defined. */
 const char *opc_symbol_search_telling(const opc_symbol_search_t *search);
 void opc_symbol_search_clear(opc_symbol_search_t *search);
-
-#endif

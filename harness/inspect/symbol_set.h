@@ -2,14 +2,9 @@
  *
  * Ownership: opc_symbol_set_clear; names belong to the ELF files, which outlive the set. Threads, fork: no shared
  * state. */
-#ifndef OPC_INSPECT_SYMBOL_SET_H
-#define OPC_INSPECT_SYMBOL_SET_H
+#pragma once
 
 #include "inspect/elf_file.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 typedef struct opc_wanted_symbol {
   const char *name, *library, *version; /* the version required, and of which library; NULL: any */
@@ -36,8 +31,3 @@ void opc_symbol_set_settle_by(opc_symbol_set_t *set, const opc_elf_file_t *file)
  * functions, and each library has its own. */
 bool opc_symbol_set_served_by(const opc_symbol_set_t *set, const opc_elf_file_t *file);
 void opc_symbol_set_clear(opc_symbol_set_t *set);
-
-#ifdef __cplusplus
-}
-#endif
-#endif

@@ -1,5 +1,4 @@
-#ifndef OPC_INSPECT_UNPACK_H
-#define OPC_INSPECT_UNPACK_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -8,5 +7,3 @@
 bool opc_is_zip(const char *path);
 /* Unpacks a wheel's shared libraries and metadata into folder, which must exist. */
 opc_status_t opc_unpack(const char *path, const char *folder, opc_error_t *error) OPC_CHECKED;
-
-#endif

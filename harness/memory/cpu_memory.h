@@ -3,8 +3,7 @@
  * The two functions are installed as libtorch's CPU allocator (opc_bridge_set_allocator) for the life of the process.
  * Memory allocated in one mode may be released in the other. Threads: any may allocate and release; set the mode only
  * while no operator runs. */
-#ifndef OPC_MEMORY_CPU_MEMORY_H
-#define OPC_MEMORY_CPU_MEMORY_H
+#pragma once
 
 #include "memory/guard.h"
 #include "memory/scratch_memory.h"
@@ -42,5 +41,3 @@ typedef struct opc_cpu_memory_live {
   size_t blocks, bytes;
 } opc_cpu_memory_live_t;
 opc_cpu_memory_live_t opc_cpu_memory_live(void);
-
-#endif

@@ -6,8 +6,7 @@
  * out of bounds, whatever the alignment. Ownership: release memory from opc_device_zones_allocate with
  * opc_device_zones_release. Threads: any. CUDA is called through function pointers, so that tests can use host
  * memory. */
-#ifndef OPC_MEMORY_DEVICE_ZONES_H
-#define OPC_MEMORY_DEVICE_ZONES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,5 +49,3 @@ size_t opc_device_zones_live(void); /* allocations */
 /* True: the address is in such an allocation or its red zones. For signal handlers: false if another call holds the
  * lock. */
 bool opc_device_zones_hold(uint64_t address);
-
-#endif

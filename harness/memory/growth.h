@@ -2,8 +2,7 @@
  *
  * A leak grows without end, a cache until it is full, one-time setup once: only growth that still continues at the end
  * counts. Ownership: nothing. Threads: one. */
-#ifndef OPC_MEMORY_GROWTH_H
-#define OPC_MEMORY_GROWTH_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -43,5 +42,3 @@ bool opc_growth_any(const opc_growth_t *growth, size_t from, size_t to);
 bool opc_growth_is_steady(const opc_growth_t *growth, opc_growth_kind_t kind);
 /* So much growth that continuing might exhaust the machine. */
 bool opc_growth_is_large(const opc_growth_t *growth);
-
-#endif

@@ -12,8 +12,7 @@
  * are recorded for each guard, and for each protected and each released allocation. Ownership: the caller releases;
  * pointers of another allocator are recognised (opc_guard_release returns false). Threads: any; read and reset the
  * accesses only while no operator runs. Fork: the child has a copy. */
-#ifndef OPC_MEMORY_GUARD_H
-#define OPC_MEMORY_GUARD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -95,5 +94,3 @@ bool opc_guard_fault(uint64_t address, bool write, opc_access_t **out_access);
 size_t opc_guard_accesses(const opc_access_t **out);
 /* Discards the accesses, closes the pages that they opened, and restores the slack. */
 void opc_guard_accesses_reset(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* Shared by guard.c and guard_access.c only: one mapping with its guards. */
-#ifndef OPC_MEMORY_GUARD_SLOT_H
-#define OPC_MEMORY_GUARD_SLOT_H
+#pragma once
 
 #include "memory/guard.h"
 
@@ -47,5 +46,3 @@ bool opc_guard_slot_close_to_writes(opc_guard_slot_t *slot);
 bool opc_guard_slot_lift(opc_guard_slot_t *slot);
 /* Removes the key from the pages and gives them this protection (PROT_...). Async-signal-safe. */
 bool opc_guard_slot_unkey(opc_guard_slot_t *slot, int protection);
-
-#endif

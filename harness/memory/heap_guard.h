@@ -8,8 +8,7 @@
  * The program's malloc calls the functions below "for malloc"; if no malloc does (an interpreter has its own), nothing
  * is guarded, and nothing under Valgrind, which watches such blocks itself. Threads: any may allocate and free; note
  * code and switch only while no operator runs. */
-#ifndef OPC_MEMORY_HEAP_GUARD_H
-#define OPC_MEMORY_HEAP_GUARD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,5 +40,3 @@ void *opc_heap_guard_give(size_t bytes, size_t alignment, const void *caller);
 bool opc_heap_guard_take(void *data);
 /* Of a block from opc_heap_guard_give; false: it is not. */
 bool opc_heap_guard_size(const void *data, size_t *out_bytes);
-
-#endif

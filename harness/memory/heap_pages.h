@@ -1,8 +1,7 @@
 /* Puts the heap of a forking process on 2 MiB pages. The page tables for what loading left there (libtorch's registry:
  * tens of MiB) are copied to each child page by page, and freed again. With large pages a fork costs a fraction of
  * that. A child that writes to a large page gets small pages there, as before. */
-#ifndef OPC_MEMORY_HEAP_PAGES_H
-#define OPC_MEMORY_HEAP_PAGES_H
+#pragma once
 
 #include <stddef.h>
 
@@ -20,5 +19,3 @@ void opc_heap_pages_join(void);
 void opc_pages_give(void *data, size_t bytes);
 /* In a child: new allocations use small pages, as clearing most of a large page would be wasted. */
 void opc_heap_pages_keep_small(void);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Memory that is allocated and never touched does not count. Ownership: nothing. Threads: one measures at a time;
  * memory of all threads counts. Fork: the child has its own peak. */
-#ifndef OPC_MEMORY_PEAK_H
-#define OPC_MEMORY_PEAK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,5 +16,3 @@ size_t opc_peak_allowed(void);
 bool opc_peak_begin(void);
 /* Bytes at the peak since the beginning, beyond what the process had then; 0 also if the system does not say. */
 size_t opc_peak_bytes(void);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * The pattern is chosen at run time: if two runs of one case with two patterns give different bits, uninitialised
  * memory reached the result. Guarded memory (cpu_memory.h) has the same pattern. */
-#ifndef OPC_MEMORY_POISON_H
-#define OPC_MEMORY_POISON_H
+#pragma once
 
 #include <stddef.h>
 
@@ -12,5 +11,3 @@ void *opc_poison_allocate(size_t bytes, void *context); /* 64-byte aligned; NULL
 void opc_poison_release(void *data, void *context);
 void opc_poison_pattern(unsigned char byte); /* for new storage from now on; default 0xa5 */
 unsigned char opc_poison_byte(void);
-
-#endif

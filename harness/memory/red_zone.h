@@ -4,8 +4,7 @@
  * The memory is still poisoned, so that checks which rely on the poison work here too. Freed blocks stay forbidden
  * while Valgrind's own list of them has room. Ownership: release memory from opc_red_zone_allocate with
  * opc_red_zone_release. Threads: any. Use only if opc_valgrind_active() is true. */
-#ifndef OPC_MEMORY_RED_ZONE_H
-#define OPC_MEMORY_RED_ZONE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -20,5 +19,3 @@ void opc_red_zone_live(size_t *blocks, size_t *bytes);
 /* Limits the total size of live blocks. The address space limit is too wide for tensors, as Valgrind needs several
  * times the operator's memory. */
 void opc_red_zone_limit(size_t bytes);
-
-#endif

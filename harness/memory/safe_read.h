@@ -1,13 +1,10 @@
 /* Reads memory that may be unmapped, without a fault.
  *
  * Threads: any. */
-#ifndef OPC_MEMORY_SAFE_READ_H
-#define OPC_MEMORY_SAFE_READ_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
 /* Copies the bytes of this process at `address`. False: some of them are unreadable; `out` is then undefined. */
 bool opc_memory_safe_read(const void *address, void *out, size_t bytes);
-
-#endif

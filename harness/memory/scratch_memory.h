@@ -4,8 +4,7 @@
  *
  * Threads: set the fill byte only while no operator runs. It applies to malloc on all threads, and to the stack of the
  * thread that calls the operator. calloc still returns zeros; bytes that realloc adds in place are not filled. */
-#ifndef OPC_MEMORY_SCRATCH_MEMORY_H
-#define OPC_MEMORY_SCRATCH_MEMORY_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -28,5 +27,3 @@ void opc_scratch_memory_before_call(void);
 /* On: malloc returns other addresses for small blocks until this is switched off: exposes results that depend on an
  * address. */
 void opc_scratch_memory_shift(bool on);
-
-#endif

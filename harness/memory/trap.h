@@ -4,8 +4,7 @@
  * Beside it, pages whose first write is reported. One of each at a time, and one report of each. Ownership: the
  * caller's memory, whole pages of it. Threads: any thread may arm and disarm, but only
  * one at a time; one report. A system call on such memory fails with EFAULT and is not reported. */
-#ifndef OPC_MEMORY_TRAP_H
-#define OPC_MEMORY_TRAP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,5 +27,3 @@ void opc_trap_arm_writes(const opc_trap_pages_t *pages, size_t count, void (*wri
 void opc_trap_disarm(void);
 /* For a SIGSEGV handler. False: the address is not in the trap. */
 bool opc_trap_fault(uint64_t address);
-
-#endif

@@ -1,8 +1,7 @@
 /* Requests to Valgrind if this process runs under it (opcheck-c run --tool memcheck); otherwise these do nothing.
  *
  * Threads: any; begin and end apply to the calling thread. Fork: the child inherits the parent's state. */
-#ifndef OPC_MEMORY_VALGRIND_REQUESTS_H
-#define OPC_MEMORY_VALGRIND_REQUESTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,5 +36,3 @@ void opc_valgrind_list_errors(void);
 void opc_valgrind_forbid(const void *data, size_t bytes);
 void opc_valgrind_forget(const void *data, size_t bytes);
 void opc_valgrind_allow(const void *data, size_t bytes);
-
-#endif

@@ -6,8 +6,7 @@
  * use it only in a process that has one thread, now and when the key is allocated: ask each time, and use mprotect if
  * the key is refused. A signal handler runs with every key closed, for reads too: it must remove the key from pages
  * before it accesses them. Threads: one. Fork: the child has the key in the same state. */
-#ifndef OPC_MEMORY_WRITE_KEY_H
-#define OPC_MEMORY_WRITE_KEY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,5 +20,3 @@ bool opc_write_key_take(void *pages, size_t bytes, int protection);
 /* Write-protects all pages with the key. False: nothing is protected, because the process has other threads. */
 bool opc_write_key_close(void);
 void opc_write_key_open(void);
-
-#endif

@@ -2,8 +2,7 @@
  * calls.
  *
  * Ownership: opc_recordings_clear. Threads: one. */
-#ifndef OPC_RECORDING_MERGE_RECORDINGS_H
-#define OPC_RECORDING_MERGE_RECORDINGS_H
+#pragma once
 
 #include <stdint.h>
 #include <stdio.h>
@@ -38,5 +37,3 @@ void opc_recordings_clear(opc_recordings_t *recordings);
 void opc_record_folder_remove(const char *folder);
 /* Prints the table of operators: what was left out and why. */
 void opc_recordings_report(const opc_recordings_t *recordings, const char *output, FILE *to);
-
-#endif

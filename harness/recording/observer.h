@@ -1,6 +1,5 @@
 /* Interface between the shim and an observer: a library that the shim loads once libtorch is loaded. */
-#ifndef OPC_RECORDING_OBSERVER_H
-#define OPC_RECORDING_OBSERVER_H
+#pragma once
 
 #include <stddef.h>
 
@@ -10,5 +9,3 @@
 /* Starts recording according to the folder's settings; does not throw. words: why it cannot record, otherwise
  * unchanged. */
 typedef void opc_observer_start_t(const char *folder, char *words, size_t size);
-
-#endif

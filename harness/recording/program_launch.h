@@ -2,8 +2,7 @@
  * limits.
  *
  * Threads: none; uses the process's signal handlers, and restores them at the end. */
-#ifndef OPC_RECORDING_PROGRAM_LAUNCH_H
-#define OPC_RECORDING_PROGRAM_LAUNCH_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -22,5 +21,3 @@ opc_status_t opc_program_run(const opc_program_launch_t *launch, int *out_status
 
 /* Why a preloaded shim cannot work in a program, from its file: "it is statically linked". NULL: no reason known. */
 const char *opc_program_kind(const char *word);
-
-#endif

@@ -3,8 +3,7 @@
  * cancellation and SIGXFSZ.
  *
  * Threads: any, one opc_quiet_t each. Not for hot paths: half a dozen system calls. */
-#ifndef OPC_RECORDING_QUIET_H
-#define OPC_RECORDING_QUIET_H
+#pragma once
 
 #include <locale.h>
 #include <signal.h>
@@ -26,5 +25,4 @@ void opc_quiet_end(const opc_quiet_t *quiet);
 
 #ifdef __cplusplus
 }
-#endif
 #endif

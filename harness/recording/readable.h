@@ -1,8 +1,7 @@
 /* True if memory of this process is readable. Does not read it, so no signal can occur. One probe per page.
  *
  * Threads: any; another thread may unmap the memory after the answer. */
-#ifndef OPC_RECORDING_READABLE_H
-#define OPC_RECORDING_READABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,5 +18,4 @@ bool opc_number_is_address(uint64_t number);
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -1,6 +1,5 @@
 /* Why a call is missing from the sample file. */
-#ifndef OPC_RECORDING_REASONS_H
-#define OPC_RECORDING_REASONS_H
+#pragma once
 
 typedef enum opc_reason {
   OPC_REASON_NONE = 0,
@@ -9,5 +8,3 @@ typedef enum opc_reason {
 #undef OPC_REASON
   OPC_REASON_COUNT
 } opc_reason_t;
-
-#endif

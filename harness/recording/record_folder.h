@@ -10,8 +10,7 @@
  *   values/HASH.npy     values kept by --values
  *
  * Threads and fork: processes that share the mapping claim and count rows atomically. */
-#ifndef OPC_RECORDING_RECORD_FOLDER_H
-#define OPC_RECORDING_RECORD_FOLDER_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -41,5 +40,3 @@ typedef struct opc_record_counts {
   _Atomic uint32_t used; /* rows claimed; if more than OPC_RECORD_ROWS, operators share the last row */
   opc_record_row_t rows[OPC_RECORD_ROWS];
 } opc_record_counts_t;
-
-#endif

@@ -2,18 +2,13 @@
  *
  * Ownership: opc_record_settings_clear frees what opc_record_settings_read allocated; the writer owns its strings.
  * Threads: no own state. */
-#ifndef OPC_RECORDING_RECORD_SETTINGS_H
-#define OPC_RECORDING_RECORD_SETTINGS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/status.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 typedef struct opc_record_settings {
   const char *observers;     /* the folder that contains the observers */
@@ -37,8 +32,3 @@ opc_status_t opc_record_settings_read(const char *folder, opc_record_settings_t 
 void opc_record_settings_clear(opc_record_settings_t *settings);
 /* True if calls of the operator should be recorded: "ns::op" and its overload, "" if none. */
 bool opc_record_settings_want(const opc_record_settings_t *settings, const char *name, const char *overload);
-
-#ifdef __cplusplus
-}
-#endif
-#endif

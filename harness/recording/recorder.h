@@ -4,8 +4,7 @@
  * Ownership: everything lives as long as the process. Threads: any. Fork: a child continues with its parent's state, in
  * its own file. A file is open only while a line is written, so that a program that closes or counts its descriptors
  * never sees one of ours. */
-#ifndef OPC_RECORDING_RECORDER_H
-#define OPC_RECORDING_RECORDER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,5 +44,4 @@ int64_t opc_recorder_elements(void);
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -2,8 +2,7 @@
  * libtorch.
  *
  * Ownership: everything is the caller's; the data is the program's and only read. Threads: no shared state. */
-#ifndef OPC_RECORDING_SEEN_TENSOR_H
-#define OPC_RECORDING_SEEN_TENSOR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -68,5 +67,4 @@ bool opc_side_file_write(const opc_seen_tensor_t *tensor, const opc_seen_values_
 
 #ifdef __cplusplus
 }
-#endif
 #endif

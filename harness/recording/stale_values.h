@@ -2,8 +2,7 @@
  * and the new one does not. Other files in that folder stay.
  *
  * Ownership: opc_stale_values_clear. Threads: one. */
-#ifndef OPC_RECORDING_STALE_VALUES_H
-#define OPC_RECORDING_STALE_VALUES_H
+#pragma once
 
 #include <stddef.h>
 
@@ -18,5 +17,3 @@ opc_stale_values_t opc_stale_values_of(const char *samples);
  * cannot be removed stay. */
 void opc_stale_values_remove(const opc_stale_values_t *before, const opc_stale_values_t *after, const char *output);
 void opc_stale_values_clear(opc_stale_values_t *values);
-
-#endif

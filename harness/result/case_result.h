@@ -3,8 +3,7 @@
  *
  * Ownership: opc_case_result_free. Rules are constant strings (opc_rule_interned), so two equal rules are the same
  * pointer. Texts of `places` and `accesses` belong to `evidence`. Threads: one thread per value. */
-#ifndef OPC_RESULT_CASE_RESULT_H
-#define OPC_RESULT_CASE_RESULT_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -146,5 +145,3 @@ void opc_also_list_clear(opc_also_list_t *list);
 
 /* The constant string for the name of a rule, "signal.SIGSEGV" included. NULL: there is no such rule. */
 const char *opc_rule_interned(const char *name);
-
-#endif

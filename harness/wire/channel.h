@@ -5,8 +5,7 @@
  *
  * Ownership: opc_channel_close; received JSON belongs to the caller, sent JSON stays the caller's. Threads: one. A
  * zeroed channel has fd 0: use OPC_CHANNEL_INIT. */
-#ifndef OPC_WIRE_CHANNEL_H
-#define OPC_WIRE_CHANNEL_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -49,5 +48,3 @@ opc_status_t opc_channel_send(opc_channel_t *channel, const json_t *object, cons
 /* The other end reads end of file; its remaining messages can still be read. */
 void opc_channel_finish(opc_channel_t *channel);
 void opc_channel_close(opc_channel_t *channel);
-
-#endif

@@ -5,8 +5,7 @@
  *
  * Ownership: the text and the object are the caller's. Threads: any. The line may come from a hostile process: whatever
  * it contains, reading it gives an object that JSON could represent, or NULL. */
-#ifndef OPC_WIRE_PLAIN_LINE_H
-#define OPC_WIRE_PLAIN_LINE_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -21,5 +20,3 @@ enum { OPC_PLAIN_LINE_MARK = 0x01 };
 bool opc_plain_line_write(opc_text_t *out, const json_t *object);
 /* Reads the line after the mark; overwrites the bytes. NULL: not such a line, or out of memory. */
 json_t *opc_plain_line_read(char *line, size_t length);
-
-#endif

@@ -115,8 +115,7 @@
  * 3. Crash record: a memfd of OPC_CRASH_RECORD_SIZE bytes that child and supervisor map. The child writes the case
  * before it runs; the fault handler writes the crash. The supervisor reads it for time limits and after a death. As no
  * message is needed, starting a case costs no system call. */
-#ifndef OPC_WIRE_PROTOCOL_H
-#define OPC_WIRE_PROTOCOL_H
+#pragma once
 
 #include <stdint.h>
 
@@ -160,5 +159,3 @@ typedef struct opc_crash_record {
 _Static_assert(sizeof(opc_crash_record_t) <= OPC_CRASH_RECORD_SIZE, "the crash record has outgrown its file");
 
 enum { OPC_CRASH_RECORD_MAGIC = 0x6f706362 };
-
-#endif

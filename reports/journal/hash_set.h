@@ -2,8 +2,7 @@
  * share a hash once in 2^64 pairs.
  *
  * Ownership: opc_hash_set_clear. A zeroed set is empty and valid. Threads: one. */
-#ifndef OPC_REPORTS_JOURNAL_HASH_SET_H
-#define OPC_REPORTS_JOURNAL_HASH_SET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,5 +19,3 @@ typedef struct opc_hash_set {
 opc_status_t opc_hash_set_add(opc_hash_set_t *set, const void *bytes, size_t length, bool *out_added,
                               opc_error_t *error) OPC_CHECKED;
 void opc_hash_set_clear(opc_hash_set_t *set);
-
-#endif

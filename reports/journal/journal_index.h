@@ -1,7 +1,6 @@
 /* Internals of the journal reader: what journal_index.c builds and journal_reader.c reads by. For these two files only.
  */
-#ifndef OPC_REPORTS_JOURNAL_JOURNAL_INDEX_H
-#define OPC_REPORTS_JOURNAL_JOURNAL_INDEX_H
+#pragma once
 
 #include "model/case/kept_records.h"
 #include "reports/journal/journal_line.h"
@@ -51,5 +50,3 @@ struct opc_journal_reader {
 /* Indexes reader->lines: records, operators, results by operator, summary. What it allocates is the reader's, also
  * after an error. */
 opc_status_t opc_journal_index(opc_journal_reader_t *reader, opc_error_t *error) OPC_CHECKED;
-
-#endif

@@ -1,8 +1,7 @@
 /* Internals of the journal reader: the lines of a journal's file, each read at its offset.
  *
  * Ownership: whoever fills the struct closes the file and frees path and text. Threads: one. */
-#ifndef OPC_REPORTS_JOURNAL_JOURNAL_LINE_H
-#define OPC_REPORTS_JOURNAL_JOURNAL_LINE_H
+#pragma once
 
 #include <stdint.h>
 #include <stdio.h>
@@ -22,5 +21,3 @@ typedef struct opc_journal_lines {
  * *out_length is -1. */
 opc_status_t opc_journal_line(opc_journal_lines_t *lines, uint64_t offset, ssize_t *out_length,
                               opc_error_t *error) OPC_CHECKED;
-
-#endif

@@ -25,8 +25,7 @@
  * record counts as damaged, and a journal with damaged lines is not complete.
  *
  * Ownership: opc_journal_reader_close; NULL is accepted. Threads: one. */
-#ifndef OPC_REPORTS_JOURNAL_JOURNAL_READER_H
-#define OPC_REPORTS_JOURNAL_JOURNAL_READER_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -106,5 +105,3 @@ opc_status_t opc_journal_reader_first(opc_journal_reader_t *reader, const char *
 /* The sample_source record of an operator, a new reference; NULL where there is none. */
 opc_status_t opc_journal_reader_sample_source(opc_journal_reader_t *reader, const char *operator_name, json_t **out,
                                               opc_error_t *error) OPC_CHECKED;
-
-#endif

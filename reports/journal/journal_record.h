@@ -1,8 +1,7 @@
 /* A record of a journal by itself: its kind and its fields (journal_reader.h).
  *
  * Ownership: see below. Threads: any. */
-#ifndef OPC_REPORTS_JOURNAL_JOURNAL_RECORD_H
-#define OPC_REPORTS_JOURNAL_JOURNAL_RECORD_H
+#pragma once
 
 #include <jansson.h>
 #include <stddef.h>
@@ -26,5 +25,3 @@ opc_record_kind_t opc_record_kind_find(const char *name);   /* OPC_RECORD_UNKNOW
 json_t *opc_journal_parse(const char *line, size_t length); /* new reference; NULL: no object */
 /* Text of a record's field; "" where it is absent, null or no string. */
 const char *opc_record_text(const json_t *record, const char *key);
-
-#endif

@@ -1,8 +1,7 @@
 /* The place in the operator's own library that a finding names: function and line, or symbol and offset.
  *
  * Ownership: plain data. Threads: pure functions. */
-#ifndef OPC_REPORTS_PROBLEMS_CODE_PLACE_H
-#define OPC_REPORTS_PROBLEMS_CODE_PLACE_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -17,5 +16,3 @@ typedef struct opc_code_place {
 /* Of a result's evidence; library is the operator's, NULL where it is not known. False, and a zeroed place, where the
  * finding names none. */
 bool opc_code_place_of(const json_t *result, const char *library, opc_code_place_t *out);
-
-#endif

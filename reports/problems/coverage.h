@@ -1,8 +1,7 @@
 /* How much of what was selected was really checked: a run that called two operators of fourteen proves little.
  *
  * Ownership: plain data. Threads: pure functions. */
-#ifndef OPC_REPORTS_PROBLEMS_COVERAGE_H
-#define OPC_REPORTS_PROBLEMS_COVERAGE_H
+#pragma once
 
 #include "base/text.h"
 #include "reports/journal/journal_reader.h"
@@ -23,5 +22,3 @@ uint64_t opc_coverage_required(const opc_coverage_t *coverage, int percent);
 /* "2 of 14 operators and classes checked, 12 without inputs", or "2 operators and classes checked before the run
  * stopped" */
 void opc_coverage_say(const opc_coverage_t *coverage, opc_text_t *out);
-
-#endif

@@ -1,8 +1,7 @@
 /* What merging needs to know of a finding: a result that is a failure or an error.
  *
  * Ownership: the strings belong to the record, or are constants; id is a copy. Threads: pure functions. */
-#ifndef OPC_REPORTS_PROBLEMS_FINDING_FACTS_H
-#define OPC_REPORTS_PROBLEMS_FINDING_FACTS_H
+#pragma once
 
 #include <jansson.h>
 
@@ -35,5 +34,3 @@ const char *opc_rule_domain(const char *rule);
 bool opc_rule_is_of(const char *rule, const char *name);
 /* Signals that end a process differ from run to run: "signal" for each of them, else the rule. */
 const char *opc_rule_kind(const char *rule);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Ownership: opc_problem_clear frees symptoms and operators; rules and arguments belong to a set of names that outlives
  * the problem. Threads: one. */
-#ifndef OPC_REPORTS_PROBLEMS_PROBLEM_H
-#define OPC_REPORTS_PROBLEMS_PROBLEM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -100,5 +99,3 @@ bool opc_problem_shares_place(const opc_problem_t *left, const opc_problem_t *ri
 /* All that `from` has becomes part of `into`, whose kind of change stays; from is empty then. */
 opc_status_t opc_problem_absorb(opc_problem_t *into, opc_problem_t *from, opc_error_t *error) OPC_CHECKED;
 void opc_problem_clear(opc_problem_t *problem);
-
-#endif

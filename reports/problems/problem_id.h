@@ -2,12 +2,9 @@
  * several operators, the function. No line, address, seed, count or path is in it, so that it stays from run to run.
  *
  * Ownership: plain data. Threads: pure functions. */
-#ifndef OPC_REPORTS_PROBLEMS_PROBLEM_ID_H
-#define OPC_REPORTS_PROBLEMS_PROBLEM_ID_H
+#pragma once
 
 #include "reports/problems/problem.h"
 
 /* library: path; NULL: unknown. function: "" for the form with the operator. */
 void opc_problem_id_set(opc_problem_t *problem, const char *library, const char *operator_name, const char *function);
-
-#endif

@@ -1,8 +1,7 @@
 /* A problem as the JSON report has it, which the other reports show, too.
  *
  * Ownership: see below. Threads: one. */
-#ifndef OPC_REPORTS_PROBLEMS_PROBLEM_JSON_H
-#define OPC_REPORTS_PROBLEMS_PROBLEM_JSON_H
+#pragma once
 
 #include "reports/problems/problems.h"
 
@@ -10,5 +9,3 @@
  * new reference. */
 opc_status_t opc_problem_to_json(const opc_problems_t *problems, const opc_problem_t *problem, json_t **out,
                                  json_t **out_record, opc_error_t *error) OPC_CHECKED;
-
-#endif

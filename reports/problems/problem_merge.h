@@ -3,8 +3,7 @@
  * Ownership: opc_operator_findings_clear; a zeroed one is empty and valid. Names belong to the set that the caller
  * gives. Memory is bounded by rules, arguments and kinds of change, but for eight bytes an input of unchecked arguments
  * until it is cleared. Threads: one. */
-#ifndef OPC_REPORTS_PROBLEMS_PROBLEM_MERGE_H
-#define OPC_REPORTS_PROBLEMS_PROBLEM_MERGE_H
+#pragma once
 
 #include <jansson.h>
 
@@ -27,5 +26,3 @@ opc_status_t opc_operator_findings_add(opc_operator_findings_t *findings, const 
 /* After the last one: what is left in `problems` has one cause each. */
 opc_status_t opc_operator_findings_merge(opc_operator_findings_t *findings, opc_error_t *error) OPC_CHECKED;
 void opc_operator_findings_clear(opc_operator_findings_t *findings);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Ownership: opc_problems_clear; the journal has to outlive them, and records are read from it again where a problem is
  * described. Memory: some hundred bytes a problem, whatever the number of results. Threads: one. */
-#ifndef OPC_REPORTS_PROBLEMS_PROBLEMS_H
-#define OPC_REPORTS_PROBLEMS_PROBLEMS_H
+#pragma once
 
 #include <jansson.h>
 
@@ -22,5 +21,3 @@ typedef struct opc_problems {
 
 opc_status_t opc_problems_make(opc_journal_reader_t *journal, opc_problems_t *out, opc_error_t *error) OPC_CHECKED;
 void opc_problems_clear(opc_problems_t *problems);
-
-#endif

@@ -4,8 +4,7 @@
  * caller owns out values. Threads: one thread at a time unless said otherwise. Fork: a process may fork after loading
  * and listing, before the first call; handles made before a fork must not be used after it. Shapes, strides and offsets
  * are in elements, sizes of memory in bytes. */
-#ifndef OPC_BRIDGE_API_BRIDGE_H
-#define OPC_BRIDGE_API_BRIDGE_H
+#pragma once
 
 #include "base/text.h"
 #include "model/schema/schema.h"
@@ -411,5 +410,4 @@ void opc_bridge_set_allocator(const opc_cpu_allocator_t *allocator); /* the stru
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -11,16 +11,11 @@
  * be loaded with it. What they register counts as the library's. Other missing dependencies are left to the loader,
  * which reports them.
  * Threads: one. Call it in the process that will load the library. */
-#ifndef OPC_BRIDGE_API_PREPARE_H
-#define OPC_BRIDGE_API_PREPARE_H
+#pragma once
 
 #include <stdbool.h>
 
 #include "base/text.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 typedef struct opc_prepared {
   char **siblings; /* paths, each after those it needs itself */
@@ -36,8 +31,3 @@ void opc_prepared_clear(opc_prepared_t *prepared);
 
 /* Folder of the libtorch_cpu.so of this process; NULL when it has none. Kept for the process's life. */
 const char *opc_bridge_torch_folder(void);
-
-#ifdef __cplusplus
-}
-#endif
-#endif

@@ -4,8 +4,7 @@
 // torch::registerCustomClass again and forwards the calls. Every kind of registration uses these (TORCH_LIBRARY and its
 // fragments, the stable C interface, RegisterOperators). Exact, and without cost while nothing is loaded. Not
 // thread-safe: libraries load one by one.
-#ifndef OPC_BRIDGE_REGISTRY_REGISTRATIONS_H
-#define OPC_BRIDGE_REGISTRY_REGISTRATIONS_H
+#pragma once
 
 #include <ATen/core/class_type.h>
 #include <ATen/core/operator_name.h>
@@ -54,5 +53,3 @@ const std::vector<RegisteredClass> &registered_classes();
 bool registrations_are_seen();
 
 }  // namespace opc
-
-#endif

@@ -1,8 +1,7 @@
 /* The file of a stub library (stub_library.h) as bytes: ELF, for the processor that this was compiled for.
  *
  * Ownership: the caller frees *out. Threads, fork: no shared state. */
-#ifndef OPC_BRIDGE_STUB_STUB_IMAGE_H
-#define OPC_BRIDGE_STUB_STUB_IMAGE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -19,5 +18,3 @@ typedef struct opc_stub_target {
 opc_status_t opc_stub_image(const char *soname, const opc_stub_symbol_t *symbols, size_t count,
                             opc_stub_target_t (*target)(const char *name), unsigned char **out, size_t *out_size,
                             opc_error_t *error) OPC_CHECKED;
-
-#endif

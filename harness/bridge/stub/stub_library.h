@@ -5,8 +5,7 @@
  * A call of a stub function ends in the function set by opc_stub_on_call, which does not return. A few stub functions
  * return a harmless, correct answer: no interpreter is initialised, there is no CUDA device, GPU code was registered.
  * Stub data are zeros and writable. Threads: one while loading; calls from any. Fork: safe. */
-#ifndef OPC_BRIDGE_STUB_STUB_LIBRARY_H
-#define OPC_BRIDGE_STUB_STUB_LIBRARY_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -33,5 +32,4 @@ void opc_stub_on_call(void (*called)(const char *symbol, const char *library));
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -3,17 +3,12 @@
  * hide.
  *
  * Ownership: names belong to the ELF files, which outlive the set. Threads: one. */
-#ifndef OPC_BRIDGE_STUB_STUB_SYMBOLS_H
-#define OPC_BRIDGE_STUB_STUB_SYMBOLS_H
+#pragma once
 
 #include "bridge/stub/stub_library.h"
 #include "inspect/elf_file.h"
 
 /* A library that is replaced. */
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef struct opc_stub_source {
   char *soname;
   opc_elf_file_t *real; /* its file, if there is one that does not load here: it shows which symbols belong to the
@@ -34,8 +29,3 @@ opc_status_t opc_stub_symbols(opc_elf_file_t *const *files, size_t file_count, o
                               size_t other_count, const opc_stub_source_t *stand_ins, size_t stand_in_count,
                               const char *torch_folder, opc_wanted_symbols_t *out, opc_error_t *error) OPC_CHECKED;
 void opc_wanted_symbols_clear(opc_wanted_symbols_t *wanted, size_t stand_in_count);
-
-#ifdef __cplusplus
-}
-#endif
-#endif

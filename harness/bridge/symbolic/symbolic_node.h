@@ -1,6 +1,5 @@
 // Symbols for sizes: expressions that know their number and record each request for it.
-#ifndef OPC_BRIDGE_SYMBOLIC_SYMBOLIC_NODE_H
-#define OPC_BRIDGE_SYMBOLIC_SYMBOLIC_NODE_H
+#pragma once
 
 #include <c10/core/SymInt.h>
 
@@ -13,5 +12,3 @@ c10::SymInt symbol(const std::string &name, int64_t hint);
 int64_t hint_of(const c10::SymInt &size);
 
 }  // namespace opc
-
-#endif

@@ -1,6 +1,5 @@
 // Records what a kernel requests from symbolic sizes while it runs.
-#ifndef OPC_BRIDGE_SYMBOLIC_SYMBOLIC_RECORD_H
-#define OPC_BRIDGE_SYMBOLIC_SYMBOLIC_RECORD_H
+#pragma once
 
 #include <ATen/record_function.h>
 
@@ -34,5 +33,3 @@ class SymbolicRecord {
 };
 
 }  // namespace opc
-
-#endif

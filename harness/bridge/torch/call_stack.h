@@ -1,6 +1,5 @@
 // Shared by calls through the dispatcher: push arguments onto the stack, take returns off it.
-#ifndef OPC_BRIDGE_TORCH_CALL_STACK_H
-#define OPC_BRIDGE_TORCH_CALL_STACK_H
+#pragma once
 
 #include <ATen/core/List.h>
 #include <ATen/core/ivalue.h>
@@ -39,5 +38,3 @@ c10::IValue with_tensors(const c10::IValue &value, const Change &change) {
 }
 
 }  // namespace opc
-
-#endif

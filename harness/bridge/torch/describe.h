@@ -1,6 +1,5 @@
 // Converts the dispatcher's description of an operator, and torchbind's of a class, to the C core's.
-#ifndef OPC_BRIDGE_TORCH_DESCRIBE_H
-#define OPC_BRIDGE_TORCH_DESCRIBE_H
+#pragma once
 
 #include <ATen/core/class_type.h>
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -23,5 +22,3 @@ std::string class_short_name(const c10::ClassType &type);  // "ns.Name" of "__to
 bool is_python_place(const std::string &place);
 
 }  // namespace opc
-
-#endif

@@ -1,6 +1,5 @@
 // Converts exceptions to statuses and outcomes: no exception crosses the bridge's C interface.
-#ifndef OPC_BRIDGE_TORCH_EXCEPTIONS_H
-#define OPC_BRIDGE_TORCH_EXCEPTIONS_H
+#pragma once
 
 #include <cxxabi.h>
 
@@ -54,5 +53,3 @@ opc_call_outcome_t guarded_call(std::string &message, Body &&body) {
 }
 
 }  // namespace opc
-
-#endif

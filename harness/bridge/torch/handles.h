@@ -1,6 +1,5 @@
 // The opaque types of bridge.h.
-#ifndef OPC_BRIDGE_TORCH_HANDLES_H
-#define OPC_BRIDGE_TORCH_HANDLES_H
+#pragma once
 
 #include <ATen/core/Tensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -27,5 +26,3 @@ struct opc_op_handle {
   c10::OperatorHandle op;
   std::vector<c10::IValue> stack;  // kept between calls to reuse its memory; empty outside opc_op_call
 };
-
-#endif

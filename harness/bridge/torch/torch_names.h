@@ -1,6 +1,5 @@
 // Translation between c10's enums and the C core's: dtypes, devices, layouts, memory formats, operator names.
-#ifndef OPC_BRIDGE_TORCH_TORCH_NAMES_H
-#define OPC_BRIDGE_TORCH_TORCH_NAMES_H
+#pragma once
 
 #include <ATen/core/operator_name.h>
 #include <c10/core/Device.h>
@@ -27,5 +26,3 @@ c10::OperatorName operator_name_parse(const char *name);  // "ns::op.overload"
 char *copy_string(const std::string &text);               // malloc'd for the C core; throws std::bad_alloc
 
 }  // namespace opc
-
-#endif

@@ -1,7 +1,6 @@
 // Differences between the libtorch versions that the bridge supports. The rest of the bridge builds unchanged with all
 // of them.
-#ifndef OPC_BRIDGE_TORCH_TORCH_VERSION_H
-#define OPC_BRIDGE_TORCH_TORCH_VERSION_H
+#pragma once
 
 #include <ATen/core/enum_tag.h>
 #include <ATen/record_function.h>
@@ -215,5 +214,3 @@ size_t uses_without_wrapper(const Impl *impl, size_t uses) {
 }
 
 }  // namespace opc
-
-#endif

@@ -1,6 +1,5 @@
 // Converts between the C core's values and c10::IValue.
-#ifndef OPC_BRIDGE_TORCH_VALUES_H
-#define OPC_BRIDGE_TORCH_VALUES_H
+#pragma once
 
 #include <ATen/core/function_schema.h>
 #include <ATen/core/ivalue.h>
@@ -17,5 +16,3 @@ c10::IValue argument_default(const c10::Argument &argument);
 void value_from_return(const c10::IValue &value, opc_value_t *out);
 
 }  // namespace opc
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Each part checks one promise and sets the finding itself. A part that cannot decide (the operator refuses, the
  * outputs change shape) reports nothing. Ownership: check_autograd.c owns everything. Threads: one. */
-#ifndef OPC_CHECKS_AUTOGRAD_AUTOGRAD_CASE_H
-#define OPC_CHECKS_AUTOGRAD_AUTOGRAD_CASE_H
+#pragma once
 
 #include "checks/autograd/autograd_point.h"
 
@@ -66,5 +65,3 @@ bool opc_autograd_failed(const opc_autograd_case_t *c);
 /* What most parts differentiate: all inputs and outputs, once. */
 extern const opc_autograd_forward_t opc_autograd_forward_plain;
 extern const opc_autograd_backward_t opc_autograd_backward_plain;
-
-#endif

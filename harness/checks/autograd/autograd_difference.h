@@ -1,7 +1,6 @@
 /* Compares gradients with slopes of the operator's own results (checks/autograd/autograd_slope.h). Ownership: nothing.
  * Threads: one. */
-#ifndef OPC_CHECKS_AUTOGRAD_AUTOGRAD_DIFFERENCE_H
-#define OPC_CHECKS_AUTOGRAD_AUTOGRAD_DIFFERENCE_H
+#pragma once
 
 #include "checks/autograd/autograd_point.h"
 #include "checks/autograd/autograd_slope.h"
@@ -40,5 +39,3 @@ opc_status_t opc_autograd_is_overwritten(const opc_autograd_judge_t *judge, size
                                          double analytic, bool *out, opc_error_t *error) OPC_CHECKED;
 /* Makes the matrices in the input's part of a direction symmetric, or Hermitian if they are complex. */
 void opc_autograd_make_symmetric(const opc_autograd_part_t *part, double *direction);
-
-#endif

@@ -4,8 +4,7 @@
  * A complex element is two numbers, so a gradient, a direction and the weights are plain vectors. The sum of their
  * products then follows PyTorch's convention for complex gradients. Ownership: the _clear functions free. Threads:
  * one. */
-#ifndef OPC_CHECKS_AUTOGRAD_AUTOGRAD_POINT_H
-#define OPC_CHECKS_AUTOGRAD_AUTOGRAD_POINT_H
+#pragma once
 
 #include "checks/framework/case_run.h"
 
@@ -130,5 +129,3 @@ opc_status_t opc_autograd_numbers(const opc_tensor_t *tensor, double *out, size_
                                   opc_error_t *error) OPC_CHECKED;
 /* "x[1, 2]", "the imaginary part of x[1, 2]" for a number of a part. */
 void opc_autograd_place(const opc_autograd_part_t *part, size_t number, char *out, size_t size);
-
-#endif

@@ -1,8 +1,7 @@
 /* Whether operators have a derivative where libtorch looks for one: this one, and the others of its library.
  *
  * Ownership: nothing is kept. Threads: one. */
-#ifndef OPC_CHECKS_AUTOGRAD_AUTOGRAD_REGISTERED_H
-#define OPC_CHECKS_AUTOGRAD_AUTOGRAD_REGISTERED_H
+#pragma once
 
 #include "checks/framework/check.h"
 
@@ -16,5 +15,3 @@ typedef struct opc_autograd_others {
   bool expected; /* this one is such an operator itself, writes no argument, and at least half of the others have one */
 } opc_autograd_others_t;
 opc_autograd_others_t opc_autograd_others(const opc_operator_t *op, opc_device_t device);
-
-#endif

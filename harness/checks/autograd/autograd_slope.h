@@ -4,8 +4,7 @@
  * differ as the step goes to zero, there is a kink, a jump or a tie. A gradient is reported as wrong only where the
  * function is smooth and the difference is larger than both. Source: Nocedal and Wright, Numerical Optimization, ch.
  * 8.1; Ridders 1982 for the extrapolation. Ownership: nothing. Threads: one. */
-#ifndef OPC_CHECKS_AUTOGRAD_AUTOGRAD_SLOPE_H
-#define OPC_CHECKS_AUTOGRAD_AUTOGRAD_SLOPE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -34,5 +33,3 @@ opc_status_t opc_slope_jumps(opc_autograd_function_t *function, void *context, d
 typedef enum opc_agreement { OPC_AGREES = 0, OPC_DIFFERS, OPC_UNDECIDED } opc_agreement_t;
 /* scale: the sum of |gradient * direction|; rounding errors of the gradient are relative to it. */
 opc_agreement_t opc_slope_compare(const opc_slope_t *slope, double analytic, double scale, double epsilon);
-
-#endif

@@ -2,8 +2,7 @@
  * on addresses.
  *
  * Ownership: opc_places_free. Threads: one; the operator may free a tensor in any thread. */
-#ifndef OPC_CHECKS_CALL_ARGUMENT_PLACES_H
-#define OPC_CHECKS_CALL_ARGUMENT_PLACES_H
+#pragma once
 
 #include "checks/call/call.h"
 
@@ -19,5 +18,3 @@ opc_call_memory_t opc_places_memory(opc_places_t *places);
 bool opc_places_have(const opc_places_t *places, const void *data);
 /* True: the operator kept a tensor, so a later call got other memory. */
 bool opc_places_kept(const opc_places_t *places);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Ownership: opc_call_t owns its storages, tensors and objects; opc_call_clear frees them (OPC_SCOPED). Threads: one.
  * Memory: storages come from libtorch's allocator, which in the worker's children uses harness/memory. */
-#ifndef OPC_CHECKS_CALL_CALL_H
-#define OPC_CHECKS_CALL_CALL_H
+#pragma once
 
 #include "bridge/api/bridge.h"
 #include "model/sample/sample.h"
@@ -133,5 +132,3 @@ opc_status_t opc_call_outputs(const opc_call_t *call, opc_output_t **out, size_t
 
 /* Poison bytes for new memory (opc_poison_pattern); every case starts with the first. */
 enum { OPC_PATTERN_FIRST = 0xa5, OPC_PATTERN_SECOND = 0x5a };
-
-#endif

@@ -3,8 +3,7 @@
  * bit produced them.
  *
  * Ownership: opc_replay_clear. Threads: one. */
-#ifndef OPC_CHECKS_CALL_REPLAY_H
-#define OPC_CHECKS_CALL_REPLAY_H
+#pragma once
 
 #include "checks/call/call.h"
 
@@ -47,5 +46,3 @@ void opc_sample_make_contiguous(opc_sample_t *sample);
 void opc_sample_widen(opc_sample_t *sample);
 /* The same with other dtypes. */
 void opc_sample_widen_to(opc_sample_t *sample, opc_dtype_t floating, opc_dtype_t complex);
-
-#endif

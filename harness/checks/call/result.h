@@ -1,8 +1,7 @@
 /* The results of a call, as values that outlive it: every return, and every argument that the schema declares mutable.
  *
  * Ownership: opc_result_clear. Threads: one. */
-#ifndef OPC_CHECKS_CALL_RESULT_H
-#define OPC_CHECKS_CALL_RESULT_H
+#pragma once
 
 #include "checks/call/call.h"
 
@@ -70,5 +69,3 @@ void opc_element_text(opc_dtype_t dtype, const void *element, char *out, size_t 
 const char *opc_meta_dtype_text(const opc_tensor_meta_t *meta);
 /* "[2, 3]" */
 void opc_sizes_text(int ndim, const int64_t *sizes, char *out, size_t size);
-
-#endif

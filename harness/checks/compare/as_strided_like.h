@@ -2,8 +2,7 @@
  * input: another layout correctly gives another result.
  *
  * Ownership: nothing is kept. Threads: one. */
-#ifndef OPC_CHECKS_COMPARE_AS_STRIDED_LIKE_H
-#define OPC_CHECKS_COMPARE_AS_STRIDED_LIKE_H
+#pragma once
 
 #include "checks/call/call.h"
 
@@ -12,5 +11,3 @@
  * offset is that argument's own or an integer argument. Indexing the argument's elements instead of its storage would
  * give other values. */
 opc_status_t opc_call_names_places(const opc_call_t *call, bool *out, opc_error_t *error) OPC_CHECKED;
-
-#endif

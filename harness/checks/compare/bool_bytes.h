@@ -1,8 +1,7 @@
 /* Booleans in memory may only be the bytes 0 and 1.
  *
  * Ownership: nothing is kept. Threads: one, while no operator runs. */
-#ifndef OPC_CHECKS_COMPARE_BOOL_BYTES_H
-#define OPC_CHECKS_COMPARE_BOOL_BYTES_H
+#pragma once
 
 #include "checks/call/result.h"
 
@@ -16,5 +15,3 @@ typedef struct opc_bool_bytes {
  * bytes never meant as booleans, except a mutable argument that was bool before the call, is still in place and shares
  * its memory with no other argument. `result` is the call's, with arguments and not borrowed. */
 opc_bool_bytes_t opc_bool_bytes_find(const opc_result_t *result, const opc_call_t *call);
-
-#endif

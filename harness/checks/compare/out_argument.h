@@ -2,8 +2,7 @@
  * are not an input, so the call must write every element.
  *
  * Ownership: nothing is kept. Threads: one. */
-#ifndef OPC_CHECKS_COMPARE_OUT_ARGUMENT_H
-#define OPC_CHECKS_COMPARE_OUT_ARGUMENT_H
+#pragma once
 
 #include "checks/framework/check.h"
 
@@ -12,5 +11,3 @@
  * An operator that keeps all elements, or computes with the old values, treats them as inputs: no finding. */
 opc_status_t opc_out_arguments_check(opc_case_context_t *context, opc_finding_t *finding,
                                      opc_error_t *error) OPC_CHECKED;
-
-#endif

@@ -2,8 +2,7 @@
  * library chooses the sign, and may choose another one for another dtype or device.
  *
  * Ownership: nothing is kept. Threads: one. */
-#ifndef OPC_CHECKS_COMPARE_SIGN_PAIRS_H
-#define OPC_CHECKS_COMPARE_SIGN_PAIRS_H
+#pragma once
 
 #include "checks/compare/tolerance.h"
 
@@ -12,5 +11,3 @@
  * the product of the two is unchanged, and one of the two is orthonormal. Or in one, where there are other results, and
  * none of them is a matrix. */
 opc_status_t opc_signs_differ_only(const opc_bound_t *bound, bool *out, opc_error_t *error) OPC_CHECKED;
-
-#endif

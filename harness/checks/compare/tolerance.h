@@ -2,8 +2,7 @@
  * place, and the change of its outputs is the scale. An operator that only moves data gets no tolerance.
  *
  * Ownership: opc_tolerance_clear. Threads: one. */
-#ifndef OPC_CHECKS_COMPARE_TOLERANCE_H
-#define OPC_CHECKS_COMPARE_TOLERANCE_H
+#pragma once
 
 #include "checks/framework/case_run.h"
 
@@ -72,5 +71,3 @@ double opc_bound_value(const opc_bound_t *bound, size_t item, int64_t element);
 /* True: every element of the item equals one of the arguments' elements bit for bit, or is 0, and not all are 0. Data
  * was moved, nothing computed. */
 bool opc_result_moves_data(const opc_result_item_t *item, const opc_replay_t *replay);
-
-#endif

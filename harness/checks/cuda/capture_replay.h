@@ -1,7 +1,6 @@
 /* Compares a captured call with ordinary ones: the graph is replayed twice, with other values in the captured tensors,
  * and must give the same bits as a call with these values. */
-#ifndef OPC_CHECKS_CUDA_CAPTURE_REPLAY_H
-#define OPC_CHECKS_CUDA_CAPTURE_REPLAY_H
+#pragma once
 
 #include "checks/cuda/cuda_watch.h"
 
@@ -15,5 +14,3 @@ typedef struct opc_capture_replay {
 /* `watch`: its last call was captured in watch->graph, and its stream is current. Returns an error if the harness
  * cannot make the calls. */
 opc_status_t opc_capture_replay(opc_cuda_watch_t *watch, opc_capture_replay_t *out, opc_error_t *error) OPC_CHECKED;
-
-#endif

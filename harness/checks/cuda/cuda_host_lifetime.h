@@ -4,8 +4,7 @@
  * Memory counts as lasting if it is a library's data, belongs to an argument or output, or was also used for a copy in
  * an earlier call, in which malloc gave other addresses (opc_scratch_memory_shift). Memory on the stack below the
  * caller, or no longer readable, is gone. Ownership: none. Threads: one. */
-#ifndef OPC_CHECKS_CUDA_CUDA_HOST_LIFETIME_H
-#define OPC_CHECKS_CUDA_CUDA_HOST_LIFETIME_H
+#pragma once
 
 #include "checks/call/call.h"
 #include "cuda/log/cuda_log.h"
@@ -23,5 +22,3 @@ typedef struct opc_cuda_host_lifetime {
 void opc_cuda_host_lifetime_see(opc_cuda_host_lifetime_t *lasting, const opc_cuda_log_t *log);
 /* Fills in `found` from the log of the captured call, which has returned; *call still has its arguments. */
 void opc_cuda_host_lifetime_find(opc_cuda_host_lifetime_t *lasting, const opc_cuda_log_t *log, const opc_call_t *call);
-
-#endif

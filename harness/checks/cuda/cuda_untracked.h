@@ -3,8 +3,7 @@
  * available. The simulated device replaces only the shared runtime.
  *
  * Ownership: texts are kept for the process's life. Threads: one. */
-#ifndef OPC_CHECKS_CUDA_CUDA_UNTRACKED_H
-#define OPC_CHECKS_CUDA_CUDA_UNTRACKED_H
+#pragma once
 
 #include "checks/framework/check.h"
 
@@ -12,5 +11,3 @@
  * Call it before the operator's first call in this process, so that CUPTI sees that call, and again afterwards: the
  * call may have shown that CUPTI does not work. */
 const char *opc_cuda_untracked(const opc_operator_t *op);
-
-#endif

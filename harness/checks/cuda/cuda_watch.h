@@ -2,8 +2,7 @@
  * findings.
  *
  * Ownership: the wrappers own a watched call's log; it is valid until the next watched call. Threads: one. */
-#ifndef OPC_CHECKS_CUDA_CUDA_WATCH_H
-#define OPC_CHECKS_CUDA_CUDA_WATCH_H
+#pragma once
 
 #include "checks/cuda/cuda_host_lifetime.h"
 #include "checks/cuda_log/cuda_analysis.h"
@@ -56,5 +55,3 @@ void opc_cuda_pass(const opc_cuda_watch_t *watch, size_t seen, opc_finding_t *fi
     OPC_PRINTF(4, 5);
 /* Work (opc_cuda_is_work) of the libraries under test in the last call. */
 size_t opc_cuda_own_work(const opc_cuda_watch_t *watch);
-
-#endif

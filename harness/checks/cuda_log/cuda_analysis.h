@@ -5,8 +5,7 @@
  * Only calls of libraries under test can be wrong. Calls that libtorch makes for the operator only count in its favour
  * (an error check, an event). Ownership: the caller owns the log and the facts; findings refer to the log's calls by
  * index. Threads: no shared state. */
-#ifndef OPC_CHECKS_CUDA_LOG_CUDA_ANALYSIS_H
-#define OPC_CHECKS_CUDA_LOG_CUDA_ANALYSIS_H
+#pragma once
 
 #include "base/status.h"
 #include "cuda/log/launch.h"
@@ -105,5 +104,3 @@ const char *opc_cuda_stream_name(const opc_cuda_call_t *call, char *out, size_t 
 const char *opc_cuda_kernel_name(const char *mangled, char *out, size_t size);
 /* "cudaErrorInvalidConfiguration (9)". Returns out. */
 const char *opc_cuda_code_name(int code, char *out, size_t size);
-
-#endif

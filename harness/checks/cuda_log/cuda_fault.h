@@ -3,8 +3,7 @@
  *
  * Ownership: the caller owns texts. Threads: no shared state. Pure functions, except opc_cuda_case_begin and
  * opc_cuda_case_end. */
-#ifndef OPC_CHECKS_CUDA_LOG_CUDA_FAULT_H
-#define OPC_CHECKS_CUDA_LOG_CUDA_FAULT_H
+#pragma once
 
 #include <jansson.h>
 
@@ -26,5 +25,3 @@ struct opc_finding;
  * possible consequence, and the process must be replaced. Defined in cuda_case.c. */
 void opc_cuda_case_begin(const struct opc_case_context *context);
 bool opc_cuda_case_end(const struct opc_case_context *context, struct opc_finding *finding);
-
-#endif

@@ -2,8 +2,7 @@
  * (fixtures/cuda_logs/README.md has the format; tests/unit/cuda_log_file.h reads it).
  *
  * Threads: any. */
-#ifndef OPC_CHECKS_CUDA_LOG_CUDA_LOG_JSON_H
-#define OPC_CHECKS_CUDA_LOG_CUDA_LOG_JSON_H
+#pragma once
 
 #include <jansson.h>
 
@@ -17,5 +16,3 @@ extern const char *const opc_cuda_stream_words[OPC_CUDA_STREAM_KINDS], *const op
 json_t *opc_cuda_call_json(const opc_cuda_call_t *call);
 /* A log file of one round: facts, calls, and which of their libraries are under test. NULL: out of memory. */
 json_t *opc_cuda_file_json(const opc_cuda_facts_t *facts, const char *origin, const json_t *versions);
-
-#endif

@@ -3,8 +3,7 @@
  * One vector clock per stream: how much of every stream's work comes before its next work. The host counts as one
  * thread, because a log does not show threads waiting for each other. Treating unordered work as ordered causes a
  * missed finding, not a false positive. Ownership: opc_cuda_order_t is a plain struct. Threads: no shared state. */
-#ifndef OPC_CHECKS_CUDA_LOG_CUDA_ORDER_H
-#define OPC_CHECKS_CUDA_LOG_CUDA_ORDER_H
+#pragma once
 
 #include "cuda/log/cuda_log.h"
 
@@ -46,5 +45,3 @@ bool opc_cuda_order_step(opc_cuda_order_t *order, const opc_cuda_call_t *call, o
 bool opc_cuda_moment_before(const opc_cuda_moment_t *first, const opc_cuda_moment_t *second);
 /* True: it is finished before the next work on the current stream, or before the host continues. */
 bool opc_cuda_order_is_awaited(const opc_cuda_order_t *order, const opc_cuda_moment_t *moment);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Ownership: opc_cuda_tracker_clear frees a tracker; of the logs it keeps only strings, which live as long as the
  * process. Threads: one tracker, one thread. */
-#ifndef OPC_CHECKS_CUDA_LOG_CUDA_TRACKER_H
-#define OPC_CHECKS_CUDA_LOG_CUDA_TRACKER_H
+#pragma once
 
 #include "checks/cuda_log/cuda_analysis.h"
 
@@ -50,5 +49,3 @@ bool opc_cuda_tracker_grew(const opc_cuda_tracker_t *tracker);
  * (OPC_CUDA_HOLDINGS of them), the calls that allocated what is held. */
 void opc_cuda_analyse_ledger(const opc_cuda_tracker_t *tracker, opc_cuda_call_t *out_makers, opc_cuda_founds_t *out);
 void opc_cuda_tracker_clear(opc_cuda_tracker_t *tracker);
-
-#endif

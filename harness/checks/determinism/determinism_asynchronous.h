@@ -1,8 +1,7 @@
 /* Inside check determinism: results that are written after the call has returned.
  *
  * Ownership: opc_threads_clear. Threads: one. */
-#ifndef OPC_CHECKS_DETERMINISM_DETERMINISM_ASYNCHRONOUS_H
-#define OPC_CHECKS_DETERMINISM_DETERMINISM_ASYNCHRONOUS_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -25,5 +24,3 @@ opc_status_t opc_asynchronous_check(const opc_call_t *call, const opc_threads_t 
                                     opc_finding_t *finding, opc_error_t *error) OPC_CHECKED;
 /* True: a late write was found in this process, so whether two calls agree depends on when their results are read. */
 bool opc_asynchronous_found(void);
-
-#endif

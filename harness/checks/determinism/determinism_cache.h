@@ -1,8 +1,7 @@
 /* Inside check determinism: results that the operator keeps by the address of its arguments. New data then gets the
  * result of the data that was there before, which is what happens in programs whose allocator reuses memory. For
  * unmodified samples on the CPU. Threads: one. */
-#ifndef OPC_CHECKS_DETERMINISM_DETERMINISM_CACHE_H
-#define OPC_CHECKS_DETERMINISM_DETERMINISM_CACHE_H
+#pragma once
 
 #include "checks/determinism/determinism_trial.h"
 
@@ -14,5 +13,3 @@ opc_status_t opc_determinism_cache_check(opc_case_context_t *context, int *calls
  * Stays false for an operator that computes with addresses. */
 opc_status_t opc_determinism_cache_is_cause(opc_case_context_t *context, bool *out, opc_finding_t *finding,
                                             opc_error_t *error) OPC_CHECKED;
-
-#endif

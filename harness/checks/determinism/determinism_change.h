@@ -2,8 +2,7 @@
  *
  * The changed sample need not be valid: the calls are made in a subprocess. Ownership: the caller clears the sample.
  * Threads: any. */
-#ifndef OPC_CHECKS_DETERMINISM_DETERMINISM_CHANGE_H
-#define OPC_CHECKS_DETERMINISM_DETERMINISM_CHANGE_H
+#pragma once
 
 #include "model/sample/sample.h"
 
@@ -28,5 +27,3 @@ typedef enum opc_turn {
 } opc_turn_t;
 opc_change_state_t opc_change_turn(const opc_operator_t *op, const opc_sample_t *sample, opc_turn_t turn,
                                    opc_sample_t *out, char *what, size_t size);
-
-#endif

@@ -1,8 +1,7 @@
 /* Inside check determinism: the state of the default generators before and after a call.
  *
  * Ownership: opc_generators_clear. Threads: one. */
-#ifndef OPC_CHECKS_DETERMINISM_DETERMINISM_GENERATORS_H
-#define OPC_CHECKS_DETERMINISM_DETERMINISM_GENERATORS_H
+#pragma once
 
 #include "checks/framework/check.h"
 
@@ -19,5 +18,3 @@ opc_status_t opc_generators_keep(const opc_case_context_t *context, opc_generato
 opc_status_t opc_generators_used(const opc_case_context_t *context, const opc_generators_t *kept, bool *out_used,
                                  opc_error_t *error) OPC_CHECKED;
 void opc_generators_clear(opc_generators_t *generators);
-
-#endif

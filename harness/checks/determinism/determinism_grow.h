@@ -3,8 +3,7 @@
  *
  * A kernel that trusts its arguments (also a size passed as a number) may crash on a changed sample. So a subprocess
  * searches for what can grow; only growth known to be harmless is used. Ownership: opc_grown_clear. Threads: one. */
-#ifndef OPC_CHECKS_DETERMINISM_DETERMINISM_GROW_H
-#define OPC_CHECKS_DETERMINISM_DETERMINISM_GROW_H
+#pragma once
 
 #include "checks/determinism/determinism_trial.h"
 
@@ -35,5 +34,3 @@ opc_status_t opc_grown_make(opc_case_context_t *context, const opc_sample_t *sam
 void opc_grown_clear(opc_grown_t *grown);
 /* *out gets "x = float32[93750, 3]", for messages; the finding gets the same text as its variant. */
 void opc_grown_note(const opc_grown_t *grown, const opc_operator_t *op, opc_text_t *out, opc_finding_t *finding);
-
-#endif

@@ -3,8 +3,7 @@
  * even with one processor.
  *
  * The call's arguments need fixed addresses (checks/call/argument_places.h). Threads: one call at a time. */
-#ifndef OPC_CHECKS_DETERMINISM_DETERMINISM_HOLD_H
-#define OPC_CHECKS_DETERMINISM_DETERMINISM_HOLD_H
+#pragma once
 
 #include "checks/call/argument_places.h"
 
@@ -28,5 +27,3 @@ typedef enum opc_hold {
  * (CLOCK_PROCESS_CPUTIME_ID, seconds), or after 40 ms. */
 void opc_hold_begin(const opc_call_t *call, const opc_places_t *places, opc_hold_t where, double until);
 void opc_hold_end(void);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Ownership: the caller clears what is read. Threads: any, each on its own memory. Fork: both sides are the same
  * program at the same address, so structs are copied unchanged; but the operator may have damaged the bytes. */
-#ifndef OPC_CHECKS_DETERMINISM_DETERMINISM_RECORD_H
-#define OPC_CHECKS_DETERMINISM_DETERMINISM_RECORD_H
+#pragma once
 
 #include "checks/determinism/determinism_trial.h"
 
@@ -16,5 +15,3 @@ typedef struct opc_record_key {
 size_t opc_record_write(void *room, size_t size, opc_record_key_t key, const opc_trial_outcome_t *outcome);
 /* Bytes used; 0: there is no whole record, and nothing to clear. */
 size_t opc_record_read(const void *bytes, size_t size, opc_record_key_t *out_key, opc_trial_outcome_t *out);
-
-#endif

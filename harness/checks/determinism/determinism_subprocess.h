@@ -6,8 +6,7 @@
  *
  * Ownership: opc_subprocess_clear. Threads: one; if the process has more threads, or uses CUDA, there is no fork and no
  * subprocess. */
-#ifndef OPC_CHECKS_DETERMINISM_DETERMINISM_SUBPROCESS_H
-#define OPC_CHECKS_DETERMINISM_DETERMINISM_SUBPROCESS_H
+#pragma once
 
 #include "checks/determinism/determinism_change.h"
 #include "checks/determinism/determinism_grow.h"
@@ -62,5 +61,3 @@ void opc_subprocess_enlargement(const opc_subprocess_t *subprocess, opc_enlargem
                                 opc_enlargement_t *out_medium);
 /* True: it read or wrote outside its tensors. The memory check reports that. */
 bool opc_subprocess_strays(const opc_subprocess_t *subprocess);
-
-#endif

@@ -1,8 +1,7 @@
 /* Inside check determinism: an operator that splits its work among threads, and one that several threads call.
  *
  * Ownership: nothing is kept. Threads: called by one; threads started here end before the return. */
-#ifndef OPC_CHECKS_DETERMINISM_DETERMINISM_THREADS_H
-#define OPC_CHECKS_DETERMINISM_DETERMINISM_THREADS_H
+#pragma once
 
 #include "checks/determinism/determinism_grow.h"
 
@@ -15,5 +14,3 @@ opc_status_t opc_thread_counts_check(opc_case_context_t *context, opc_grown_t *g
  * determinism.concurrent. */
 opc_status_t opc_concurrent_check(opc_case_context_t *context, opc_grown_t *grown, int64_t *out_compared,
                                   opc_finding_t *finding, opc_error_t *error) OPC_CHECKED;
-
-#endif

@@ -2,8 +2,7 @@
  *
  * All calls run in guarded memory with the same poison, so uninitialised memory and memory outside a tensor look the
  * same to each of them. Other checks report such accesses. Ownership: opc_trial_outcome_clear. Threads: one. */
-#ifndef OPC_CHECKS_DETERMINISM_DETERMINISM_TRIAL_H
-#define OPC_CHECKS_DETERMINISM_DETERMINISM_TRIAL_H
+#pragma once
 
 #include "checks/call/argument_places.h"
 #include "checks/call/replay.h"
@@ -65,5 +64,3 @@ opc_status_t opc_trial_other_values(opc_case_context_t *context, const opc_sampl
 /* True: something was read or written out of bounds since the case began. The memory check reports that, and bits may
  * differ because of it. */
 bool opc_trial_strays(void);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * An operator that launches on a stream without synchronising, or reads a result too early, is right on an idle device
  * and wrong under concurrent load. Threads: one. */
-#ifndef OPC_CHECKS_DETERMINISM_DETERMINISM_UNDER_LOAD_H
-#define OPC_CHECKS_DETERMINISM_DETERMINISM_UNDER_LOAD_H
+#pragma once
 
 #include "checks/determinism/determinism_trial.h"
 
@@ -11,5 +10,3 @@
  * *out says where. *out_calls: number of calls made. */
 opc_status_t opc_determinism_under_load(const opc_trial_t *trial, const opc_trial_outcome_t *first, bool *out_differs,
                                         int *out_calls, opc_text_t *out, opc_error_t *error) OPC_CHECKED;
-
-#endif

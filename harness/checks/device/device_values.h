@@ -4,12 +4,9 @@
  * If the CPU kernel only moves data, the bits must be equal, including NaN payloads and signed zeros. Otherwise the
  * scale is the operator's own response to changing its arguments by one unit in the last place
  * (checks/compare/tolerance.h). Ownership, threads: as checks/call/call.h. */
-#ifndef OPC_CHECKS_DEVICE_DEVICE_VALUES_H
-#define OPC_CHECKS_DEVICE_DEVICE_VALUES_H
+#pragma once
 
 #include "checks/framework/check.h"
 
 /* Not on the simulated device, where kernels do not run. */
 void opc_device_values_check(opc_case_context_t *context, opc_finding_t *finding);
-
-#endif

@@ -1,8 +1,7 @@
 /* The calls of a case: the one under test, and similar ones.
  *
  * Every call announces its phase, so that a crash report names it. Ownership, threads: as checks/call/call.h. */
-#ifndef OPC_CHECKS_FRAMEWORK_CASE_RUN_H
-#define OPC_CHECKS_FRAMEWORK_CASE_RUN_H
+#pragma once
 
 #include "checks/call/argument_places.h"
 #include "checks/call/replay.h"
@@ -41,5 +40,3 @@ opc_status_t opc_again_run(const opc_again_t *again, opc_result_t *out, opc_call
                            opc_text_t *message, opc_error_t *error) OPC_CHECKED;
 /* The values of the arguments of such a call; the operator is not called. */
 opc_status_t opc_again_values(const opc_again_t *again, opc_replay_t *out, opc_error_t *error) OPC_CHECKED;
-
-#endif

@@ -5,8 +5,7 @@
  * Runs in a worker's child. A check never prints, never exits, and reports through opc_finding_t; a crash of the
  * operator ends the child, and the supervisor attributes it to the announced case. Ownership: the runner owns the
  * context and everything it points at. */
-#ifndef OPC_CHECKS_FRAMEWORK_CHECK_H
-#define OPC_CHECKS_FRAMEWORK_CHECK_H
+#pragma once
 
 #include <jansson.h>
 
@@ -91,5 +90,3 @@ typedef struct opc_check {
 #define OPC_CHECK_ROW(calls, kinds, name, summary) extern const opc_check_t opc_check_##name;
 #include "catalogue/checks_in_order.def"
 extern const opc_check_t *const opc_checks[]; /* in the order of opc_check_infos */
-
-#endif

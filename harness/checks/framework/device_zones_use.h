@@ -4,8 +4,7 @@
  *
  * Red zones are not used if PYTORCH_NO_CUDA_MEMORY_CACHING is set, as under compute-sanitizer: then another tool
  * watches the memory. Threads: one. */
-#ifndef OPC_CHECKS_FRAMEWORK_DEVICE_ZONES_USE_H
-#define OPC_CHECKS_FRAMEWORK_DEVICE_ZONES_USE_H
+#pragma once
 
 #include "checks/framework/check.h"
 
@@ -18,5 +17,3 @@ const char *opc_device_zones_missing(void);
 
 /* Calls the operator once and reports out-of-bounds writes next to its tensors. On a CUDA device, real or simulated. */
 void opc_device_zones_check(opc_case_context_t *context, opc_finding_t *finding);
-
-#endif

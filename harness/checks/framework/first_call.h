@@ -2,8 +2,7 @@
  * first call, which is made by whichever check runs first.
  *
  * Ownership: nothing to free. Threads: one. A child has one watch, because it serves one operator. */
-#ifndef OPC_CHECKS_FRAMEWORK_FIRST_CALL_H
-#define OPC_CHECKS_FRAMEWORK_FIRST_CALL_H
+#pragma once
 
 #include "base/process_use.h"
 #include "checks/framework/global_state.h"
@@ -22,5 +21,3 @@ typedef struct opc_first_call {
   opc_process_use_t use;          /* at the beginning; zeroes: unknown */
 } opc_first_call_t;
 const opc_first_call_t *opc_first_call_changes(void);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Ownership: nothing to free. Threads: state of the calling thread. The state to restore is that of the first
  * opc_state_first, before any operator ran. */
-#ifndef OPC_CHECKS_FRAMEWORK_GLOBAL_STATE_H
-#define OPC_CHECKS_FRAMEWORK_GLOBAL_STATE_H
+#pragma once
 
 #include "base/process_state.h"
 #include "bridge/api/bridge.h"
@@ -53,5 +52,3 @@ bool opc_state_seems_first(void);
 /* Sets a valid state other than the first: grad mode, default dtype, threads, determinism, denormals. Reveals an
  * operator that restores assumed defaults instead of the previous state. */
 void opc_state_make_other(void);
-
-#endif

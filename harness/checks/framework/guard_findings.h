@@ -1,8 +1,7 @@
 /* Reports the accesses that guarded memory recorded while the operator ran (memory/guard.h).
  *
  * Ownership: nothing is kept. Threads: one, while no operator runs. */
-#ifndef OPC_CHECKS_FRAMEWORK_GUARD_FINDINGS_H
-#define OPC_CHECKS_FRAMEWORK_GUARD_FINDINGS_H
+#pragma once
 
 #include "checks/framework/check.h"
 #include "memory/guard.h"
@@ -27,5 +26,3 @@ void opc_accesses_report(const opc_case_context_t *context, unsigned kinds, opc_
 size_t opc_accesses_count(unsigned kinds);
 /* READ_ONLY: mutation.undeclared, mutation.outside_view; the call gives the element that a byte belongs to. */
 void opc_accesses_report_writes(const opc_case_context_t *context, const opc_call_t *call, opc_finding_t *finding);
-
-#endif

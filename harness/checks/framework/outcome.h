@@ -5,8 +5,7 @@
  *   if (opc_finding_from_outcome(context, &call, finding)) goto release;
  * For additional calls (the Meta kernel, other devices, a reference in float64), the check itself decides. Ownership:
  * nothing is kept. Threads: one. */
-#ifndef OPC_CHECKS_FRAMEWORK_OUTCOME_H
-#define OPC_CHECKS_FRAMEWORK_OUTCOME_H
+#pragma once
 
 #include "checks/framework/check.h"
 
@@ -58,5 +57,3 @@ bool opc_case_arguments_fit(const opc_case_context_t *context);
 /* True: the sample comes from a search and has an expanded tensor of integers, which repeats one element. Used as
  * counts or indices, these are not the values that the search found to be accepted. */
 bool opc_case_has_other_integers(const opc_case_context_t *context);
-
-#endif

@@ -2,8 +2,7 @@
  * Not libtorch, CUDA or the --preload libraries.
  *
  * Ownership: names are copied. Threads: set by one while loading, read afterwards by any. */
-#ifndef OPC_CHECKS_FRAMEWORK_OWN_LIBRARY_H
-#define OPC_CHECKS_FRAMEWORK_OWN_LIBRARY_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -14,5 +13,3 @@ bool opc_library_is_own(const char *file);
 /* The file of the library under test with this name ("libkernels.so"), as in another library's DT_NEEDED; NULL:
  * none. */
 const char *opc_library_own_named(const char *name);
-
-#endif

@@ -2,8 +2,7 @@
  * back mean nothing, and libraries with a statically linked CUDA runtime do not work.
  *
  * Ownership: nothing is kept. Threads: one. */
-#ifndef OPC_CHECKS_FRAMEWORK_SIMULATED_CASE_H
-#define OPC_CHECKS_FRAMEWORK_SIMULATED_CASE_H
+#pragma once
 
 #include "base/text.h"
 #include "cuda/log/launch.h"
@@ -20,5 +19,3 @@ typedef enum opc_simulated_cause {
 opc_simulated_cause_t opc_simulated_cause_in(const opc_cuda_log_t *log, const char *message, opc_text_t *out);
 /* The same for the log begun last, which this ends. NONE on any other device. */
 opc_simulated_cause_t opc_simulated_cause(const char *message, opc_text_t *out);
-
-#endif

@@ -3,11 +3,8 @@
  * A mask, a length or an index decides which elements of another tensor count. An element that may hold any number
  * without a change in the result is ignored. With NaN in it the result must be the same too; it is not if the operator
  * multiplies such elements by 0. Threads: one. */
-#ifndef OPC_CHECKS_NUMERICS_EQUIVALENT_IGNORED_H
-#define OPC_CHECKS_NUMERICS_EQUIVALENT_IGNORED_H
+#pragma once
 
 #include "checks/framework/check.h"
 
 void opc_equivalent_ignored(opc_case_context_t *context, opc_finding_t *finding);
-
-#endif

@@ -1,9 +1,6 @@
 /* Whether an operator reads only 32 bits of its int64 numbers. Part of check equivalent; for the unmodified sample. */
-#ifndef OPC_CHECKS_NUMERICS_EQUIVALENT_NARROW_H
-#define OPC_CHECKS_NUMERICS_EQUIVALENT_NARROW_H
+#pragma once
 
 #include "checks/framework/check.h"
 
 void opc_equivalent_narrow(opc_case_context_t *context, opc_finding_t *finding);
-
-#endif

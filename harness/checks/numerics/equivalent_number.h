@@ -1,7 +1,6 @@
 /* Whether an operator keeps fewer bits of a number argument (float, Scalar) than its tensors have. Part of check
  * equivalent. Threads: one. */
-#ifndef OPC_CHECKS_NUMERICS_EQUIVALENT_NUMBER_H
-#define OPC_CHECKS_NUMERICS_EQUIVALENT_NUMBER_H
+#pragma once
 
 #include "checks/call/replay.h"
 #include "checks/framework/check.h"
@@ -12,5 +11,3 @@ void opc_equivalent_float(opc_case_context_t *context, opc_finding_t *finding);
  * judged. */
 opc_status_t opc_equivalent_integer(opc_case_context_t *context, opc_replay_t *values, bool *out_judged,
                                     opc_finding_t *finding, opc_error_t *error) OPC_CHECKED;
-
-#endif

@@ -2,8 +2,7 @@
  *
  * A row of lengths says how many elements of each row of a batch count. It is recognised by its name, and by the
  * learned relation that its integers are at most the size of the other dimension of the batch. Threads: one. */
-#ifndef OPC_CHECKS_NUMERICS_EQUIVALENT_PADDING_H
-#define OPC_CHECKS_NUMERICS_EQUIVALENT_PADDING_H
+#pragma once
 
 #include "checks/framework/case_run.h"
 
@@ -12,5 +11,3 @@
  * others. */
 opc_status_t opc_equivalent_padding(const opc_again_t *again, const opc_call_t *call, bool integers, size_t *out_rows,
                                     opc_finding_t *finding, opc_error_t *error) OPC_CHECKED;
-
-#endif

@@ -4,11 +4,8 @@
  * equal ones. Code for a border, or for what a whole vector or tile leaves over, may give something else at a few
  * positions. Operators that depend on the position by definition are recognised: they differ at most positions, or a
  * changed position shows at others. Threads: one. */
-#ifndef OPC_CHECKS_NUMERICS_EQUIVALENT_UNEVEN_H
-#define OPC_CHECKS_NUMERICS_EQUIVALENT_UNEVEN_H
+#pragma once
 
 #include "checks/framework/check.h"
 
 void opc_equivalent_uneven(opc_case_context_t *context, opc_finding_t *finding);
-
-#endif

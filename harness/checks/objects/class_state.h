@@ -3,8 +3,7 @@
  *
  * Ownership: opc_class_state_clear. Threads: one. A method may change the object, so take each object's state once, in
  * the same way. */
-#ifndef OPC_CHECKS_OBJECTS_CLASS_STATE_H
-#define OPC_CHECKS_OBJECTS_CLASS_STATE_H
+#pragma once
 
 #include "checks/call/result.h"
 
@@ -33,5 +32,3 @@ int opc_class_state_compare(const opc_class_state_t *left, const opc_class_state
 /* The first method whose tensors share storage between left and right, but not between left and control; -1: none. */
 int opc_class_state_shared(const opc_class_state_t *left, const opc_class_state_t *control,
                            const opc_class_state_t *right);
-
-#endif

@@ -1,8 +1,7 @@
 /* Runs the planned cases of an operator (plan/cases/planner.h) in a worker's child.
  *
  * Ownership: the caller owns the request. Threads: one. Fork: runs after it. */
-#ifndef OPC_CHECKS_RUNNER_H
-#define OPC_CHECKS_RUNNER_H
+#pragma once
 
 #include "checks/framework/check.h"
 
@@ -52,5 +51,3 @@ typedef struct opc_runner_sink {
  * of `crashed` is no case's id. */
 opc_status_t opc_runner_run(const opc_runner_request_t *request, const opc_runner_sink_t *sink, uint64_t *out_cases,
                             opc_error_t *error) OPC_CHECKED;
-
-#endif

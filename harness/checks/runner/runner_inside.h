@@ -1,6 +1,5 @@
 /* Shared by the plan of a run (runner.c) and the execution of one case (runner_case.c); included nowhere else. */
-#ifndef OPC_CHECKS_RUNNER_RUNNER_INSIDE_H
-#define OPC_CHECKS_RUNNER_RUNNER_INSIDE_H
+#pragma once
 
 #include "catalogue/case_rules.h"
 #include "checks/runner/runner.h"
@@ -49,5 +48,3 @@ bool opc_run_skips(const opc_runner_request_t *request, const char *check, int r
 bool opc_run_names(const char *name, const char *const *list, size_t count); /* the list contains the name */
 /* Runs the case and reports to the sink. False: do not run the rest of the plan. */
 bool opc_run_case(opc_run_t *run, const char *id_text, opc_case_context_t *context, const opc_planned_case_t *planned);
-
-#endif

@@ -2,8 +2,7 @@
  * after each, it is checked whether anything still holds its arguments once the caller has released them.
  *
  * Ownership: opc_leak_probe_clear. Threads: one. */
-#ifndef OPC_CHECKS_SIDE_EFFECTS_LEAK_PROBE_H
-#define OPC_CHECKS_SIDE_EFFECTS_LEAK_PROBE_H
+#pragma once
 
 #include "checks/framework/check.h"
 #include "memory/growth.h"
@@ -33,5 +32,3 @@ typedef struct opc_leak_probe {
  * `first` if these are still in place. OPC_ERR_SYSTEM: as opc_growth_read. */
 opc_status_t opc_leak_probe_run(opc_leak_probe_t *probe, opc_call_t *first, bool steps, opc_error_t *error) OPC_CHECKED;
 void opc_leak_probe_clear(opc_leak_probe_t *probe);
-
-#endif

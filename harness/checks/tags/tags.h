@@ -2,8 +2,7 @@
  * numbers differ between versions of libtorch, and some versions lack some tags.
  *
  * Ownership: nothing is kept. Threads: one. */
-#ifndef OPC_CHECKS_TAGS_TAGS_H
-#define OPC_CHECKS_TAGS_TAGS_H
+#pragma once
 
 #include "checks/framework/case_run.h"
 
@@ -51,5 +50,3 @@ void opc_follows_compare(const opc_result_t *left, const opc_result_t *right, op
 
 /* True in *out: the result differs each time, for reasons unrelated to tags. */
 opc_status_t opc_tag_is_nondeterministic(const opc_tag_case_t *tagged, bool *out, opc_error_t *error) OPC_CHECKED;
-
-#endif

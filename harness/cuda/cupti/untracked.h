@@ -6,8 +6,7 @@
  * is found by unwinding the stack. Driver calls by which a runtime initialises itself come before its first callback,
  * and are recorded as calls of the driver. Source: CUPTI's documentation, "CUPTI Callback API", and its headers.
  * Threads: any. Fork: before opc_untracked_watch. */
-#ifndef OPC_CUDA_CUPTI_UNTRACKED_H
-#define OPC_CUDA_CUPTI_UNTRACKED_H
+#pragma once
 
 #include "cuda/state/call_log.h"
 
@@ -29,5 +28,3 @@ bool opc_maker_jumped(const opc_maker_t *maker);
  * test and one of its fat binaries describes the kernel's parameters. */
 void opc_untracked_kernel_learn(const void *key, const char *kernel, uint64_t inside);
 void opc_untracked_kernels_of(bool (*is_own)(const char *library));
-
-#endif

@@ -1,6 +1,5 @@
 /* Between the two halves of untracked.h: the CUPTI subscription, and the callback. */
-#ifndef OPC_CUDA_CUPTI_UNTRACKED_CALLS_H
-#define OPC_CUDA_CUPTI_UNTRACKED_CALLS_H
+#pragma once
 
 #include <cupti_callbacks.h>
 
@@ -11,5 +10,3 @@ CUPTIAPI void opc_untracked_callback(void *unused, CUpti_CallbackDomain domain, 
 const uint32_t *opc_untracked_driver_calls(size_t *out_count);
 /* True: some call was seen whose caller could not be found. */
 bool opc_untracked_lost(void);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Ownership: none, everything is read in place. Threads, fork: no shared state. The input is untrusted: reading stops
  * at damaged data. Source of the layout: files written by nvcc 13, compared with the output of cuobjdump. */
-#ifndef OPC_CUDA_IMAGE_FAT_CONTAINER_H
-#define OPC_CUDA_IMAGE_FAT_CONTAINER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,5 +45,3 @@ typedef enum opc_fat_end { OPC_FAT_END = 0, OPC_FAT_STOPPED, OPC_FAT_DAMAGED } o
 typedef bool opc_fat_visit_t(const opc_fat_entry_t *entry, void *context);
 /* Visits each entry of a container that opc_fat_container_read has accepted. */
 opc_fat_end_t opc_fat_visit(const unsigned char *bytes, opc_fat_visit_t *visit, void *context);
-
-#endif

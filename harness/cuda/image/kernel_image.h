@@ -2,8 +2,7 @@
  *
  * Reads the bytes that nvcc registered, in place. Ownership: none. Threads, fork: no shared state. The input is
  * untrusted: nothing is read from damaged data. */
-#ifndef OPC_CUDA_IMAGE_KERNEL_IMAGE_H
-#define OPC_CUDA_IMAGE_KERNEL_IMAGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,5 +46,3 @@ bool opc_cubin_read(const unsigned char *bytes, size_t size, const char *kernel,
 bool opc_cubin_visit(const unsigned char *bytes, size_t size, void (*visit)(const char *kernel, void *context),
                      void *context);
 bool opc_ptx_read(const char *text, size_t size, const char *kernel, opc_kernel_image_t *out);
-
-#endif

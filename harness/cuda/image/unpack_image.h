@@ -1,8 +1,7 @@
 /* The two compression formats of fat binaries: zstd, and LZ4 blocks.
  * Ownership: the caller frees the unpacked data with opc_image_unpacked_free. Threads, fork: no shared state except
  * libzstd, which is loaded once, on demand. */
-#ifndef OPC_CUDA_IMAGE_UNPACK_IMAGE_H
-#define OPC_CUDA_IMAGE_UNPACK_IMAGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -11,5 +10,3 @@
 unsigned char *opc_image_unpack(bool zstd, const unsigned char *packed, size_t size, size_t plain_size,
                                 size_t *out_size);
 void opc_image_unpacked_free(unsigned char *plain, size_t size);
-
-#endif

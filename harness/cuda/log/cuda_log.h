@@ -5,8 +5,7 @@
  * devices are ordinals as the process sees them, sizes are in bytes, coordinates are x, y, z. Addresses of device
  * memory are numbers and must not be dereferenced. Ownership: a log's strings live as long as the process, or as the
  * log that was read from a file. */
-#ifndef OPC_CUDA_LOG_CUDA_LOG_H
-#define OPC_CUDA_LOG_CUDA_LOG_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -112,5 +111,4 @@ int opc_cuda_error_thrown(const char *text);
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -15,8 +15,7 @@
  *
  * Threads: any thread may call the runtime; the table's functions are called by one at a time. Fork: safe in simulated
  * mode at any time, in through mode before the first call that creates a context. */
-#ifndef OPC_CUDA_LOG_LAUNCH_H
-#define OPC_CUDA_LOG_LAUNCH_H
+#pragma once
 
 #include "cuda/log/cuda_log.h"
 
@@ -91,5 +90,4 @@ bool opc_cuda_simulated(void);
 
 #ifdef __cplusplus
 }
-#endif
 #endif

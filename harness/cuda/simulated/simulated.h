@@ -1,6 +1,5 @@
 /* Shared by the files of the simulated device. */
-#ifndef OPC_CUDA_SIMULATED_SIMULATED_H
-#define OPC_CUDA_SIMULATED_SIMULATED_H
+#pragma once
 
 #include "cuda/state/cudart_table.h"
 
@@ -123,5 +122,3 @@ typedef struct opc_driver_row {
   opc_driver_function_t *function;
 } opc_driver_row_t;
 extern const opc_driver_row_t opc_driver_module_functions[];
-
-#endif

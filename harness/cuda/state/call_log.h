@@ -1,6 +1,5 @@
 /* The log of calls: the worker begins and ends it; any thread appends without locks or allocations. */
-#ifndef OPC_CUDA_STATE_CALL_LOG_H
-#define OPC_CUDA_STATE_CALL_LOG_H
+#pragma once
 
 #include "cuda/state/cudart.h"
 
@@ -40,5 +39,3 @@ void opc_note_copy_3d(opc_cuda_call_t *call, const struct cudaMemcpy3DParms *cop
 /* After opc_note_copy: the source or destination is a variable in device code. */
 void opc_note_symbol(opc_cuda_call_t *call, const void *symbol, size_t offset, bool to_symbol);
 void opc_note_event(opc_cuda_call_t *call, cudaEvent_t event);
-
-#endif

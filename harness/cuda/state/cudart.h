@@ -5,8 +5,7 @@
  * runtime (opc_real.NAME). address_table.c, stream_table.c and kernel_table.c keep what both modes must know about
  * memory, streams and kernels. No runtime function calls another by its exported name. Threads: any. Fork: all locks
  * are held during it (runtime_begin.c). */
-#ifndef OPC_CUDA_STATE_CUDART_H
-#define OPC_CUDA_STATE_CUDART_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -222,5 +221,3 @@ bool opc_variable_find(const void *host, int device, uint64_t *out_at, uint64_t 
 
 /* Functions of cuBLAS and cuFFT; NULL: there is no such function. */
 void *opc_library_function(const char *name);
-
-#endif

@@ -1,6 +1,5 @@
 /* Generated from cudart.def: the functions of the real runtime and of the simulated device. */
-#ifndef OPC_CUDA_STATE_CUDART_TABLE_H
-#define OPC_CUDA_STATE_CUDART_TABLE_H
+#pragma once
 
 #include "cuda/state/call_log.h"
 #include "cuda/state/cudart.h"
@@ -51,5 +50,3 @@ cudaError_t opc_last_error_take(void);
 #undef OPC_CUDART_BEFORE
 #undef OPC_CUDART_AFTER
 #undef OPC_CUDART_REAL
-
-#endif

@@ -1,15 +1,10 @@
 /* A case and its id: `ns::op.overload/check/device/dtype/SAMPLE/VARIANT`, with "-" for a part that does not apply. The
  * id is the filter, the JUnit name, and the argument of --case (users' scripts depend on its form). */
-#ifndef OPC_MODEL_CASE_CASE_H
-#define OPC_MODEL_CASE_CASE_H
+#pragma once
 
 #include <stddef.h>
 
 #include "base/status.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 enum { OPC_CASE_ID_SIZE = 768 };
 
@@ -32,8 +27,3 @@ int opc_case_id_complexity(const opc_case_id_t *id);
 /* Length of the argument's name with which a variant begins, the one that it changes: 7 for
  * "tensors[1].sliced+x.offset". 0: it changes none or all ("plain", "all.sliced"), or calls a method ("add.called"). */
 size_t opc_case_changed_argument(const char *variant);
-
-#ifdef __cplusplus
-}
-#endif
-#endif

@@ -3,8 +3,7 @@
  *
  * Ownership: each kept record holds one reference; opc_kept_clear. A zeroed list is empty and valid. Errors: none; if
  * memory runs out, a record is not kept. */
-#ifndef OPC_MODEL_CASE_KEPT_RECORDS_H
-#define OPC_MODEL_CASE_KEPT_RECORDS_H
+#pragma once
 
 #include <jansson.h>
 #include <stddef.h>
@@ -29,5 +28,3 @@ const opc_kept_record_t *opc_kept_find(const opc_kept_records_t *kept, uint64_t 
 /* The file now ends here: drops the records past the end. */
 void opc_kept_cut(opc_kept_records_t *kept, uint64_t end);
 void opc_kept_clear(opc_kept_records_t *kept);
-
-#endif

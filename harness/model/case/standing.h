@@ -2,14 +2,9 @@
  * "SOURCE/CHANGE"; catalogue/severity.h says for which standings a finding can be an error.
  *
  * Threads: any. Ownership: texts are constant. */
-#ifndef OPC_MODEL_CASE_STANDING_H
-#define OPC_MODEL_CASE_STANDING_H
+#pragma once
 
 #include <stdbool.h>
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 #define OPC_VOUCHERS(X) \
   X(NONE, "") X(DECLARED, "declared") X(RECORDED, "recorded") X(RECIPE, "recipe") X(SEARCHED, "searched")
@@ -53,8 +48,3 @@ bool opc_standing_is_valid(const opc_standing_t *standing);
 /* 0: the best. A failure at one rank says nothing about inputs of a better rank. Cases without input have rank 0. */
 enum { OPC_STANDING_RANKS = 7 };
 int opc_standing_rank(const opc_standing_t *standing);
-
-#ifdef __cplusplus
-}
-#endif
-#endif

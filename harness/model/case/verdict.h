@@ -1,11 +1,6 @@
 /* Verdicts, severities and skip reasons (users' reports depend on the texts): one X-macro each defines the enum and its
  * texts. */
-#ifndef OPC_MODEL_CASE_VERDICT_H
-#define OPC_MODEL_CASE_VERDICT_H
-
-#ifdef __cplusplus
-extern "C" {
-#endif
+#pragma once
 
 #define OPC_VERDICTS(X) X(PASS, "pass") X(FAIL, "fail") X(SKIP, "skip") X(ERROR, "error")
 #define OPC_SKIP_REASONS(X)           \
@@ -42,8 +37,3 @@ const char *opc_skip_reason_name(opc_skip_reason_t reason);
 const char *opc_severity_name(opc_severity_t severity);   /* "error", "warning" */
 int opc_verdict_find(const char *name);                   /* -1: no such verdict */
 opc_skip_reason_t opc_skip_reason_find(const char *name); /* OPC_SKIP_NONE: no such reason */
-
-#ifdef __cplusplus
-}
-#endif
-#endif

@@ -1,8 +1,7 @@
 /* A JSON file written by a person: its text, its content, and errors as "FILE:LINE:COLUMN: FIELD: what is wrong".
  *
  * Ownership: opc_json_file_close releases everything, including what `top` holds. Threads: one file, one thread. */
-#ifndef OPC_MODEL_JSON_JSON_FILE_H
-#define OPC_MODEL_JSON_JSON_FILE_H
+#pragma once
 
 #include "base/text.h"
 #include "model/json/json_read.h"
@@ -32,5 +31,3 @@ opc_status_t opc_json_file_items(const opc_json_file_t *file, const char *format
                                  const json_t **out_items) OPC_CHECKED;
 /* "FILE:LINE" of LIST[index]; the caller frees; NULL: out of memory. */
 char *opc_json_file_place(const opc_json_file_t *file, const char *list, size_t index);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Ownership: a reader borrows everything. Convention: pass the result of enter to leave; do not leave after a failure,
  * so that the path of the error is kept. Threads: one reader, one thread. */
-#ifndef OPC_MODEL_JSON_JSON_READ_H
-#define OPC_MODEL_JSON_JSON_READ_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -43,5 +42,3 @@ opc_status_t opc_json_read_integer(opc_json_reader_t *reader, const json_t *json
 opc_status_t opc_json_read_boolean(opc_json_reader_t *reader, const json_t *json, bool *out) OPC_CHECKED;
 opc_status_t opc_json_read_string(opc_json_reader_t *reader, const json_t *json,
                                   const char **out) OPC_CHECKED; /* borrowed */
-
-#endif

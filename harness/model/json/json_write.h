@@ -1,7 +1,6 @@
 /* Builds JSON: from text that may not be UTF-8, and with members that may fail. Ownership: results are new references;
  * arguments are consumed, NULL included. */
-#ifndef OPC_MODEL_JSON_JSON_WRITE_H
-#define OPC_MODEL_JSON_JSON_WRITE_H
+#pragma once
 
 #include <jansson.h>
 #include <stddef.h>
@@ -21,5 +20,3 @@ void opc_json_put(json_t **object, const char *key, json_t *value);
 void opc_json_append(json_t **array, json_t *value);
 /* A list of `count` integers. */
 json_t *opc_json_integers(const int64_t *values, size_t count);
-
-#endif

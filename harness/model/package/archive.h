@@ -3,18 +3,13 @@
  *
  * The file can contain anything: malformed parts give an error with a message, and every stated size is compared with
  * the file's size before use. Ownership: opc_archive_close. Threads: one. */
-#ifndef OPC_MODEL_PACKAGE_ARCHIVE_H
-#define OPC_MODEL_PACKAGE_ARCHIVE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/status.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 typedef struct opc_archive_entry {
   const char *name; /* owned by the archive */
@@ -40,8 +35,3 @@ opc_status_t opc_archive_open_bytes(const char *bytes, size_t size, opc_archive_
 opc_status_t opc_archive_read(const opc_archive_t *archive, const opc_archive_entry_t *entry, char **out,
                               opc_error_t *error) OPC_CHECKED;
 void opc_archive_close(opc_archive_t *archive);
-
-#ifdef __cplusplus
-}
-#endif
-#endif

@@ -3,8 +3,7 @@
  *
  * Ownership: the array is the caller's. Threads: any. Source: torch/_inductor/codegen/cpp_wrapper_cpu.py,
  * codegen_input_*_asserts. */
-#ifndef OPC_MODEL_PACKAGE_MODEL_INPUTS_H
-#define OPC_MODEL_PACKAGE_MODEL_INPUTS_H
+#pragma once
 
 #include <jansson.h>
 #include <stddef.h>
@@ -12,5 +11,3 @@
 /* *out_inputs: VALUEs of the sample format, one per input; NULL: the source is incomplete. A dynamic size is set to 3
  * if allowed, so that no dimension is empty or 1. *out_outputs: 0: the source does not say. */
 void opc_model_inputs_read(const char *source, json_t **out_inputs, size_t *out_outputs);
-
-#endif

@@ -5,8 +5,7 @@
  * has the shapes and dtypes of the inputs. If the package also holds the exported program (torch.export.pt2_archive's
  * package_pt2), data/sample_inputs/NAME.pt holds the example inputs of the export. Ownership: opc_package_clear.
  * Threads: one. Source: torch/export/pt2_archive/constants.py, torch/csrc/inductor/aoti_package. */
-#ifndef OPC_MODEL_PACKAGE_MODEL_PACKAGE_H
-#define OPC_MODEL_PACKAGE_MODEL_PACKAGE_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -14,10 +13,6 @@
 #include <stdint.h>
 
 #include "base/status.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 typedef struct opc_package_model {
   char *name;             /* "model" by default */
@@ -53,8 +48,3 @@ void opc_package_clear(opc_package_t *package);
 
 /* Operators are named "package::NAME" after their model. */
 #define OPC_PACKAGE_NAMESPACE "package"
-
-#ifdef __cplusplus
-}
-#endif
-#endif

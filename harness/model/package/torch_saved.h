@@ -4,8 +4,7 @@
  *
  * Ownership: the array is the caller's. Threads: any. Source: torch/serialization.py, torch/_utils.py; Python,
  * Lib/pickletools.py. */
-#ifndef OPC_MODEL_PACKAGE_TORCH_SAVED_H
-#define OPC_MODEL_PACKAGE_TORCH_SAVED_H
+#pragma once
 
 #include <jansson.h>
 #include <stddef.h>
@@ -17,5 +16,3 @@
  * 224 by 224 RGB image, some have no fill. OPC_ERR_UNSUPPORTED: the file has other content. OPC_ERR_INPUT:
  * malformed. */
 opc_status_t opc_torch_saved_read(const char *bytes, size_t size, json_t **out, opc_error_t *error) OPC_CHECKED;
-
-#endif

@@ -1,6 +1,5 @@
 /* The "expect" object of a sample: a person's promises about the result. */
-#ifndef OPC_MODEL_SAMPLE_EXPECT_JSON_H
-#define OPC_MODEL_SAMPLE_EXPECT_JSON_H
+#pragma once
 
 #include "model/json/json_read.h"
 #include "model/sample/sample.h"
@@ -10,5 +9,3 @@ opc_status_t opc_expect_read(opc_json_reader_t *reader, const json_t *json, cons
                              opc_sample_t *sample) OPC_CHECKED;
 /* New reference; JSON null if nothing is promised; NULL: out of memory. */
 json_t *opc_expect_to_json(const opc_expect_t *expect);
-
-#endif

@@ -3,14 +3,9 @@
  * NULL relations: nothing is known about the sample. An empty list: every size can change alone. Places are named by
  * paths ("x", "tensors[1]", "sizes[0]"). Ownership: opc_relations_free; an added relation moves into the list. Threads:
  * one list, one thread. */
-#ifndef OPC_MODEL_SAMPLE_RELATIONS_H
-#define OPC_MODEL_SAMPLE_RELATIONS_H
+#pragma once
 
 #include "model/sample/sample.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 enum { OPC_PLACE_INTEGER = -1 };
 
@@ -97,8 +92,3 @@ struct opc_json_reader;
 opc_status_t opc_relations_read(struct opc_json_reader *reader, const json_t *json, const opc_operator_t *op,
                                 opc_sample_t *sample) OPC_CHECKED;
 json_t *opc_relations_to_json(const opc_relations_t *relations); /* new reference */
-
-#ifdef __cplusplus
-}
-#endif
-#endif

@@ -3,14 +3,9 @@
  * Arguments are in schema order, one value per argument; defaults are marked `absent` (the bridge then uses the
  * schema's default). Errors in files name file, line, column and field. Ownership: opc_sample_clear. Threads: one
  * sample, one thread. Format: "opcheck-c/samples/1", in README.md. */
-#ifndef OPC_MODEL_SAMPLE_SAMPLE_H
-#define OPC_MODEL_SAMPLE_SAMPLE_H
+#pragma once
 
 #include "model/value/value.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 typedef enum opc_sample_source {
   OPC_SAMPLE_NONE = 0,
@@ -116,8 +111,3 @@ opc_status_t opc_sample_set_read(opc_sample_set_t *set, const char *file, opc_op
  * replaced. */
 opc_status_t opc_sample_set_write(const opc_sample_set_t *set, const char *file, opc_operator_lookup_t *lookup,
                                   void *context, opc_error_t *error) OPC_CHECKED;
-
-#ifdef __cplusplus
-}
-#endif
-#endif

@@ -2,8 +2,7 @@
  * The rule needs only the schema and the kernels, no call.
  *
  * Ownership: nothing is kept. Threads: any. */
-#ifndef OPC_MODEL_SCHEMA_FUNCTIONALISE_H
-#define OPC_MODEL_SCHEMA_FUNCTIONALISE_H
+#pragma once
 
 #include "base/text.h"
 #include "model/schema/schema.h"
@@ -21,5 +20,3 @@ typedef enum opc_functionalise {
  * torch/_higher_order_ops/auto_functionalize.py (can_auto_functionalize) and the C++ fallback at key Functionalize,
  * which refuses every annotation that can_auto_functionalize does not accept. */
 opc_functionalise_t opc_functionalise_rule(const opc_operator_t *op, opc_text_t *out_reason);
-
-#endif

@@ -3,8 +3,7 @@
  * The bridge fills these structs from c10::FunctionSchema. The worker sends them to opcheck-c as JSON, one object per
  * operator (the JSON report prints the same object, with more fields). They need no libtorch. Ownership:
  * opc_operator_clear frees everything inside; copy through JSON. Threads: may be shared for reading. */
-#ifndef OPC_MODEL_SCHEMA_SCHEMA_H
-#define OPC_MODEL_SCHEMA_SCHEMA_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -183,5 +182,4 @@ opc_status_t opc_operator_from_library(const char *name, const char *file, opc_o
 
 #ifdef __cplusplus
 }
-#endif
 #endif

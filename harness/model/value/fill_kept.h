@@ -5,8 +5,7 @@
  * Ownership: the cache is shared by a process and all its children, forked after opc_fills_share or the first fill. It
  * has at most OPC_FILLS_KEPT_BYTES, outside the heap that operators use and between inaccessible pages. So a crashed
  * child leaves its fills to the next one. Threads: one. Fork: any time, also while another process fills. */
-#ifndef OPC_MODEL_VALUE_FILL_KEPT_H
-#define OPC_MODEL_VALUE_FILL_KEPT_H
+#pragma once
 
 #include "model/value/value.h"
 
@@ -17,5 +16,3 @@ void opc_fills_share(void);
 /* Same result as opc_fill_logical, to the bit. */
 opc_status_t opc_fill_kept(const opc_tensor_spec_t *spec, const char *path, uint64_t seed, void *out,
                            opc_error_t *error) OPC_CHECKED;
-
-#endif

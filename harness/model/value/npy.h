@@ -1,7 +1,6 @@
 /* NumPy's .npy files: versions 1 to 3, C and Fortran order, little-endian, dtypes that torch also has. Source:
  * numpy.lib.format, "Format Version 1.0 … 3.0". Ownership: the caller frees the data. Threads: no shared state. */
-#ifndef OPC_MODEL_VALUE_NPY_H
-#define OPC_MODEL_VALUE_NPY_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -24,5 +23,3 @@ typedef struct opc_npy {
 opc_status_t opc_npy_describe(const char *file, opc_npy_t *out, opc_error_t *error) OPC_CHECKED;
 /* As above, and also reads the elements, in row-major order whatever the file's order: numel * dtype size bytes. */
 opc_status_t opc_npy_load(const char *file, opc_npy_t *out, void **out_data, opc_error_t *error) OPC_CHECKED;
-
-#endif

@@ -1,8 +1,7 @@
 /* A simple value of a type, for constructors and methods whose arguments nobody specified.
  *
  * Ownership: the JSON is the caller's. Threads: any. */
-#ifndef OPC_MODEL_VALUE_SIMPLE_VALUE_H
-#define OPC_MODEL_VALUE_SIMPLE_VALUE_H
+#pragma once
 
 #include "model/schema/schema.h"
 
@@ -19,5 +18,3 @@ typedef struct opc_simple_classes {
  * first, as most sizes and counts are such. Objects get simple values for their own constructors. NULL: no simple value
  * of this type. */
 json_t *opc_simple_value(const opc_type_t *type, int round, const opc_simple_classes_t *classes);
-
-#endif

@@ -4,8 +4,7 @@
  * worker's child. The same tree holds runtime values: `handle` then points to the bridge's object. Ownership:
  * opc_value_clear frees the tree, not the handles (their owner is opc_call_t, or whoever received the returns). Shapes
  * and strides are in elements. Threads: one tree, one thread. */
-#ifndef OPC_MODEL_VALUE_VALUE_H
-#define OPC_MODEL_VALUE_VALUE_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -179,5 +178,4 @@ void opc_fill_scatter(const opc_tensor_spec_t *spec, const void *logical, unsign
 
 #ifdef __cplusplus
 }
-#endif
 #endif

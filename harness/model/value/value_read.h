@@ -1,7 +1,6 @@
 /* Converts a VALUE of the sample format to an argument, by the schema's type (model/value/value.h has the reverse).
  * Ownership: the caller clears *out, which is NONE after a failure. */
-#ifndef OPC_MODEL_VALUE_VALUE_READ_H
-#define OPC_MODEL_VALUE_VALUE_READ_H
+#pragma once
 
 #include "model/json/json_read.h"
 #include "model/value/value.h"
@@ -25,5 +24,3 @@ opc_status_t opc_complex_read(opc_json_reader_t *reader, const json_t *json, dou
                               double *out_im) OPC_CHECKED;
 /* The string in {"bits": "0x7fc00001"}, for a number of `bytes` bytes. */
 opc_status_t opc_bits_read(opc_json_reader_t *reader, const json_t *json, size_t bytes, uint64_t *out) OPC_CHECKED;
-
-#endif

@@ -1,6 +1,5 @@
 /* Words of the sample format, for reading and writing it. */
-#ifndef OPC_MODEL_VALUE_VALUE_WORDS_H
-#define OPC_MODEL_VALUE_VALUE_WORDS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -10,5 +9,3 @@
 extern const char *const opc_fill_words[];
 /* Indexed by opc_special_t; the first entry is not a word of the format. NULL-terminated. */
 extern const char *const opc_special_words[];
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Fields left out have the usual defaults: on CPU and CUDA, for each sample that the operator accepts, with the
  * sample's own dtype. */
-#ifndef OPC_PLAN_CASES_CASE_RULE_H
-#define OPC_PLAN_CASES_CASE_RULE_H
+#pragma once
 
 #include "base/dtype.h"
 #include "plan/variant/variant.h"
@@ -134,5 +133,3 @@ typedef struct opc_case_table {
   const opc_case_rule_t *rules;
   size_t rule_count;
 } opc_case_table_t;
-
-#endif

@@ -1,8 +1,7 @@
 /* Evaluates the conditions of case rules on an operator and a sample. No libtorch, no call.
  *
  * Threads: any. Ownership: nothing is kept. */
-#ifndef OPC_PLAN_CASES_CONDITIONS_H
-#define OPC_PLAN_CASES_CONDITIONS_H
+#pragma once
 
 #include "plan/cases/case_rule.h"
 
@@ -16,5 +15,3 @@ bool opc_sample_has_complex(const opc_sample_t *sample);
 /* A variant made numbers negative of which the sample says that they are between 0 and 1. */
 bool opc_sample_leaves_range(const opc_sample_t *sample);
 int64_t opc_sample_numel_max(const opc_sample_t *sample); /* elements of its largest tensor */
-
-#endif

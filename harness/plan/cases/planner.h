@@ -10,8 +10,7 @@
  *
  * Planning is per sample: use opc_plan_sample for samples found later. Ownership: the caller owns what a request points
  * to; a planned case and its sample are valid during the callback. Threads: no shared state. No libtorch. */
-#ifndef OPC_PLAN_CASES_PLANNER_H
-#define OPC_PLAN_CASES_PLANNER_H
+#pragma once
 
 #include "model/case/case.h"
 #include "model/case/standing.h"
@@ -90,5 +89,3 @@ unsigned opc_case_table_devices(const opc_case_table_t *table); /* OPC_ON_… of
 unsigned opc_case_table_needs(const opc_case_table_t *table);   /* OPC_NEEDS_… of all its rules */
 /* True for samples that every check may call: they neither expect a rejection nor are unchecked. */
 bool opc_sample_is_callable(const opc_sample_t *sample);
-
-#endif

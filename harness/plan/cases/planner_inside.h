@@ -1,7 +1,6 @@
 /* A walk through the plan of a sample. Three files share it, each of which uses only those before it: the rows of a
  * check's table (planner_rows.c), the neighbours of samples (planner_neighbours.c), and the planner (planner.c). */
-#ifndef OPC_PLAN_CASES_PLANNER_INSIDE_H
-#define OPC_PLAN_CASES_PLANNER_INSIDE_H
+#pragma once
 
 #include "plan/cases/planner.h"
 
@@ -57,5 +56,3 @@ bool opc_plan_has_neighbours(plan_t *plan);
 int64_t opc_plan_neighbours_of(const plan_t *plan, const opc_case_rule_t *rule);
 /* Those at the sample's own dtype, in the part of the variants. */
 void opc_plan_neighbours(plan_t *plan);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Ownership: the list of tensors borrows the sample's values and owns its paths; opc_variant_tensors_clear. Threads: no
  * shared state. */
-#ifndef OPC_PLAN_VARIANT_RESIZE_H
-#define OPC_PLAN_VARIANT_RESIZE_H
+#pragma once
 
 #include "model/sample/sample.h"
 
@@ -69,5 +68,3 @@ opc_status_t opc_sample_resize(opc_sample_t *sample, const opc_resize_t *resize,
 /* Gives a tensor other sizes: contiguous if it was, otherwise with the same strides. Adapts the fill (explicit values
  * repeat). False: a fill from a file cannot be adapted. */
 bool opc_variant_resize(opc_tensor_spec_t *spec, int ndim, const int64_t *sizes);
-
-#endif

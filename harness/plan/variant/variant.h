@@ -4,8 +4,7 @@
  * "tensors[1]"), or "all" for every tensor at once. Transformations change only descriptions (model/value/value.h),
  * never tensors. A variant depends only on (sample, name): opc_variant_apply can build any variant again from its
  * name. */
-#ifndef OPC_PLAN_VARIANT_VARIANT_H
-#define OPC_PLAN_VARIANT_VARIANT_H
+#pragma once
 
 #include "model/sample/sample.h"
 
@@ -101,5 +100,3 @@ opc_variant_facts_t opc_variant_facts(const char *name);
 bool opc_sample_cast(opc_sample_t *sample, opc_dtype_t dtype);
 /* The dtype that opc_sample_cast would replace; OPC_DTYPE_OTHER: none. */
 opc_dtype_t opc_sample_main_dtype(const opc_sample_t *sample);
-
-#endif

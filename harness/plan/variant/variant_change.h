@@ -1,8 +1,7 @@
 /* How far a variant departs from its sample: whether the sample's voucher also covers the variant.
  *
  * Threads: any. No libtorch. Cheap: compares descriptions, and the values of small integer tensors. */
-#ifndef OPC_PLAN_VARIANT_VARIANT_CHANGE_H
-#define OPC_PLAN_VARIANT_VARIANT_CHANGE_H
+#pragma once
 
 #include "model/case/standing.h"
 #include "plan/variant/variant.h"
@@ -17,5 +16,3 @@ bool opc_variant_has_other_dimensions(const opc_sample_t *base, const opc_sample
 
 /* True if integer arguments (not tensors) equal the base's: no relation has changed them. */
 bool opc_variant_keeps_integers(const opc_sample_t *base, const opc_sample_t *varied);
-
-#endif

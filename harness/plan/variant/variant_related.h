@@ -3,8 +3,7 @@
  *
  * Ownership: samples are the caller's, changed in place. False: impossible or out of memory; the sample may then be
  * partly changed. Threads: no shared state. No libtorch. */
-#ifndef OPC_PLAN_VARIANT_VARIANT_RELATED_H
-#define OPC_PLAN_VARIANT_VARIANT_RELATED_H
+#pragma once
 
 #include "model/sample/relations.h"
 
@@ -21,5 +20,3 @@ bool opc_related_contents(opc_sample_t *changed, const opc_sample_t *base, const
 bool opc_related_fit(opc_sample_t *changed, const opc_sample_t *base, const opc_operator_t *op);
 /* True if the arguments of the two differ. */
 bool opc_related_differs(const opc_sample_t *left, const opc_sample_t *right, const opc_operator_t *op);
-
-#endif

@@ -1,6 +1,5 @@
 /* Internals of variants: transformations and their parameters. Only for use inside harness/plan. */
-#ifndef OPC_PLAN_VARIANT_VARIANT_TABLE_H
-#define OPC_PLAN_VARIANT_VARIANT_TABLE_H
+#pragma once
 
 #include "plan/variant/resize.h"
 #include "plan/variant/variant.h"
@@ -77,5 +76,3 @@ void opc_neighbour_words(const opc_sample_t *sample, const opc_operator_t *op, s
 #undef BOTH
 #undef SAMPLE
 #undef TENSOR
-
-#endif

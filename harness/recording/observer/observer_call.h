@@ -1,6 +1,5 @@
 // Recorded data of an operator call: its class, which distinguishes calls, and its arguments as a sample.
-#ifndef OPC_RECORDING_OBSERVER_OBSERVER_CALL_H
-#define OPC_RECORDING_OBSERVER_OBSERVER_CALL_H
+#pragma once
 
 #include <ATen/core/function_schema.h>
 #include <ATen/core/ivalue.h>
@@ -25,5 +24,3 @@ opc_reason_t write_call(const c10::FunctionSchema &schema, c10::ArrayRef<const c
 bool aten_is_wanted();
 
 }  // namespace opc
-
-#endif

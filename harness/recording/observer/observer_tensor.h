@@ -1,6 +1,5 @@
 // A tensor of the program, inspected without triggering code of its own.
-#ifndef OPC_RECORDING_OBSERVER_OBSERVER_TENSOR_H
-#define OPC_RECORDING_OBSERVER_OBSERVER_TENSOR_H
+#pragma once
 
 #include <ATen/core/TensorBase.h>
 
@@ -28,5 +27,3 @@ struct CallTensors {
 opc_seen_tensor_t tensor_seen(const at::Tensor &tensor, const CallTensors &all, at::Tensor *copy);
 
 }  // namespace opc
-
-#endif

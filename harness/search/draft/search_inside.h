@@ -18,8 +18,7 @@
  *   search_mutate.c          undirected changes, harmless arguments after a crash, other shapes of accepted arguments
  *
  * Ownership: candidates own their samples; slots borrow. Threads: no shared state. */
-#ifndef OPC_SEARCH_DRAFT_SEARCH_INSIDE_H
-#define OPC_SEARCH_DRAFT_SEARCH_INSIDE_H
+#pragma once
 
 #include "base/random.h"
 #include "model/sample/sample.h"
@@ -266,5 +265,3 @@ bool opc_redraw_helps(const opc_operator_t *op, const opc_sample_t *sample);
 bool opc_redraw(const opc_operator_t *op, opc_rng_t *rng, opc_sample_t *sample);
 /* Changes one to three arguments, preferably those that the message names. message may be NULL. */
 bool opc_mutate(const opc_operator_t *op, const char *message, opc_rng_t *rng, opc_sample_t *sample);
-
-#endif

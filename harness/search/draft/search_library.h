@@ -6,8 +6,7 @@
  * operators. Its helpers are chosen by schema among the operators of its own library, and it sees only their results of
  * earlier rounds. So --op and --case get the same arguments as the whole run. Ownership: opc_search_library_free;
  * operators, constructors and classes are borrowed and outlive it. Threads: one. NULL is an empty library. */
-#ifndef OPC_SEARCH_DRAFT_SEARCH_LIBRARY_H
-#define OPC_SEARCH_DRAFT_SEARCH_LIBRARY_H
+#pragma once
 
 #include "model/sample/sample.h"
 
@@ -51,5 +50,3 @@ size_t opc_search_makers(const opc_search_library_t *library, const opc_operator
 opc_status_t opc_search_library_add(opc_search_library_t *library, const opc_operator_t *op, int round,
                                     const opc_sample_t *sample, opc_value_t *outputs, size_t output_count,
                                     opc_error_t *error) OPC_CHECKED;
-
-#endif

@@ -3,8 +3,7 @@
  * The search executes nothing and needs no libtorch. The caller sends each try to a child and reports the outcome
  * (wire/protocol.h, "try"), so that a crash costs a child and never the search's memory. Deterministic: the tries
  * depend only on (schema, seed, reported outcomes). Ownership: opc_search_free. Threads: one search, one thread. */
-#ifndef OPC_SEARCH_ENGINE_SEARCH_H
-#define OPC_SEARCH_ENGINE_SEARCH_H
+#pragma once
 
 #include "search/draft/search_library.h"
 #include "search/recipe/recipe.h"
@@ -101,5 +100,3 @@ bool opc_search_wants_cuda(const opc_search_t *search);
  * uninitialised memory, marked `uninitialised` too. Then those that crash it only because of a switch, a mode, or
  * tensors in a list that may hold nulls. */
 opc_status_t opc_search_unchecked(const opc_search_t *search, opc_sample_set_t *set, opc_error_t *error) OPC_CHECKED;
-
-#endif

@@ -5,8 +5,7 @@
  * outside harness/search/engine.
  *
  * Ownership: the lists of candidates own what is added. Threads: one. */
-#ifndef OPC_SEARCH_ENGINE_SEARCH_OPTION_INTEGERS_H
-#define OPC_SEARCH_ENGINE_SEARCH_OPTION_INTEGERS_H
+#pragma once
 
 #include "search/draft/search_inside.h"
 #include "search/engine/search.h"
@@ -17,5 +16,3 @@ void opc_option_integers_begin(const opc_operator_t *op, const opc_sample_t *sam
 bool opc_option_integers_are_far(const opc_sample_t *sample);
 /* Adds the tries that follow `far`; within: the operator stayed within its memory. Adds nothing at the end. */
 void opc_option_integers_go_on(const opc_sample_t *far, bool within, opc_candidates_t *out);
-
-#endif

@@ -2,8 +2,7 @@
  * an accepted call. Not for use outside harness/search/engine.
  *
  * Ownership: the caller clears the results. Threads: one. */
-#ifndef OPC_SEARCH_ENGINE_SEARCH_OPTION_LISTS_H
-#define OPC_SEARCH_ENGINE_SEARCH_OPTION_LISTS_H
+#pragma once
 
 #include "search/draft/search_inside.h"
 #include "search/engine/search.h"
@@ -19,5 +18,3 @@ bool opc_option_list_is_full(const opc_value_t *value);
  * Returns their number. */
 size_t opc_option_lists_make(const opc_operator_t *op, const opc_sample_t *sample, size_t argument,
                              opc_value_t out[OPC_OPTION_LISTS_MAX]);
-
-#endif

@@ -3,13 +3,10 @@
  * outside harness/search/engine.
  *
  * Ownership: as for candidates in search_inside.h. Threads: none. */
-#ifndef OPC_SEARCH_ENGINE_SEARCH_OPTION_PATTERNS_H
-#define OPC_SEARCH_ENGINE_SEARCH_OPTION_PATTERNS_H
+#pragma once
 
 #include "search/draft/search_inside.h"
 
 /* The sample with other values in its integer tensors, one candidate per pattern, most promising first. None if it has
  * no integer tensor of two elements. hangs: the operator has hung, so terminating values come first. */
 void opc_option_patterns_begin(const opc_sample_t *sample, bool hangs, opc_candidates_t *out);
-
-#endif

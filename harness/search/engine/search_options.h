@@ -3,8 +3,7 @@
  * accepted last. At the end, integer tensors get values other than 0 and 1. Not for use outside harness/search/engine.
  *
  * Ownership: opc_options_clear. Threads: one. */
-#ifndef OPC_SEARCH_ENGINE_SEARCH_OPTIONS_H
-#define OPC_SEARCH_ENGINE_SEARCH_OPTIONS_H
+#pragma once
 
 #include "search/draft/search_inside.h"
 #include "search/engine/search.h"
@@ -64,5 +63,3 @@ bool opc_options_at_integers(const opc_options_t *options);
 bool opc_options_at_patterns(const opc_options_t *options);
 /* The samples found, at most OPC_OPTION_SAMPLES_MAX. */
 size_t opc_options_found(const opc_options_t *options, const opc_option_sample_t *out[OPC_OPTION_SAMPLES_MAX]);
-
-#endif

@@ -1,6 +1,5 @@
 /* The state of a search. Not for use outside harness/search/engine. */
-#ifndef OPC_SEARCH_ENGINE_SEARCH_STATE_H
-#define OPC_SEARCH_ENGINE_SEARCH_STATE_H
+#pragma once
 
 #include "base/text.h"
 #include "search/draft/search_inside.h"
@@ -115,5 +114,3 @@ bool opc_search_is_rich(const opc_search_t *search, bool with_values);
 /* True if shape means tensor shapes for this operator; otherwise its numbers are its shape. */
 bool opc_search_has_tensors(const opc_operator_t *op);
 void opc_search_describe(opc_search_t *search); /* updates the detail */
-
-#endif

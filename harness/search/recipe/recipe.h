@@ -21,8 +21,7 @@
  *
  * Ownership: opc_recipe_set_clear frees the recipes; a recipe borrows the operator that the lookup returned. Threads:
  * may be shared for reading. */
-#ifndef OPC_SEARCH_RECIPE_RECIPE_H
-#define OPC_SEARCH_RECIPE_RECIPE_H
+#pragma once
 
 #include "model/sample/sample.h"
 
@@ -48,5 +47,3 @@ struct opc_rng;
 bool opc_recipe_draw(const opc_recipe_t *recipe, struct opc_rng *rng, opc_sample_t *sample, char *why, size_t size);
 /* Copies back everything that the recipe specifies from `from`, a sample of the same operator. False: out of memory. */
 bool opc_recipe_restore(const opc_recipe_t *recipe, const opc_sample_t *from, opc_sample_t *sample);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Names, integers, + - * / % (rounded towards minus infinity), min(a, b), max(a, b), parentheses; at top level one
  * comparison (== != < <= > >=), which is 1 or 0. Ownership: borrows everything. Threads: pure functions. */
-#ifndef OPC_SEARCH_RECIPE_RECIPE_EXPRESSION_H
-#define OPC_SEARCH_RECIPE_RECIPE_EXPRESSION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,5 +20,3 @@ typedef bool opc_expression_name_t(const char *name, int64_t *out, void *context
 /* Sets *out only for VALUE. Otherwise why (size bytes) gets the reason; for NAME it gets the name. */
 opc_expression_end_t opc_expression_value(const char *text, opc_expression_name_t *value_of, void *context,
                                           int64_t *out, char *why, size_t size);
-
-#endif

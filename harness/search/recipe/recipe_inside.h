@@ -1,7 +1,6 @@
 /* Internals of recipes: recipe_read.c builds these from the file, recipe_draw.c draws from them. Only for use inside
  * harness/search/recipe. */
-#ifndef OPC_SEARCH_RECIPE_RECIPE_INSIDE_H
-#define OPC_SEARCH_RECIPE_RECIPE_INSIDE_H
+#pragma once
 
 #include "model/json/json_read.h"
 #include "search/recipe/recipe.h"
@@ -77,5 +76,3 @@ struct opc_recipe {
 opc_status_t opc_recipe_read(opc_json_reader_t *reader, const json_t *json, const opc_operator_t *op,
                              opc_recipe_t **out) OPC_CHECKED;
 const opc_recipe_size_t *opc_recipe_size_find(const opc_recipe_t *recipe, const char *name);
-
-#endif

@@ -2,8 +2,7 @@
  * ends the run (`waiting`). Once the outcome is known, everything runs again from the start, with the outcomes so far.
  *
  * Ownership: relation_learner.c owns everything; paths are the learner's own strings. Threads: one. */
-#ifndef OPC_SEARCH_RELATIONS_LEARNER_STATE_H
-#define OPC_SEARCH_RELATIONS_LEARNER_STATE_H
+#pragma once
 
 #include "search/relations/relation_learner.h"
 
@@ -85,5 +84,3 @@ void learn_sizes_all(opc_learner_t *learner);    /* learner_sizes.c */
 static inline bool learn_is_broken(opc_learn_outcome_t outcome) {
   return outcome != OPC_LEARN_NONE && outcome != OPC_LEARN_CLEAN;
 }
-
-#endif

@@ -14,8 +14,7 @@
  *
  * Ownership: opc_learner_free; the sample is copied, the operator must outlive the learner. Threads: one learner, one
  * thread. Errors: only out of memory. No libtorch. */
-#ifndef OPC_SEARCH_RELATIONS_RELATION_LEARNER_H
-#define OPC_SEARCH_RELATIONS_RELATION_LEARNER_H
+#pragma once
 
 #include "model/sample/relations.h"
 
@@ -61,5 +60,3 @@ opc_status_t opc_learner_take(opc_learner_t *learner, opc_relations_t **out, opc
  * the same ranks. NULL: they do not hold, or the tensors differ. */
 opc_status_t opc_relations_transfer(const opc_operator_t *op, const opc_sample_t *from, const opc_sample_t *to,
                                     opc_relations_t **out, opc_error_t *error) OPC_CHECKED;
-
-#endif

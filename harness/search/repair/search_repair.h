@@ -2,8 +2,7 @@
  * outside harness/search/repair.
  *
  * Each family of messages is a function here and an entry in search_repair.c. */
-#ifndef OPC_SEARCH_REPAIR_SEARCH_REPAIR_H
-#define OPC_SEARCH_REPAIR_SEARCH_REPAIR_H
+#pragma once
 
 #include "search/draft/search_inside.h"
 
@@ -65,5 +64,3 @@ void opc_repair_int_values(opc_repair_t *r);
 void opc_repair_string_word(opc_repair_t *r);
 void opc_repair_optional(opc_repair_t *r);
 void opc_repair_named(opc_repair_t *r);
-
-#endif

@@ -2,8 +2,7 @@
  * memory, which opcheck-c must not have, and a broken driver may kill its caller.
  *
  * Ownership: plain structs. Threads: one. The call forks. */
-#ifndef OPC_SUPERVISE_COMMON_DEVICES_H
-#define OPC_SUPERVISE_COMMON_DEVICES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,5 +22,3 @@ typedef struct opc_cuda_devices {
 
 /* Never fails: an error gives a count of 0 and a detail. Takes at most 30 s. */
 void opc_cuda_devices_probe(opc_cuda_devices_t *out);
-
-#endif

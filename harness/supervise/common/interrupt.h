@@ -1,7 +1,6 @@
 /* Signals during a run: SIGINT and SIGTERM are recorded (opc_interrupted); SIGPIPE and SIGXFSZ become errors of the
  * call. Threads: one run per process. */
-#ifndef OPC_SUPERVISE_COMMON_INTERRUPT_H
-#define OPC_SUPERVISE_COMMON_INTERRUPT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -10,5 +9,3 @@ void opc_interrupt_end(void); /* restores the previous handlers */
 
 /* True if SIGINT or SIGTERM came since opc_interrupt_begin; every wait checks this. */
 bool opc_interrupted(void);
-
-#endif

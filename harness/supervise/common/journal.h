@@ -2,8 +2,7 @@
  * run leaves only whole lines. reports/journal/journal_reader.h describes the records.
  *
  * Ownership: opc_journal_close. Threads: one. Fork: the descriptor is closed on exec. NULL: closing NULL is fine. */
-#ifndef OPC_SUPERVISE_COMMON_JOURNAL_H
-#define OPC_SUPERVISE_COMMON_JOURNAL_H
+#pragma once
 
 #include <jansson.h>
 
@@ -29,5 +28,3 @@ opc_status_t opc_journal_release(opc_journal_t *journal, opc_error_t *error) OPC
 opc_status_t opc_journal_note(opc_journal_t *journal, opc_error_t *error, const char *format, ...)
     OPC_PRINTF(3, 4) OPC_CHECKED;
 void opc_journal_close(opc_journal_t *journal);
-
-#endif

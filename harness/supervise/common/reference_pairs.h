@@ -2,8 +2,7 @@
  * text: my_ops::fast_*=my_ops::slow_*.
  *
  * Threads: any. */
-#ifndef OPC_SUPERVISE_COMMON_REFERENCE_PAIRS_H
-#define OPC_SUPERVISE_COMMON_REFERENCE_PAIRS_H
+#pragma once
 
 #include "model/sample/sample.h"
 #include "supervise/common/run_options.h"
@@ -16,5 +15,3 @@ char *opc_reference_of_pair(const char *pair, const char *operator_name);
 /* Gives the sample the reference of the first pair that names its operator. Leaves a reference of its own, and a sample
  * that must be rejected. */
 void opc_reference_give(const opc_run_options_t *options, opc_sample_t *sample);
-
-#endif

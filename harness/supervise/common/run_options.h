@@ -1,8 +1,7 @@
 /* The options of a run; the command line (harness/cli) fills them in.
  *
  * Ownership: options and their strings belong to the caller and outlive the run. Threads: any. */
-#ifndef OPC_SUPERVISE_COMMON_RUN_OPTIONS_H
-#define OPC_SUPERVISE_COMMON_RUN_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -81,5 +80,3 @@ void opc_run_options_default(opc_run_options_t *options);
 enum { OPC_MEMCHECK_PACE = 50, OPC_SANITIZE_PACE = 10 };
 /* The factor of the tool in use; 1 without a tool. */
 double opc_run_pace(const opc_run_options_t *options);
-
-#endif

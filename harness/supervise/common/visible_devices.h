@@ -2,8 +2,7 @@
  * (`devices --format ctest-resources`), so ids count the devices that CUDA_VISIBLE_DEVICES allowed when it was made.
  *
  * Threads: one, before any other. */
-#ifndef OPC_SUPERVISE_COMMON_VISIBLE_DEVICES_H
-#define OPC_SUPERVISE_COMMON_VISIBLE_DEVICES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,5 +12,3 @@
 bool opc_visible_devices_of(const char *assigned, const char *visible, char *out, size_t size);
 /* If CTest assigned any, sets CUDA_VISIBLE_DEVICES to those, for this process and its children. */
 void opc_visible_devices_take(void);
-
-#endif

@@ -3,8 +3,7 @@
  * at least one must fail; the others may pass.
  *
  * Ownership: opc_xfail_free; entries belong to the list. Threads: one. NULL: an empty list. */
-#ifndef OPC_SUPERVISE_COMMON_XFAIL_H
-#define OPC_SUPERVISE_COMMON_XFAIL_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -37,5 +36,3 @@ void opc_xfail_free(opc_xfail_t *list);
 /* The first entry for the case. rule NULL: the case passed; matches entries with any rule. Marks the entry as used.
  * NULL: none. */
 opc_xfail_entry_t *opc_xfail_match(opc_xfail_t *list, const char *case_id, const char *rule);
-
-#endif

@@ -3,8 +3,7 @@
  * used.
  *
  * Ownership: opc_crash_clear. Threads: one. */
-#ifndef OPC_SUPERVISE_EVIDENCE_CRASH_REPORT_H
-#define OPC_SUPERVISE_EVIDENCE_CRASH_REPORT_H
+#pragma once
 
 #include <jansson.h>
 
@@ -38,5 +37,3 @@ typedef struct opc_crash {
 opc_status_t opc_crash_describe(const opc_child_t *child, opc_symboliser_t *symboliser,
                                 const opc_crash_limits_t *limits, opc_crash_t *out, opc_error_t *error) OPC_CHECKED;
 void opc_crash_clear(opc_crash_t *crash);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * A finding is an object {"rule", "message", …}, with "severity" if it differs from the rule's. Ownership: JSON stays
  * the caller's. Threads: one. */
-#ifndef OPC_SUPERVISE_EVIDENCE_EXTERNAL_TOOL_H
-#define OPC_SUPERVISE_EVIDENCE_EXTERNAL_TOOL_H
+#pragma once
 
 #include <jansson.h>
 
@@ -11,5 +10,3 @@
  * evidence.witnessed. */
 void opc_external_tool_merge(json_t *result, const json_t *findings);
 void opc_external_tool_also(json_t *evidence, const json_t *findings);
-
-#endif

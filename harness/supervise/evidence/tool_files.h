@@ -2,8 +2,7 @@
  * temporary folder for its output.
  *
  * Ownership: returned strings belong to the caller. Threads, fork: no shared state. */
-#ifndef OPC_SUPERVISE_EVIDENCE_TOOL_FILES_H
-#define OPC_SUPERVISE_EVIDENCE_TOOL_FILES_H
+#pragma once
 
 #include <limits.h>
 
@@ -16,5 +15,3 @@ char *opc_tool_on_path(const char *name);
 opc_status_t opc_tool_folder_make(const char *whose, char out[PATH_MAX], opc_error_t *error) OPC_CHECKED;
 /* Also removes the files in it; "" does nothing. */
 void opc_tool_folder_remove(const char *path);
-
-#endif

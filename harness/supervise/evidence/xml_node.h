@@ -1,6 +1,5 @@
 /* Small helpers for nodes of an XML file parsed by libxml2. Private to readers of XML. */
-#ifndef OPC_SUPERVISE_EVIDENCE_XML_NODE_H
-#define OPC_SUPERVISE_EVIDENCE_XML_NODE_H
+#pragma once
 
 #include <libxml/tree.h>
 #include <stdbool.h>
@@ -10,5 +9,3 @@ bool opc_xml_is(const xmlNode *node, const char *name);
 const xmlNode *opc_xml_child(const xmlNode *node, const char *name); /* NULL: none, or node is NULL */
 /* Truncated to size, without trailing blanks; "" if node is NULL. */
 void opc_xml_text(const xmlNode *node, char *out, size_t size);
-
-#endif

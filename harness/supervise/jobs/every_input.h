@@ -3,8 +3,7 @@
  * sizes show it and none is clean. If there are integer tensors, the same input with zeros in them must show it too.
  *
  * Ownership: keeps only numbers. Threads: one. */
-#ifndef OPC_SUPERVISE_JOBS_EVERY_INPUT_H
-#define OPC_SUPERVISE_JOBS_EVERY_INPUT_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -27,5 +26,3 @@ typedef struct opc_every_input {
 void opc_every_input_note(opc_every_input_t *seen, const json_t *result, const opc_sample_set_t *samples,
                           const opc_operator_t *op);
 bool opc_every_input_holds(const opc_every_input_t *seen);
-
-#endif

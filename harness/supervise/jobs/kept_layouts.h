@@ -5,8 +5,7 @@
  * expanded tensor for a dense one, because its stride of 0 is not above 1.
  *
  * Ownership: opc_kept_layouts_clear. Threads: one. */
-#ifndef OPC_SUPERVISE_JOBS_KEPT_LAYOUTS_H
-#define OPC_SUPERVISE_JOBS_KEPT_LAYOUTS_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -26,5 +25,3 @@ void opc_kept_layouts_note(opc_kept_layouts_t *kept, const json_t *result);
 /* True: the operator follows the strides of the case's sample, and the case has a third layout. */
 bool opc_kept_layouts_has(const opc_kept_layouts_t *kept, const opc_case_id_t *id);
 void opc_kept_layouts_clear(opc_kept_layouts_t *kept);
-
-#endif

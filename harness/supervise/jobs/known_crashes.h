@@ -2,8 +2,7 @@
  * checks with too many crashes at an input rank (task->skips).
  *
  * If a crash does not show again in its confirmation, it is removed here, and rerun.h runs the cases that it cost. */
-#ifndef OPC_SUPERVISE_JOBS_KNOWN_CRASHES_H
-#define OPC_SUPERVISE_JOBS_KNOWN_CRASHES_H
+#pragma once
 
 #include "supervise/jobs/task.h"
 
@@ -13,5 +12,3 @@ opc_status_t opc_known_crashes_note(opc_task_t *task, const opc_case_id_t *id, c
                                     bool by_arguments, opc_suspect_t *suspect, opc_error_t *error) OPC_CHECKED;
 /* Removes the crashes of all suspects that are `gone`, and rebuilds both lists. False: there were none. */
 bool opc_known_crashes_forget(opc_task_t *task);
-
-#endif

@@ -1,8 +1,7 @@
 /* The phase of a task that learns the relations between arguments (search/relations), and its start.
  *
  * Ownership: the task's. Threads: one. */
-#ifndef OPC_SUPERVISE_JOBS_RELATIONS_TASK_H
-#define OPC_SUPERVISE_JOBS_RELATIONS_TASK_H
+#pragma once
 
 #include "supervise/jobs/task_phases.h"
 
@@ -13,5 +12,3 @@ opc_status_t opc_relations_begin(opc_task_t *task, opc_error_t *error) OPC_CHECK
 bool opc_relations_are_possible(const opc_task_t *task);
 /* The command for a try with these arguments. New reference; NULL: out of memory. */
 json_t *opc_relations_try(const opc_task_t *task, const opc_sample_t *sample);
-
-#endif

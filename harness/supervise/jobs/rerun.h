@@ -1,8 +1,7 @@
 /* Holds cases skipped because of a crash until the crash is confirmed. If it does not show again, they are run after
  * all, one by one: on a busy machine a case may exceed its time limit once, which must not cost the operator its other
  * checks. */
-#ifndef OPC_SUPERVISE_JOBS_RERUN_H
-#define OPC_SUPERVISE_JOBS_RERUN_H
+#pragma once
 
 #include "supervise/jobs/task.h"
 
@@ -11,5 +10,3 @@ opc_status_t opc_rerun_keep(opc_task_t *task, json_t *result, bool *out_kept, op
 /* After every suspect is settled: writes the skipped cases to the journal, or enters the phase that runs them, which
  * then returns to the current phase. Does nothing before that. */
 opc_status_t opc_rerun_begin(opc_task_t *task, opc_error_t *error) OPC_CHECKED;
-
-#endif

@@ -1,8 +1,7 @@
 /* Shared by both search phases: limits, and the end of a search.
  *
  * Ownership: see below. Threads: one. */
-#ifndef OPC_SUPERVISE_JOBS_SEARCH_OVER_H
-#define OPC_SUPERVISE_JOBS_SEARCH_OVER_H
+#pragma once
 
 #include "supervise/jobs/task.h"
 
@@ -17,5 +16,3 @@ void opc_task_search_count_child(opc_task_t *task);
 uint64_t opc_search_digest_of(const json_t *message);
 /* Call when the search is over and its samples were tried again: passes everything to the session. */
 opc_status_t opc_task_search_over(opc_task_t *task, opc_error_t *error) OPC_CHECKED;
-
-#endif

@@ -2,8 +2,7 @@
  * operators.
  *
  * Ownership: opc_search_rounds_end releases session->found and session->library. Threads: one. */
-#ifndef OPC_SUPERVISE_JOBS_SEARCH_ROUNDS_H
-#define OPC_SUPERVISE_JOBS_SEARCH_ROUNDS_H
+#pragma once
 
 #include "supervise/session/session.h"
 
@@ -12,5 +11,3 @@
 opc_status_t opc_search_rounds_run(opc_session_t *session, const opc_operator_t *const *operators, size_t count,
                                    int jobs, opc_error_t *error) OPC_CHECKED;
 void opc_search_rounds_end(opc_session_t *session);
-
-#endif

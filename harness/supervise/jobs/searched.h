@@ -1,8 +1,7 @@
 /* Results of a run's searches, one entry per operator, and where and how long to search.
  *
  * Ownership: the entries are the session's (search_rounds.h). Threads: one. */
-#ifndef OPC_SUPERVISE_JOBS_SEARCHED_H
-#define OPC_SUPERVISE_JOBS_SEARCHED_H
+#pragma once
 
 #include "search/engine/search.h"
 #include "supervise/session/session.h"
@@ -27,5 +26,3 @@ opc_searched_t *opc_search_found(const opc_session_t *session, const opc_operato
  * or its own messages. */
 const char *opc_search_device(const opc_session_t *session, const opc_operator_t *op);
 int opc_search_round_budget(int round); /* number of tries; rounds count from 1 */
-
-#endif

@@ -1,6 +1,5 @@
 /* Findings that await confirmation, and the order in which cases ran, which confirmation needs. */
-#ifndef OPC_SUPERVISE_JOBS_SUSPECTS_H
-#define OPC_SUPERVISE_JOBS_SUSPECTS_H
+#pragma once
 
 #include "supervise/jobs/task.h"
 
@@ -11,5 +10,3 @@ opc_status_t opc_suspects_note_case(opc_task_t *task, const char *case_id, opc_e
 opc_status_t opc_suspects_write(opc_task_t *task, const json_t *result, opc_error_t *error) OPC_CHECKED;
 /* Adds a finding (takes it) of the last case in task->order. */
 opc_status_t opc_suspects_add(opc_task_t *task, json_t *result, opc_error_t *error) OPC_CHECKED;
-
-#endif

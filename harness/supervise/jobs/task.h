@@ -3,8 +3,7 @@
  *
  * Ownership: opc_task_free; the operator and the session belong to the run, the child to the scheduler. Threads:
  * one. */
-#ifndef OPC_SUPERVISE_JOBS_TASK_H
-#define OPC_SUPERVISE_JOBS_TASK_H
+#pragma once
 
 #include "search/engine/search.h"
 #include "search/relations/relation_learner.h"
@@ -156,5 +155,3 @@ json_t *opc_task_crash_result(const char *case_id, const opc_crash_t *crash, con
 void opc_task_result_add(json_t *result, const char *words);
 /* Explains a result skipped for lack of arguments: only the search knows the reason, not the child. */
 void opc_task_explain_no_sample(const opc_task_t *task, json_t *result);
-
-#endif

@@ -1,7 +1,6 @@
 /* The phases of a task, one file each. A search goes from its first phase to its second; words to relations, and
  * relations to cases; cases to confirmation, and from there to the cases that an unconfirmed crash has cost. */
-#ifndef OPC_SUPERVISE_JOBS_TASK_PHASES_H
-#define OPC_SUPERVISE_JOBS_TASK_PHASES_H
+#pragma once
 
 #include "supervise/jobs/task.h"
 
@@ -12,5 +11,3 @@ extern const opc_phase_t opc_phase_relations;      /* relations_task.c */
 extern const opc_phase_t opc_phase_cases;          /* cases_task.c */
 extern const opc_phase_t opc_phase_confirm;        /* confirm.c */
 extern const opc_phase_t opc_phase_rerun;          /* rerun.c */
-
-#endif

@@ -2,8 +2,7 @@
  * torch-2.12. A run has one libtorch: it loads the build that fits, and leaves out the others.
  *
  * Ownership: the notes belong to the libraries. Threads: one. */
-#ifndef OPC_SUPERVISE_LOAD_BUILDS_H
-#define OPC_SUPERVISE_LOAD_BUILDS_H
+#pragma once
 
 #include "supervise/load/load.h"
 
@@ -11,5 +10,3 @@
  * version is that of --torch, else that of the first worker whose libtorch is here and for which there is a build. If
  * there is none, the build for the newest version stays, and its error says what is missing. */
 opc_status_t opc_builds_choose(opc_loaded_t *loaded, opc_error_t *error) OPC_CHECKED;
-
-#endif

@@ -2,8 +2,7 @@
  * many operators it has.
  *
  * Ownership: opc_loaded_clear. Threads: one. */
-#ifndef OPC_SUPERVISE_LOAD_LIBRARY_OPERATORS_H
-#define OPC_SUPERVISE_LOAD_LIBRARY_OPERATORS_H
+#pragma once
 
 #include "supervise/load/load.h"
 
@@ -12,5 +11,3 @@
 opc_status_t opc_libraries_take(opc_loaded_t *loaded, opc_error_t *error) OPC_CHECKED;
 /* The real file of an operator of kind LIBRARY; NULL: another kind. */
 const char *opc_library_file(const opc_loaded_t *loaded, const opc_operator_t *op);
-
-#endif

@@ -2,8 +2,7 @@
  * the worker, it gets the error, and the worker restarts without it.
  *
  * Ownership: opc_loaded_clear releases everything, including the worker. The options outlive it. Threads: one. */
-#ifndef OPC_SUPERVISE_LOAD_LOAD_H
-#define OPC_SUPERVISE_LOAD_LOAD_H
+#pragma once
 
 #include "inspect/library_error.h"
 #include "model/schema/schema.h"
@@ -67,5 +66,3 @@ opc_status_t opc_load_again(const opc_run_options_t *options, opc_loaded_t *load
 opc_status_t opc_load_command(const opc_run_options_t *options, const opc_loaded_t *loaded, opc_worker_command_t *out,
                               const char ***out_paths, opc_error_t *error) OPC_CHECKED;
 void opc_loaded_clear(opc_loaded_t *loaded);
-
-#endif

@@ -2,8 +2,7 @@
  * any.
  *
  * Ownership: plain structs; samples go to the session. Threads: one. */
-#ifndef OPC_SUPERVISE_LOAD_MODEL_PACKAGE_RUN_H
-#define OPC_SUPERVISE_LOAD_MODEL_PACKAGE_RUN_H
+#pragma once
 
 #include "inspect/library_error.h"
 #include "model/package/model_package.h"
@@ -26,5 +25,3 @@ bool opc_package_fits(const opc_package_t *package, const opc_package_target_t *
 opc_package_target_t opc_package_target(const char *path);
 /* Gives models without a sample one from the package's description of its inputs. */
 opc_status_t opc_package_samples(struct opc_session *session, opc_error_t *error) OPC_CHECKED;
-
-#endif

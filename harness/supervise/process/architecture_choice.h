@@ -2,12 +2,9 @@
  * their files, loads nothing.
  *
  * Threads: any. */
-#ifndef OPC_SUPERVISE_PROCESS_ARCHITECTURE_CHOICE_H
-#define OPC_SUPERVISE_PROCESS_ARCHITECTURE_CHOICE_H
+#pragma once
 
 #include <stddef.h>
 
 /* A constant name; NULL: the default is as good as any. Ignores libraries without GPU code and unreadable files. */
 const char *opc_architecture_choose(const char *const *libraries, size_t count);
-
-#endif

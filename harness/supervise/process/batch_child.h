@@ -5,8 +5,7 @@
  * opc_child_command; lines…; and its end: reported by the worker ("reaped"), or by its pidfd if it is this process's
  * own child. Ownership: opc_child_close releases everything and kills what still runs. Threads: one. Times:
  * CLOCK_MONOTONIC, seconds. */
-#ifndef OPC_SUPERVISE_PROCESS_BATCH_CHILD_H
-#define OPC_SUPERVISE_PROCESS_BATCH_CHILD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -74,5 +73,3 @@ bool opc_child_reap(opc_child_t *child);
 /* The case or try in the crash record, truncated to size; false: none was running. */
 bool opc_child_case(const opc_child_t *child, char out[OPC_CRASH_RECORD_CASE_SIZE]);
 void opc_child_close(opc_child_t *child);
-
-#endif

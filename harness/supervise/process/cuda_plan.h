@@ -2,8 +2,7 @@
  * fit the chosen libtorch, or why there are none. Reads files, loads nothing.
  *
  * Ownership: opc_cuda_plan_clear releases the string. Threads: any. */
-#ifndef OPC_SUPERVISE_PROCESS_CUDA_PLAN_H
-#define OPC_SUPERVISE_PROCESS_CUDA_PLAN_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -31,5 +30,3 @@ opc_status_t opc_cuda_plan_candidate(const opc_worker_candidate_t *worker, opc_c
 /* OPC_ERR_USAGE: no device of this architecture ("sm_90") can be simulated; the message lists those that can. */
 opc_status_t opc_cuda_architecture_check(const char *name, opc_error_t *error) OPC_CHECKED;
 void opc_cuda_plan_clear(opc_cuda_plan_t *plan);
-
-#endif

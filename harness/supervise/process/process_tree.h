@@ -2,8 +2,7 @@
  * looked at, which counts as doing nothing.
  *
  * Ownership: nothing. Threads: any. */
-#ifndef OPC_SUPERVISE_PROCESS_PROCESS_TREE_H
-#define OPC_SUPERVISE_PROCESS_PROCESS_TREE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,5 +17,3 @@ size_t opc_process_children(pid_t pid, pid_t *out, size_t size);
 /* True if a process that it started, or one that those started, executes another program and is runnable: a compiler,
  * for example. */
 bool opc_process_runs_a_program(pid_t pid);
-
-#endif

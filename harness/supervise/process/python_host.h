@@ -2,8 +2,7 @@
  * user's modules. opcheck-c itself contains no Python.
  *
  * Ownership: opc_python_host_clear. Threads: one; starts a process and waits for it. */
-#ifndef OPC_SUPERVISE_PROCESS_PYTHON_HOST_H
-#define OPC_SUPERVISE_PROCESS_PYTHON_HOST_H
+#pragma once
 
 #include <limits.h>
 
@@ -22,5 +21,3 @@ opc_status_t opc_python_host_find(const char *named, opc_python_host_t *out, opc
 opc_status_t opc_python_host_complete(opc_python_host_t *host, const opc_worker_plan_t *plan,
                                       opc_error_t *error) OPC_CHECKED;
 void opc_python_host_clear(opc_python_host_t *host);
-
-#endif

@@ -3,8 +3,7 @@
  * folder. No Python is started.
  *
  * Ownership: plain structs. Threads, fork: no shared state; reads the environment. */
-#ifndef OPC_SUPERVISE_PROCESS_TORCH_SEARCH_H
-#define OPC_SUPERVISE_PROCESS_TORCH_SEARCH_H
+#pragma once
 
 #include <limits.h>
 #include <stddef.h>
@@ -23,5 +22,3 @@ typedef struct opc_torches {
 } opc_torches_t;
 
 void opc_torches_find(opc_torches_t *out);
-
-#endif

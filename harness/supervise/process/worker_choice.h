@@ -9,8 +9,7 @@
  *   symbol that it needs and that another worker's libtorch has. If several workers fit, the first one is used.
  *
  * Ownership: plain structs. Threads, fork: no shared state. Reads files, loads and executes nothing. */
-#ifndef OPC_SUPERVISE_PROCESS_WORKER_CHOICE_H
-#define OPC_SUPERVISE_PROCESS_WORKER_CHOICE_H
+#pragma once
 
 #include "inspect/library_error.h"
 #include "supervise/process/torch_search.h"
@@ -27,5 +26,3 @@ typedef struct opc_worker_choice {
 opc_status_t opc_worker_choose(opc_workers_t *workers, const opc_torches_t *torches, const char *const *libraries,
                                size_t count, opc_worker_choice_t *out, opc_library_error_t *errors,
                                opc_error_t *error) OPC_CHECKED;
-
-#endif

@@ -3,8 +3,7 @@
  * opcheck-worker-2.12. opcheck-worker is a link to the default one.
  *
  * Ownership: opc_worker_plan_clear frees the plan's strings. Threads: any. */
-#ifndef OPC_SUPERVISE_PROCESS_WORKER_FIND_H
-#define OPC_SUPERVISE_PROCESS_WORKER_FIND_H
+#pragma once
 
 #include <limits.h>
 #include <stddef.h>
@@ -40,5 +39,3 @@ opc_status_t opc_worker_plan_workers(const opc_worker_plan_t *plan, const opc_to
 /* "2.11" of plan->torch_folder; "": not known. */
 void opc_worker_torch_version(const opc_worker_plan_t *plan, char version[16]);
 void opc_worker_plan_clear(opc_worker_plan_t *plan);
-
-#endif

@@ -3,8 +3,7 @@
  * pip, say) is offered those that are installed here.
  *
  * Ownership: opc_workers_clear. Threads, fork: no shared state. Reads files, executes nothing. */
-#ifndef OPC_SUPERVISE_PROCESS_WORKER_LIST_H
-#define OPC_SUPERVISE_PROCESS_WORKER_LIST_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -39,5 +38,3 @@ void opc_workers_offer(opc_workers_t *workers, const char *root, const char *ver
 /* Offers all that are installed here; those that were found first have the smaller ranks. */
 void opc_workers_offer_installed(opc_workers_t *workers, const opc_torches_t *torches);
 void opc_workers_clear(opc_workers_t *workers);
-
-#endif

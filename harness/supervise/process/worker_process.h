@@ -3,8 +3,7 @@
  *
  * Ownership: opc_worker_stop releases everything inside. Threads: one. Fork: every descriptor is close-on-exec; the
  * worker dies with its parent. */
-#ifndef OPC_SUPERVISE_PROCESS_WORKER_PROCESS_H
-#define OPC_SUPERVISE_PROCESS_WORKER_PROCESS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -73,5 +72,3 @@ void opc_output_tail(int fd, size_t size, opc_text_t *out);
 /* Sends SIGKILL to the process and, if it is a group leader, to its process group. Does nothing if the process was
  * reaped. */
 void opc_pidfd_kill(int pidfd, pid_t pid);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * Ownership: options and their strings belong to the caller and outlive the call. Threads: one run per process. The
  * call forks and executes. */
-#ifndef OPC_SUPERVISE_RUN_RUN_H
-#define OPC_SUPERVISE_RUN_RUN_H
+#pragma once
 
 #include "supervise/common/run_options.h"
 
@@ -14,5 +13,3 @@
  * error says what the harness could not do, and the journal holds everything up to then. SIGINT and SIGTERM end the run
  * cleanly: children killed, journal ended as incomplete, OPC_ERR_SYSTEM "interrupted". */
 opc_status_t opc_run_execute(const opc_run_options_t *options, int *out_exit_code, opc_error_t *error) OPC_CHECKED;
-
-#endif

@@ -2,8 +2,7 @@
  * has any and the search found none.
  *
  * Ownership: the operators are the loaded libraries', the samples the caller's. Threads: one. */
-#ifndef OPC_SUPERVISE_SESSION_CLASSES_H
-#define OPC_SUPERVISE_SESSION_CLASSES_H
+#pragma once
 
 #include "supervise/session/session.h"
 
@@ -12,5 +11,3 @@ opc_status_t opc_classes_take(opc_loaded_t *loaded, opc_error_t *error) OPC_CHEC
 /* Adds simple arguments for a constructor: several sets, so that one may fit. */
 opc_status_t opc_class_samples(const opc_session_t *session, const opc_operator_t *op, opc_sample_set_t *out,
                                opc_error_t *error) OPC_CHECKED;
-
-#endif

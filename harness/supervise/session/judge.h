@@ -2,8 +2,7 @@
  * is counted and written.
  *
  * Ownership: changes the result in place. Threads: one. Errors: none; if memory runs out, the result is unchanged. */
-#ifndef OPC_SUPERVISE_SESSION_JUDGE_H
-#define OPC_SUPERVISE_SESSION_JUDGE_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -30,5 +29,3 @@ void opc_result_note_every_input(json_t *result);
 /* Another layout of the case's sample shows that an index is too large for the sizes (supervise/jobs/kept_layouts.h).
  */
 void opc_result_note_index_beyond(json_t *result);
-
-#endif

@@ -1,8 +1,7 @@
 /* The selection of a run: checks, devices, operators, shards.
  *
  * Ownership: fills the session's fields. Threads: one. */
-#ifndef OPC_SUPERVISE_SESSION_SELECT_H
-#define OPC_SUPERVISE_SESSION_SELECT_H
+#pragma once
 
 #include "supervise/session/session.h"
 
@@ -14,5 +13,3 @@ opc_status_t opc_select_plan(opc_session_t *session, opc_error_t *error) OPC_CHE
 bool opc_select_operator(const opc_session_t *session, const opc_operator_t *op);
 /* True if it is such an operator, and none of these options is given. */
 bool opc_select_leaves_out(const opc_session_t *session, const opc_operator_t *op);
-
-#endif

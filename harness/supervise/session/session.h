@@ -1,8 +1,7 @@
 /* Shared state of a run: options, journal, what was loaded and selected, and the counters that determine the exit code.
  *
  * Ownership: run.c owns everything inside. Threads: one. */
-#ifndef OPC_SUPERVISE_SESSION_SESSION_H
-#define OPC_SUPERVISE_SESSION_SESSION_H
+#pragma once
 
 #include "model/case/case.h"
 #include "search/draft/search_library.h"
@@ -65,5 +64,3 @@ bool opc_result_valid(const json_t *message, const opc_operator_t *op);
 /* The command line that reproduces it: "opcheck-c run … --case 'ID' LIB…"; case_id NULL: the whole operator ("--op
  * NAME"). The caller frees; NULL: out of memory. */
 char *opc_repro_line(const opc_session_t *session, const opc_operator_t *op, const char *case_id);
-
-#endif

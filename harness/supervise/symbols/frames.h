@@ -1,8 +1,7 @@
 /* Converts addresses to named frames, for crash reports and findings with an instruction.
  *
  * Ownership: plain structs; the symboliser and the maps are the caller's. Threads: one. */
-#ifndef OPC_SUPERVISE_SYMBOLS_FRAMES_H
-#define OPC_SUPERVISE_SYMBOLS_FRAMES_H
+#pragma once
 
 #include <jansson.h>
 
@@ -35,5 +34,3 @@ json_t *opc_frames_json(const opc_frames_t *frames);
  * by the "remark". */
 void opc_frames_name_accesses(json_t *result, opc_symboliser_t *symboliser, const opc_maps_t *maps,
                               const char *library);
-
-#endif

@@ -4,8 +4,7 @@
  * helper process: it maps hundreds of megabytes for libtorch, and reads debug information from untrusted compilers.
  * Ownership: opc_symboliser_free. Threads: one. Fork: the helper is forked at the first question and dies with its
  * parent. */
-#ifndef OPC_SUPERVISE_SYMBOLS_SYMBOLISE_H
-#define OPC_SUPERVISE_SYMBOLS_SYMBOLISE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -65,5 +64,3 @@ typedef struct opc_symbolise_question {
   uint64_t file_offset;
   bool name_only; /* only the symbol, no debug information */
 } opc_symbolise_question_t;
-
-#endif

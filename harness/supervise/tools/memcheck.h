@@ -6,8 +6,7 @@
  * temporary folder that is removed at the end of the run. Valgrind's errors are not confirmed by a second run: they are
  * deterministic, and each would need another child. Ownership: opc_memcheck_free; NULL means a run without Valgrind:
  * every function here does nothing. Threads: one. */
-#ifndef OPC_SUPERVISE_TOOLS_MEMCHECK_H
-#define OPC_SUPERVISE_TOOLS_MEMCHECK_H
+#pragma once
 
 #include "supervise/common/journal.h"
 #include "supervise/common/run_options.h"
@@ -50,5 +49,3 @@ opc_status_t opc_memcheck_crash(opc_memcheck_t *memcheck, const opc_child_t *chi
  * loading libraries, or leaks if VALGRIND_OPTS asks for them). *out_lost: errors of some case could not be read. */
 opc_status_t opc_memcheck_note_rest(opc_memcheck_t *memcheck, const opc_memcheck_view_t *view, opc_journal_t *journal,
                                     bool *out_lost, opc_error_t *error) OPC_CHECKED;
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Ownership: plain structs, the caller's arrays. Threads: one. A truncated or missing log gives less information, but
  * no error. */
-#ifndef OPC_SUPERVISE_TOOLS_MEMCHECK_LOG_H
-#define OPC_SUPERVISE_TOOLS_MEMCHECK_LOG_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,5 +34,3 @@ bool opc_memcheck_log_unknown_instruction(const char *path, pid_t pid, uint64_t 
 bool opc_memcheck_log_failure(const char *path, pid_t pid, opc_text_t *line, bool *out_memory);
 /* The last lines of the whole log, for a worker that never sent a message. */
 void opc_memcheck_log_tail(const char *path, opc_text_t *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* Shared by the implementation files of memcheck.h. */
-#ifndef OPC_SUPERVISE_TOOLS_MEMCHECK_STATE_H
-#define OPC_SUPERVISE_TOOLS_MEMCHECK_STATE_H
+#pragma once
 
 #include <limits.h>
 
@@ -59,5 +58,3 @@ opc_status_t opc_memcheck_hits_of_message(opc_memcheck_t *memcheck, const opc_ch
 json_t *opc_memcheck_findings(const opc_memcheck_hits_t *hits, uint64_t number, const opc_memcheck_view_t *view);
 
 void opc_memcheck_xml_path(const opc_memcheck_t *memcheck, pid_t pid, char out[PATH_MAX + 32]);
-
-#endif

@@ -1,8 +1,7 @@
 /* Converts a Valgrind error to a finding: its rule, a sentence, and the frames.
  *
  * Threads: one. */
-#ifndef OPC_SUPERVISE_TOOLS_MEMCHECK_WORDS_H
-#define OPC_SUPERVISE_TOOLS_MEMCHECK_WORDS_H
+#pragma once
 
 #include <jansson.h>
 
@@ -21,5 +20,3 @@ const char *opc_memcheck_rule(const char *kind);
 /* {"rule", "message", "frames": […], "block": […] for the origin of the memory, "valgrind": {"kind", "what", "about":
  * [TEXT…]}}. New reference; NULL: out of memory. */
 json_t *opc_memcheck_describe(const opc_memcheck_error_t *error, const opc_memcheck_view_t *view);
-
-#endif

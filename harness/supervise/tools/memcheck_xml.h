@@ -2,8 +2,7 @@
  * killed in the middle of a line. Reads complete parts, and omits the rest.
  *
  * Ownership: opc_memcheck_errors_clear. Threads: one. Sizes are bounded whatever the file contains. */
-#ifndef OPC_SUPERVISE_TOOLS_MEMCHECK_XML_H
-#define OPC_SUPERVISE_TOOLS_MEMCHECK_XML_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -54,5 +53,3 @@ void opc_memcheck_stack_add(opc_memcheck_stack_t *stack, uint64_t address);
 /* Replaces *out. OPC_ERR_IO: the file is unreadable; a truncated file is not an error. */
 opc_status_t opc_memcheck_xml_read(const char *path, opc_memcheck_errors_t *out, opc_error_t *error) OPC_CHECKED;
 void opc_memcheck_errors_clear(opc_memcheck_errors_t *errors);
-
-#endif

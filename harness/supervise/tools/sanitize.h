@@ -6,8 +6,7 @@
  * An operator without records costs one process. Its exit code is unreliable (it hides the worker's): the worker's
  * verdict comes through its channel as usual, and a process without a report is a harness error. Ownership:
  * opc_sanitize_free. Threads: one. */
-#ifndef OPC_SUPERVISE_TOOLS_SANITIZE_H
-#define OPC_SUPERVISE_TOOLS_SANITIZE_H
+#pragma once
 
 #include <limits.h>
 
@@ -34,5 +33,3 @@ size_t opc_sanitize_kernels(const opc_sanitize_t *sanitize);
 /* Runs all cases of these operators, one after the other, as there is one device. sanitize_run.c */
 opc_status_t opc_sanitize_run(struct opc_session *session, const opc_operator_t *const *operators, size_t count,
                               opc_error_t *error) OPC_CHECKED;
-
-#endif

@@ -1,8 +1,7 @@
 /* Converts a compute-sanitizer record to a finding: its rule, a sentence, and the stacks.
  *
  * Threads: one. */
-#ifndef OPC_SUPERVISE_TOOLS_SANITIZE_WORDS_H
-#define OPC_SUPERVISE_TOOLS_SANITIZE_WORDS_H
+#pragma once
 
 #include <jansson.h>
 
@@ -17,5 +16,3 @@ const char *opc_sanitize_rule(const char *tool, const opc_sanitize_record_t *rec
  * "records", "places"}}, one per rule, for its first record; errors before warnings. New reference; NULL: out of
  * memory. */
 json_t *opc_sanitize_findings(const char *tool, const opc_sanitize_records_t *records);
-
-#endif

@@ -3,8 +3,7 @@
  * Source of the format: the user manual's section on suppressions, which are files of the same form, and such files in
  * public repositories. Records of unknown kinds are kept, with their text. Ownership: opc_sanitize_records_clear.
  * Threads: one. Sizes are bounded whatever the file contains; a file with a document type (entities) is rejected. */
-#ifndef OPC_SUPERVISE_TOOLS_SANITIZE_XML_H
-#define OPC_SUPERVISE_TOOLS_SANITIZE_XML_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -52,5 +51,3 @@ typedef struct opc_sanitize_records {
  * complete part. */
 opc_status_t opc_sanitize_xml_read(const char *path, opc_sanitize_records_t *out, opc_error_t *error) OPC_CHECKED;
 void opc_sanitize_records_clear(opc_sanitize_records_t *records);
-
-#endif

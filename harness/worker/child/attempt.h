@@ -1,6 +1,5 @@
 /* One call of a search: its outcome, and whether it had an effect (protocol.h, "try"). */
-#ifndef OPC_WORKER_CHILD_ATTEMPT_H
-#define OPC_WORKER_CHILD_ATTEMPT_H
+#pragma once
 
 #include <jansson.h>
 
@@ -13,5 +12,3 @@
 opc_status_t opc_attempt_run(const opc_operator_t *op, const opc_sample_t *sample, const char *device, uint64_t seed,
                              bool values, bool ask_meta, opc_crash_record_t *box, json_t **out_answer,
                              opc_error_t *error) OPC_CHECKED;
-
-#endif

@@ -1,6 +1,5 @@
 /* The "tried" message of one call of a search (wire/protocol.h). */
-#ifndef OPC_WORKER_CHILD_ATTEMPT_ANSWER_H
-#define OPC_WORKER_CHILD_ATTEMPT_ANSWER_H
+#pragma once
 
 #include <jansson.h>
 
@@ -30,5 +29,3 @@ typedef struct attempt_facts {
 
 /* New reference; NULL: out of memory. */
 json_t *opc_attempt_answer(const attempt_t *attempt, const attempt_facts_t *facts);
-
-#endif

@@ -1,8 +1,7 @@
 /* A try of a search on a CUDA device, for an operator without another kernel. The results are not examined: on the
  * simulated device nothing is computed, and on a real one the checks examine them. A call that returns counts as
  * accepted. */
-#ifndef OPC_WORKER_CHILD_ATTEMPT_CUDA_H
-#define OPC_WORKER_CHILD_ATTEMPT_CUDA_H
+#pragma once
 
 #include "wire/protocol.h"
 #include "worker/child/attempt_answer.h"
@@ -13,5 +12,3 @@
 opc_status_t opc_attempt_cuda(const opc_operator_t *op, opc_op_handle_t *handle, const opc_sample_t *sample,
                               opc_device_t device, uint64_t seed, opc_crash_record_t *box, attempt_t *attempt,
                               attempt_facts_t *facts, opc_text_t *why, opc_error_t *error) OPC_CHECKED;
-
-#endif

@@ -1,8 +1,7 @@
 /* A child's commands: runs cases and tries, and answers them one by one (protocol.h, batch channel).
  *
  * Ownership: the caller owns the crash record `box` and the operators. Threads: one. */
-#ifndef OPC_WORKER_CHILD_BATCH_H
-#define OPC_WORKER_CHILD_BATCH_H
+#pragma once
 
 #include <jansson.h>
 
@@ -11,5 +10,3 @@
 
 /* Serves until the channel ends. Takes ownership of fd. An error means that the channel is no longer usable. */
 opc_status_t opc_batch_serve(int fd, opc_crash_record_t *box, const json_t *operators, opc_error_t *error) OPC_CHECKED;
-
-#endif

@@ -3,8 +3,7 @@
  * A small separate process (forked from the worker before any library under test is loaded) waits for the worker's end
  * and removes the rest.
  * Threads: one. Fork: children use the paths only. */
-#ifndef OPC_WORKER_CHILD_CHILD_FOLDER_H
-#define OPC_WORKER_CHILD_CHILD_FOLDER_H
+#pragma once
 
 #include <limits.h>
 
@@ -18,5 +17,3 @@ opc_status_t opc_child_folder_make(char out[PATH_MAX], opc_error_t *error) OPC_C
 void opc_child_folder_remove(const char *path);
 /* Called when the worker ends normally. */
 void opc_child_folder_close(void);
-
-#endif

@@ -7,8 +7,7 @@
  * An access that guarded memory forbids (memory/guard.h) is recorded there and is not a crash.
  * Threads: handlers serve whichever thread faults first. Fork: a process forked by an operator does not touch the
  * record. */
-#ifndef OPC_WORKER_CHILD_CRASH_H
-#define OPC_WORKER_CHILD_CRASH_H
+#pragma once
 
 #include "base/status.h"
 #include "wire/protocol.h"
@@ -17,5 +16,3 @@
 opc_status_t opc_crash_map(int fd, opc_crash_record_t **out, opc_error_t *error) OPC_CHECKED;
 /* From now on this process writes its crash into the record, which outlives the process. */
 opc_status_t opc_crash_install(opc_crash_record_t *box, opc_error_t *error) OPC_CHECKED;
-
-#endif

@@ -3,8 +3,7 @@
  * A kernel may refuse with the same message at many places; the place shows how far a call got. Addresses are offsets
  * from the library's load address, so they are the same in every process. Threads: the last throw of any thread. Cost:
  * 10-30 us per throw while watched, otherwise none. */
-#ifndef OPC_WORKER_CHILD_THROW_SITE_H
-#define OPC_WORKER_CHILD_THROW_SITE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,5 +17,3 @@ void opc_throw_watch(bool on);
 void opc_throw_site(const char *library, char *out, size_t size);
 /* The loaded file that contains an address, and the offset: "libname.so+1a2b". "": none. */
 void opc_address_place(uint64_t address, char *out, size_t size);
-
-#endif

@@ -3,11 +3,8 @@
  * valid in every child.
  *
  * Threads: one. */
-#ifndef OPC_WORKER_CHILD_TRY_FOLDER_H
-#define OPC_WORKER_CHILD_TRY_FOLDER_H
+#pragma once
 
 /* Restores the directory's initial contents and makes it the current one. Errors are ignored: a try can run without
  * it. */
 void opc_try_folder_reset(void);
-
-#endif

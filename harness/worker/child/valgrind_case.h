@@ -1,8 +1,7 @@
 /* Valgrind's errors in a case or a try, if the child runs under Valgrind.
  *
  * Ownership: only counts are kept. Threads: one. */
-#ifndef OPC_WORKER_CHILD_VALGRIND_CASE_H
-#define OPC_WORKER_CHILD_VALGRIND_CASE_H
+#pragma once
 
 #include <jansson.h>
 #include <stdint.h>
@@ -11,5 +10,3 @@
 void opc_valgrind_case_begin(uint64_t number);
 /* Ends the case or try; errors, if any, go to "memcheck" of the message. */
 void opc_valgrind_case_end(uint64_t number, json_t *message);
-
-#endif

@@ -2,8 +2,7 @@
  * process. Its functions are looked up at run time, so that no Python is needed to build.
  *
  * Threads: one, which holds the interpreter's lock until opc_interpreter_release. Fork: see below. */
-#ifndef OPC_WORKER_LOADING_INTERPRETER_H
-#define OPC_WORKER_LOADING_INTERPRETER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,5 +28,3 @@ void opc_interpreter_before_fork(void);
 void opc_interpreter_after_fork_in_parent(void);
 void opc_interpreter_after_fork_in_child(void);
 void opc_interpreter_release(void);
-
-#endif

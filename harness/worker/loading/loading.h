@@ -2,8 +2,7 @@
  *
  * Threads: before any is started. Fork: before any. A library may end this process at any point, so the message about
  * each step is sent before it. */
-#ifndef OPC_WORKER_LOADING_LOADING_H
-#define OPC_WORKER_LOADING_LOADING_H
+#pragma once
 
 #include <jansson.h>
 
@@ -28,5 +27,3 @@ typedef struct opc_loading {
 
 /* *out_operators: an object of operators by name (new reference), as reported. */
 opc_status_t opc_loading_run(const opc_loading_t *loading, json_t **out_operators, opc_error_t *error) OPC_CHECKED;
-
-#endif

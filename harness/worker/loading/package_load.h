@@ -2,8 +2,7 @@
  * its models operators.
  *
  * Threads: before any is started. Fork: forks. */
-#ifndef OPC_WORKER_LOADING_PACKAGE_LOAD_H
-#define OPC_WORKER_LOADING_PACKAGE_LOAD_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -17,5 +16,3 @@ typedef struct opc_package_failure {
 /* cuda: the process is for a CUDA device. False: *failure says why. *out (freed by opc_package_clear): the package's
  * description of itself; its operators are "package::NAME". */
 bool opc_package_load(const char *path, bool cuda, opc_package_t *out, opc_package_failure_t *failure);
-
-#endif

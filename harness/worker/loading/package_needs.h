@@ -1,8 +1,7 @@
 /* Compares what a package calls by name with what is registered: operators with their arguments, and classes.
  *
  * Threads: one, after the libraries were loaded. */
-#ifndef OPC_WORKER_LOADING_PACKAGE_NEEDS_H
-#define OPC_WORKER_LOADING_PACKAGE_NEEDS_H
+#pragma once
 
 #include "model/package/model_package.h"
 
@@ -13,5 +12,3 @@ typedef struct opc_package_lack {
 
 /* `path`: the package. The libraries next to it are searched for a candidate. */
 void opc_package_needs_check(const char *path, const opc_package_model_t *model, opc_package_lack_t *out);
-
-#endif

@@ -2,8 +2,7 @@
  * supervisor does.
  *
  * No operator runs here. Threads: one. */
-#ifndef OPC_WORKER_PROCESS_FORK_SERVER_H
-#define OPC_WORKER_PROCESS_FORK_SERVER_H
+#pragma once
 
 #include <jansson.h>
 
@@ -13,5 +12,3 @@
  * no child is left. */
 opc_status_t opc_fork_server_run(opc_channel_t *control, const json_t *operators, bool limit_memory,
                                  opc_error_t *error) OPC_CHECKED;
-
-#endif

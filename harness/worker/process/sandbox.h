@@ -1,8 +1,7 @@
 /* A sandboxed process for a batch of cases: it serves commands until its channel ends.
  *
  * Fork: runs in the fresh child of the fork server, or in the worker itself (--exec-batch), and never returns. */
-#ifndef OPC_WORKER_PROCESS_SANDBOX_H
-#define OPC_WORKER_PROCESS_SANDBOX_H
+#pragma once
 
 #include <jansson.h>
 #include <sys/types.h>
@@ -26,5 +25,3 @@ enum {
 void opc_sandbox_prepare(void);
 /* The caller has made the process a group leader and has closed the fork server's descriptors. */
 _Noreturn void opc_sandbox_run(const opc_sandbox_t *sandbox);
-
-#endif

@@ -4,10 +4,7 @@
  * Runs before any library under test is loaded, so that none of its code runs here. Uses only libtorch's own operators
  * on four elements: starts no thread, changes no generator and no setting. Threads: before any is started. Fork: before
  * any. */
-#ifndef OPC_WORKER_PROCESS_WARM_UP_H
-#define OPC_WORKER_PROCESS_WARM_UP_H
+#pragma once
 
 /* A failure here only costs time later. */
 void opc_warm_up(void);
-
-#endif

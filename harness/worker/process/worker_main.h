@@ -3,10 +3,7 @@
  * program of one line.
  *
  * Ownership, threads: the process belongs to it. */
-#ifndef OPC_WORKER_PROCESS_WORKER_MAIN_H
-#define OPC_WORKER_PROCESS_WORKER_MAIN_H
+#pragma once
 
 /* Ends the process. */
 int opc_worker_main(int argc, char **argv);
-
-#endif
