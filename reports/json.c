@@ -1,4 +1,5 @@
-/* The JSON report, `opcheck-c/report/1` (users' programs read it). Streamed: each object of a list has its own line. */
+/* The JSON report, `opcheck-c/report/1` (users' programs read it). Streamed: each object of a list has its own line.
+ * Most of it are results that passed or were skipped, so that each of their bytes counts. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +13,7 @@ typedef struct json_writer {
   opc_status_t status;
   opc_error_t *error;
   bool first;     /* of the list being written */
-  json_t *result; /* the fields of a result in the format's order, with defaults for fields that a record lacks */
+  json_t *result; /* the fields of a result but seconds, in the format's order, with defaults */
 } json_writer_t;
 
 static bool put(json_writer_t *writer, const char *text) {
@@ -21,28 +22,30 @@ static bool put(json_writer_t *writer, const char *text) {
   return writer->status == OPC_OK;
 }
 
-/* Takes the reference. */
-static bool put_value(json_writer_t *writer, json_t *value) {
-  if (writer->status == OPC_OK && !value)
-    writer->status = opc_error_set(writer->error, OPC_ERR_MEMORY, "out of memory while writing the JSON report");
+/* Takes the reference. `end`: what to write in place of the last bracket; NULL: nothing. */
+static bool put_text(json_writer_t *writer, json_t *value, size_t flags, const char *end) {
   /* Written at once: json_dumpf would call fwrite for every comma. */
-  char *text = writer->status == OPC_OK ? json_dumps(value, JSON_ENCODE_ANY) : NULL;
+  char *text = writer->status == OPC_OK && value ? json_dumps(value, JSON_ENCODE_ANY | flags) : NULL;
   json_decref(value);
   if (writer->status == OPC_OK && !text)
     writer->status = opc_error_set(writer->error, OPC_ERR_MEMORY, "out of memory while writing the JSON report");
-  if (text) put(writer, text);
+  if (text && end) text[strlen(text) - 1] = '\0';
+  if (text && put(writer, text) && end) put(writer, end);
   free(text);
   return writer->status == OPC_OK;
 }
 
+static bool put_value(json_writer_t *writer, json_t *value) { return put_text(writer, value, 0, NULL); }
+
+static void put_separator(json_writer_t *writer, const char *indent) {
+  put(writer, writer->first ? "\n" : ",\n");
+  put(writer, indent);
+  writer->first = false;
+}
+
 /* One object of a list, on its own line. */
 static bool put_item(json_writer_t *writer, json_t *item) {
-  const char *separator = writer->first ? "\n    " : ",\n    ";
-  writer->first = false;
-  if (!put(writer, separator)) {
-    json_decref(item);
-    return false;
-  }
+  put_separator(writer, "    ");
   return put_value(writer, item);
 }
 
@@ -100,14 +103,22 @@ static bool visit_class(const json_t *record, void *context) {
   return put_item(context, arrange_once(record, json_pack("{s:n, s:n, s:[]}", "name", "library", "methods")));
 }
 
+/* Seconds with four digits, last; `repro` of findings only. */
 static bool visit_result(const json_t *record, void *context) {
-  json_t *item = arrange(record, ((json_writer_t *)context)->result);
+  json_writer_t *writer = context;
+  char seconds[48];
+  const int verdict = opc_verdict_find(opc_record_text(record, "verdict"));
+  json_t *item = arrange(record, writer->result);
   bool suspect = strcmp(opc_record_text(record, "t"), "suspect") == 0;
   if (item && suspect && json_object_set_new(item, "confirmed", json_false()) != 0) {
     json_decref(item);
     item = NULL;
   }
-  return put_item(context, item);
+  if (verdict == OPC_VERDICT_PASS || verdict == OPC_VERDICT_SKIP) json_object_del(item, "repro");
+  json_object_del(item, "seconds");
+  snprintf(seconds, sizeof seconds, ",\"seconds\":%.4g}", json_number_value(json_object_get(record, "seconds")));
+  put_separator(writer, "");
+  return put_text(writer, item, JSON_COMPACT, seconds);
 }
 
 static bool visit_note(const json_t *record, void *context) {
@@ -164,8 +175,8 @@ static opc_status_t write_json(const opc_report_source_t *source, FILE *stream, 
   opc_journal_reader_summary(journal, &summary);
   json_writer_t writer = {.journal = journal, .stream = stream, .error = error};
   writer.result =
-      json_pack("{s:n, s:n, s:n, s:n, s:s, s:n, s:n, s:n, s:n, s:{}, s:n, s:f}", "operator", "check", "case", "verdict",
-                "severity", "error", "rule", "reason", "message", "standing", "evidence", "repro", "seconds", 0.0);
+      json_pack("{s:n, s:n, s:n, s:n, s:s, s:n, s:n, s:n, s:n, s:{}, s:n}", "operator", "check", "case", "verdict",
+                "severity", "error", "rule", "reason", "message", "standing", "evidence", "repro");
   put_head(&writer, &summary);
   put_list(&writer, "libraries", "library", visit_library);
   put_list(&writer, "operators", "operator", visit_operator);
@@ -184,4 +195,6 @@ static opc_status_t write_json(const opc_report_source_t *source, FILE *stream, 
   return writer.status;
 }
 
-const opc_report_t opc_report_json = {"json", "the whole result as JSON (format opcheck-c/report/1)", write_json};
+const opc_report_t opc_report_json = {
+    "json", "the whole result as JSON (format opcheck-c/report/1), compressed if FILE ends with .zst or .gz", true,
+    write_json};

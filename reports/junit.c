@@ -260,4 +260,4 @@ static opc_status_t write_junit(const opc_report_source_t *source, FILE *stream,
   return junit.status;
 }
 
-const opc_report_t opc_report_junit = {"junit", "results as JUnit XML, for CI dashboards", write_junit};
+const opc_report_t opc_report_junit = {"junit", "results as JUnit XML, for CI dashboards", false, write_junit};

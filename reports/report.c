@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "reports/compressed_stream.h"
 
 const opc_report_t *const opc_reports[] = {
 #define OPC_REPORT(name) &opc_report_##name,
@@ -26,12 +27,21 @@ static opc_status_t cannot_write(const char *target, int cause, opc_error_t *err
   return opc_error_set(error, OPC_ERR_IO, "cannot write report %s: %s%s", target, strerror(cause), advice);
 }
 
+/* Compressed if the target's name says so. */
 static opc_status_t write_stream(const opc_report_t *report, const opc_report_source_t *source, FILE *stream,
                                  const char *target, opc_error_t *error) {
+  const opc_compression_t compression = report->compressible ? opc_compression_of(target) : OPC_COMPRESSION_NONE;
+  FILE *out = compression == OPC_COMPRESSION_NONE ? stream : opc_compressed_stream(stream, compression);
+  if (!out) return opc_out_of_memory(error);
   errno = 0;
-  opc_status_t status = report->write(source, stream, error);
+  opc_status_t status = report->write(source, out, error);
   int cause = errno;
-  if (ferror(stream)) return cannot_write(target, cause ? cause : EIO, error);
+  bool failed = ferror(out) != 0;
+  if (out != stream && fclose(out) != 0 && !failed) {
+    failed = true;
+    cause = errno;
+  }
+  if (failed) return cannot_write(target, cause ? cause : EIO, error);
   if (status == OPC_OK && fflush(stream) != 0) return cannot_write(target, errno, error);
   return status;
 }

@@ -26,6 +26,7 @@ typedef struct opc_report_source {
 typedef struct opc_report {
   const char *name;    /* "json": the option is --json FILE */
   const char *summary; /* for --help */
+  bool compressible;   /* a target FILE.gz or FILE.zst is compressed */
   /* Writes the whole report of the journal to stream. A failed write is OPC_ERR_IO, and errno says why. */
   opc_status_t (*write)(const opc_report_source_t *source, FILE *stream, opc_error_t *error);
 } opc_report_t;

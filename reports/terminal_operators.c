@@ -54,9 +54,10 @@ static void show_skips(const operator_results_t *results, const opc_journal_oper
     const char *name = opc_skip_reason_name((opc_skip_reason_t)reason);
     OPC_SCOPED(opc_text_clear) opc_text_t line = {0};
     if (!results->skipped[reason]) continue;
-    opc_text_addf(&line, "%" PRIu32 " %s: %s", op->skips[reason], *name ? name : "without a reason",
-                  opc_record_text(results->skipped[reason], "message"));
-    opc_screen_brief(results->screen, "skipped", opc_text_c(&line), 2);
+    const char *why = opc_record_text(results->skipped[reason], "message");
+    opc_text_addf(&line, "%" PRIu32 " %s: %.*s", op->skips[reason], *name ? name : "without a reason",
+                  (int)strcspn(why, "\n"), why);
+    opc_screen_field(results->screen, "skipped", opc_text_c(&line));
   }
 }
 

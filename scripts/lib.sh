@@ -9,7 +9,7 @@ OPC_TORCH_SUPPORTED=(2.11 2.6 2.7 2.8 2.9 2.10 2.12 2.13 2.14 2.15)
 OPC_TORCH_SMOKE=(2.6 2.15)
 
 OPC_DEBIAN_PACKAGES=(
-  gcc g++ cmake ninja-build ccache pkg-config libjansson-dev libxml2-dev libxml2-utils libelf-dev libdw-dev libxxhash-dev
+  gcc g++ cmake ninja-build ccache pkg-config libjansson-dev libxml2-dev libxml2-utils libelf-dev libdw-dev libxxhash-dev zlib1g-dev libzstd-dev
   libzip-dev nlohmann-json3-dev libcmocka-dev python3-venv python3-pip valgrind patchelf dpkg-dev)
 
 # The small set of each: libtorch_cpu loads with these, and CPU kernels run. Versions as torch's own metadata asks; the CUDA runtime second.

@@ -119,8 +119,8 @@ static const struct argp_option options[] = {
      "Exit with 1 if fewer operators and classes than this were checked (default: no minimum)", 4},
     {"verbose", KEY_VERBOSE, NULL, 0, "Show every problem with its cases, and every operator", 4},
     {"json", OPC_KEY_JSON, "FILE", 0,
-     "Write the whole result as JSON. Inputs that the search found go to report.found-samples.json for report.json, "
-     "and the lines that reproduce a finding name it",
+     "Write the whole result as JSON, compressed if FILE ends with .zst or .gz. Inputs that the search found go to "
+     "report.found-samples.json for report.json, and the lines that reproduce a finding name it",
      4},
     {"junit", OPC_KEY_JUNIT, "FILE", 0, "Write the result as JUnit XML", 4},
     {"junit-cases", KEY_JUNIT_CASES, "operator|case", 0,

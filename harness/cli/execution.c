@@ -266,13 +266,19 @@ static opc_status_t add_target(opc_execution_t *execution, const char *option, c
   return OPC_OK;
 }
 
-/* report.json: report.found-samples.json, a name that nobody's own sample file has. Not beside a device or a pipe. */
+static size_t without_ending(const char *name, size_t length, const char *ending) {
+  const size_t own = strlen(ending);
+  return length > own && strncmp(name + length - own, ending, own) == 0 ? length - own : length;
+}
+
+/* report.json and report.json.zst: report.found-samples.json, a name that nobody's own sample file has. Not beside a
+ * device or a pipe. */
 static opc_status_t name_found_samples(opc_execution_t *execution, const char *report, opc_error_t *error) {
-  static const char ending[] = ".json";
+  static const char *const endings[] = {".gz", ".zst", ".json"};
   struct stat there;
-  size_t stem = strlen(report), length = sizeof ending - 1;
+  size_t stem = strlen(report);
   if (execution->found_samples || (stat(report, &there) == 0 && !S_ISREG(there.st_mode))) return OPC_OK;
-  if (stem > length && strcmp(report + stem - length, ending) == 0) stem -= length;
+  for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) stem = without_ending(report, stem, endings[i]);
   execution->found_samples = opc_string_format("%.*s.found-samples.json", (int)stem, report);
   return execution->found_samples ? OPC_OK : opc_out_of_memory(error);
 }

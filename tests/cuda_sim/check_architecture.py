@@ -16,7 +16,7 @@ def run(program, *arguments):
     if absent:
         sys.exit(print(f"SKIP: {absent[0]}"))
     findings = {result["rule"] for result in report["results"] if result["verdict"] in ("fail", "error")}
-    repros = [result["repro"] for result in report["results"] if result["repro"]]
+    repros = [result["repro"] for result in report["results"] if result.get("repro")]
     return done.stdout + done.stderr, findings, repros
 
 

@@ -81,11 +81,27 @@ static void missing_fields_are_filled(void **state) {
   json_decref(json);
 }
 
+/* Most results of a run are passes and skips: they are written as short as their fields allow. */
+static void only_findings_say_how_to_repeat_them(void **state) {
+  (void)state;
+  json_t *json = report_of(RUN_LINE PASS_LINE("n::a", "stride", "cpu/-/s/plain")
+                               SKIP_LINE("n::a", "stride", "cpu/-/s/x.sliced", "rejected")
+                                   FAIL_LINE("n::a", "meta", "cpu/-/s/plain", "meta.stride") END_LINE(1));
+  json_t *results = json_object_get(json, "results");
+  assert_null(json_object_get(json_array_get(results, 0), "repro"));
+  assert_null(json_object_get(json_array_get(results, 1), "repro"));
+  assert_string_equal(json_string_value(json_object_get(json_array_get(results, 2), "repro")),
+                      "opcheck-c run --case X lib");
+  assert_true(json_number_value(json_object_get(json_array_get(results, 0), "seconds")) == 0.25);
+  json_decref(json);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_format_is_whole),
       cmocka_unit_test(an_early_report_says_incomplete),
       cmocka_unit_test(missing_fields_are_filled),
+      cmocka_unit_test(only_findings_say_how_to_repeat_them),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
