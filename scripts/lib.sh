@@ -60,6 +60,43 @@ opc_die() {
   exit 1
 }
 
+# Registry addresses are nobody's business in a log.
+opc_show_log_end() { tail -n 5 "$1" | sed -E 's#https?://[^ ]*#(address)#g; s#host=[^ ,)]*#host=(address)#g; s/^/    /' >&2; }
+
+# Prints those of Debian's packages $@ that are not installed; on other systems, those without a program of their name.
+opc_missing_packages() {
+  local name installed
+  if ! command -v dpkg-query >/dev/null; then
+    for name in "$@"; do command -v "$name" >/dev/null || printf '%s\n' "$name"; done
+    return 0
+  fi
+  installed="$(dpkg-query -W -f='${Package} ${db:Status-Status}\n' "$@" 2>/dev/null || true)"
+  for name in "$@"; do
+    # pkgconf provides pkg-config on newer releases.
+    if [[ "$name" == pkg-config ]] && command -v pkg-config >/dev/null; then continue; fi
+    grep -qx "$name installed" <<<"$installed" || printf '%s\n' "$name"
+  done
+}
+
+# Installs those of Debian's packages $@ that are missing.
+opc_install_packages() {
+  local missing=() root=() log="$OPC_DEPS/apt.log"
+  mapfile -t missing < <(opc_missing_packages "$@")
+  [[ ${#missing[@]} -gt 0 ]] || return 0
+  command -v apt-get >/dev/null || opc_die "these are missing, and there is no apt-get: ${missing[*]}. Install them and run this again."
+  if [[ "$(id -u)" -ne 0 ]]; then
+    command -v sudo >/dev/null || opc_die "these packages are missing, and there is no sudo; as root: apt-get install ${missing[*]}"
+    root=(sudo)
+  fi
+  opc_say "installing Debian packages: ${missing[*]}"
+  mkdir -p "$OPC_DEPS"
+  "${root[@]}" apt-get update >"$log" 2>&1 || opc_say "apt-get update failed; going on with the lists that are there"
+  "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "${missing[@]}" >>"$log" 2>&1 || {
+    opc_show_log_end "$log"
+    opc_die "apt-get could not install ${missing[*]}; the whole log is $log"
+  }
+}
+
 # Which libtorch: OPC_TORCH in the environment (2.15), else the first. Each other version is installed beside the first, with stamps of its own, and
 # built in a folder of its own.
 opc_torch_named="${OPC_TORCH:-}"
