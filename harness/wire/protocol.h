@@ -119,9 +119,6 @@
 
 #include <stdint.h>
 
-/* Phase of the call in which a search asks the Meta kernel. */
-#define OPC_PHASE_META_OF_TRY "the Meta kernel on the arguments of a search"
-
 enum {
   OPC_PROTOCOL_VERSION = 1,
   OPC_CONTROL_FD = 3,
@@ -140,9 +137,10 @@ typedef struct opc_crash_record {
   volatile uint64_t sequence;  /* number of cases and tries of this child */
   volatile int64_t started_ns; /* CLOCK_MONOTONIC when it began */
   char case_id[OPC_CRASH_RECORD_CASE_SIZE];
-  char why[128];     /* why the case is tried; "" for a try */
-  char standing[32]; /* of the case's input (model/case/standing.h); "" if it has none */
-  char phase[128];   /* "the operator", "the Meta kernel"…; "the operator, …": again on the case's own arguments */
+  char why[128];                           /* why the case is tried; "" for a try */
+  char standing[32];                       /* of the case's input (model/case/standing.h); "" if it has none */
+  uint32_t call_kind;                      /* opc_call_kind_t of the running call (model/case/call_kind.h) */
+  char detail[128];                        /* more about it, for people; of ON_LAYOUT: the layout */
   char input[OPC_CRASH_RECORD_INPUT_SIZE]; /* the arguments of a case named by "only" or "to", as a JSON object of
                                               strings; "" for any other */
   volatile uint32_t crashed;               /* 1 once the fault handler has filled in the rest */

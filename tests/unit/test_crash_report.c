@@ -5,11 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "model/case/call_kind.h"
 #include "supervise/evidence/crash_report.h"
 #include "unit.h"
 
 typedef struct death {
-  const char *phase;
+  opc_call_label_t call;
   int signal, device; /* device: number of the GPU whose memory was touched, plus one */
   const char *rule, *standing, *says;
 } death_t;
@@ -27,7 +28,8 @@ static void describe_at(uint64_t address, const death_t *death, const char *term
   box->code = SEGV_MAPERR;
   box->address = address;
   box->device = death->device;
-  snprintf(box->phase, sizeof box->phase, "%s", death->phase);
+  box->call_kind = death->call.kind;
+  snprintf(box->detail, sizeof box->detail, "%s", death->call.detail);
   snprintf(box->terminate_text, sizeof box->terminate_text, "%s", terminate);
   snprintf(box->standing, sizeof box->standing, "declared/same_values");
   child->status = death->signal; /* as wait() has it for a process that a signal ended */
@@ -48,31 +50,60 @@ static void describe(const death_t *death, const char *terminate) {
 static void test_signals(void **state) {
   (void)state;
   static const death_t deaths[] = {
-      {"the operator", SIGSEGV, 0, "signal.SIGSEGV", "declared/same_values",
+      {{OPC_CALL_KIND_OPERATOR, ""},
+       SIGSEGV,
+       0,
+       "signal.SIGSEGV",
+       "declared/same_values",
        "at address 0x7fe7a9e01000, while the operator ran"},
       /* host code followed a pointer to a GPU's memory */
-      {"the operator", SIGSEGV, 1, "launch.host_access", "declared/same_values",
+      {{OPC_CALL_KIND_OPERATOR, ""},
+       SIGSEGV,
+       1,
+       "launch.host_access",
+       "declared/same_values",
        "at address 0x7fe7a9e01000, which is memory of device 0"},
-      {"the operator", SIGBUS, 3, "launch.host_access", "declared/same_values", "memory of device 2"},
-      {"the operator", SIGABRT, 1, "signal.SIGABRT", "declared/same_values", "abort"}, /* no access at all */
+      {{OPC_CALL_KIND_OPERATOR, ""}, SIGBUS, 3, "launch.host_access", "declared/same_values", "memory of device 2"},
+      {{OPC_CALL_KIND_OPERATOR, ""}, SIGABRT, 1, "signal.SIGABRT", "declared/same_values", "abort"}, /* no access at all
+                                                                                                      */
       /* whose arguments it had */
-      {"the operator on FakeTensors", SIGSEGV, 0, "signal.SIGSEGV", "declared/same_values", "ran on FakeTensors"},
-      {"the operator on contiguous copies", SIGSEGV, 0, "signal.SIGSEGV", "declared/same_values", "ran on contiguous"},
-      {"the operator with other values", SIGSEGV, 0, "signal.SIGSEGV", "declared/alone", "with other values"},
-      {"the reference", SIGSEGV, 0, "reference.unusable", "declared/same_values", "while the reference ran"}};
+      {{OPC_CALL_KIND_ON_COPIES, "FakeTensors"},
+       SIGSEGV,
+       0,
+       "signal.SIGSEGV",
+       "declared/same_values",
+       "ran on FakeTensors"},
+      {{OPC_CALL_KIND_ON_COPIES, "contiguous copies"},
+       SIGSEGV,
+       0,
+       "signal.SIGSEGV",
+       "declared/same_values",
+       "ran on contiguous"},
+      {{OPC_CALL_KIND_WITH_OTHERS, "other values"},
+       SIGSEGV,
+       0,
+       "signal.SIGSEGV",
+       "declared/alone",
+       "with other values"},
+      {{OPC_CALL_KIND_REFERENCE, ""},
+       SIGSEGV,
+       0,
+       "reference.unusable",
+       "declared/same_values",
+       "while the reference ran"}};
   for (size_t i = 0; i < COUNT(deaths); i++) describe(&deaths[i], "");
 }
 
 /* A kernel's fault is thrown where a tensor is freed. Other errors of CUDA leave the context as it was. */
 static void test_thrown_faults(void **state) {
   (void)state;
-  static const death_t fault = {"the operator",
+  static const death_t fault = {{OPC_CALL_KIND_OPERATOR, ""},
                                 SIGABRT,
                                 0,
                                 "launch.asynchronous_error",
                                 "declared/same_values",
                                 "a fault in a kernel (cudaErrorLaunchFailure, 719); freeing a tensor then throws"};
-  static const death_t other = {"the operator",
+  static const death_t other = {{OPC_CALL_KIND_OPERATOR, ""},
                                 SIGABRT,
                                 0,
                                 "signal.SIGABRT",
@@ -85,10 +116,10 @@ static void test_thrown_faults(void **state) {
 /* A Meta tensor's data is a null pointer whatever the arguments are. */
 static void test_data_of_meta(void **state) {
   (void)state;
-  static const death_t of_meta = {"the Meta kernel",      SIGSEGV,        0, "signal.SIGSEGV",
-                                  "declared/same_values", "at address 0x"};
-  static const death_t of_operator = {"the operator",         SIGSEGV,        0, "signal.SIGSEGV",
-                                      "declared/same_values", "at address 0x"};
+  static const death_t of_meta = {{OPC_CALL_KIND_META, ""}, SIGSEGV,        0, "signal.SIGSEGV",
+                                  "declared/same_values",   "at address 0x"};
+  static const death_t of_operator = {{OPC_CALL_KIND_OPERATOR, ""}, SIGSEGV,        0, "signal.SIGSEGV",
+                                      "declared/same_values",       "at address 0x"};
   describe_at(8, &of_meta, "", true);
   describe_at(0x7fe7a9e01000, &of_meta, "", false);
   describe_at(8, &of_operator, "", false);

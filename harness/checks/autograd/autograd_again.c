@@ -24,7 +24,7 @@ static void fail_differs(opc_autograd_case_t *c, const char *rule, const char *h
 static opc_status_t says_so(opc_autograd_case_t *c, bool *out, opc_error_t *error) {
   OPC_SCOPED(opc_autograd_gradient_clear) opc_autograd_gradient_t gradient = {0};
   opc_autograd_backward_t backward = opc_autograd_backward_plain;
-  backward.phase = "the operator's backward, with deterministic algorithms only";
+  backward.label = OPC_CALL_LABEL(BACKWARD, "with deterministic algorithms only");
   int64_t settings[OPC_SETTING_COUNT];
   opc_bridge_settings_read(settings);
   opc_bridge_deterministic_algorithms(true);
@@ -39,7 +39,7 @@ static opc_status_t fresh_graph(opc_autograd_case_t *c, opc_error_t *error) {
   OPC_SCOPED(opc_autograd_gradient_clear) opc_autograd_gradient_t other = {0};
   opc_autograd_backward_t backward = opc_autograd_backward_plain;
   opc_gradient_place_t at;
-  backward.phase = "the operator's backward, a second time";
+  backward.label = OPC_CALL_LABEL(BACKWARD, "a second time");
   opc_poison_pattern(OPC_PATTERN_SECOND);
   if (opc_cpu_memory_guarded()) opc_cpu_memory_guard(OPC_GUARD_BEFORE);
   opc_status_t status = opc_autograd_both(c->point, &opc_autograd_forward_plain, &backward, &other, error);
@@ -63,7 +63,7 @@ static opc_status_t same_graph(opc_autograd_case_t *c, opc_error_t *error) {
   backward.retain_graph = true;
   if (usable) status = opc_autograd_backward_run(c->point, &run, &backward, &first, error);
   usable = usable && status == OPC_OK && first.outcome == OPC_CALL_RETURNED;
-  backward.phase = "the operator's backward, a second time on the same graph";
+  backward.label = OPC_CALL_LABEL(BACKWARD, "a second time on the same graph");
   if (usable) status = opc_autograd_backward_run(c->point, &run, &backward, &second, error);
   if (usable && status == OPC_OK && second.outcome != OPC_CALL_RETURNED)
     opc_finding_fail(c->finding, "autograd.backward_twice", "a second backward through a retained graph throws: %.*s",
@@ -95,8 +95,8 @@ static opc_status_t one_input(opc_autograd_case_t *c, size_t input, opc_error_t 
   only[input] = true;
   memcpy(expected + part->first, c->plain.values + part->first, part->count * sizeof *expected);
   forward.only = only;
-  snprintf(how, sizeof how, "the operator's backward, with only %.60s requiring grad", part->path);
-  backward.phase = how;
+  snprintf(how, sizeof how, "with only %.60s requiring grad", part->path);
+  backward.label = OPC_CALL_LABEL(BACKWARD, how);
   status = opc_autograd_both(c->point, &forward, &backward, &alone, error);
   if (status != OPC_OK || alone.outcome == OPC_CALL_UNCONVERTIBLE) goto release;
   if (alone.outcome != OPC_CALL_RETURNED) {
@@ -135,9 +135,9 @@ static opc_status_t each_output(opc_autograd_case_t *c, opc_error_t *error) {
     opc_autograd_backward_t backward = opc_autograd_backward_plain;
     if (!outputs->items[i].tracked) continue;
     chosen[i] = true;
-    snprintf(how, sizeof how, "the operator's backward, with a gradient for %.60s alone", outputs->items[i].path);
+    snprintf(how, sizeof how, "with a gradient for %.60s alone", outputs->items[i].path);
     backward.outputs = chosen;
-    backward.phase = how;
+    backward.label = OPC_CALL_LABEL(BACKWARD, how);
     status = opc_autograd_both(c->point, &opc_autograd_forward_plain, &backward, &one, error);
     chosen[i] = false;
     if (status == OPC_OK && one.outcome != OPC_CALL_RETURNED && one.outcome != OPC_CALL_UNCONVERTIBLE)
@@ -187,8 +187,8 @@ static opc_status_t overwritten(opc_autograd_case_t *c, size_t index, opc_error_
       input ? run.call.tensor_args[part->tensor_arg].tensor : run.outputs[index - c->point->inputs.count];
   if (opc_tensor_overwrite(target, &refused) != OPC_OK)
     return status; /* libtorch itself does not allow a write to this tensor */
-  snprintf(how, sizeof how, "the operator's backward, after %.60s was written in place", part->path);
-  backward.phase = how;
+  snprintf(how, sizeof how, "after %.60s was written in place", part->path);
+  backward.label = OPC_CALL_LABEL(BACKWARD, how);
   status = opc_autograd_backward_run(c->point, &run, &backward, &after, error);
   if (status == OPC_OK && after.outcome == OPC_CALL_RETURNED &&
       opc_autograd_differ(c, after.values, c->plain.values, OPC_AUTOGRAD_SUMMED, &at)) {

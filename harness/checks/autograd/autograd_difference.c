@@ -11,7 +11,8 @@ enum { ELEMENTS = 64, ELEMENTS_OF_NEIGHBOUR = 8 };
 opc_status_t opc_autograd_path_loss(double step, void *context, double *out, opc_error_t *error) {
   opc_autograd_path_t *path = context;
   OPC_SCOPED(opc_autograd_run_clear) opc_autograd_run_t run = {0};
-  opc_autograd_forward_t how = {.direction = path->direction, .step = step, .phase = "the operator on moved inputs"};
+  opc_autograd_forward_t how = {
+      .direction = path->direction, .step = step, .label = {OPC_CALL_KIND_ON_OTHERS, "moved inputs"}};
   *out = NAN;
   opc_status_t status = opc_autograd_forward_run(path->point, &how, &run, error);
   if (status == OPC_OK && run.call.outcome == OPC_CALL_RETURNED && opc_autograd_run_fits(path->point, &run))

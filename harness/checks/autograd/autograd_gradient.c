@@ -121,7 +121,7 @@ opc_status_t opc_autograd_backward_run(opc_autograd_point_t *point, opc_autograd
                                       .input_count = run->leaf_count,
                                       .retain_graph = how->retain_graph,
                                       .create_graph = how->create_graph};
-    point->context->phase(how->phase);
+    point->context->announce(how->label);
     opc_bridge_seed(opc_autograd_backward_seed(point->context->seed));
     gradient->outcome = opc_autograd_grad(&request, gradient->tensors, &gradient->message);
     if (gradient->outcome == OPC_CALL_RETURNED) status = take_values(point, gradient, error);

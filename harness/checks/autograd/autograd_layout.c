@@ -21,9 +21,9 @@ static opc_status_t weights_in(opc_autograd_case_t *c, opc_weights_layout_t layo
   opc_autograd_gradient_t other = {0};
   opc_autograd_backward_t backward = {.layout = layout, .weights = weights};
   opc_gradient_place_t at;
-  char place[256], phase[160];
-  snprintf(phase, sizeof phase, "the operator's backward, from %s gradient", words);
-  backward.phase = phase;
+  char place[256], detail[160];
+  snprintf(detail, sizeof detail, "from %s gradient", words);
+  backward.label = OPC_CALL_LABEL(BACKWARD, detail);
   opc_status_t status = opc_autograd_both(c->point, &opc_autograd_forward_plain, &backward, &other, error);
   if (status == OPC_OK && other.outcome != OPC_CALL_RETURNED && other.outcome != OPC_CALL_UNCONVERTIBLE) {
     opc_finding_fail(c->finding, "autograd.grad_layout",
@@ -63,7 +63,7 @@ static opc_status_t zero(opc_autograd_case_t *c, opc_error_t *error) {
   char place[256];
   if (!weights) return opc_out_of_memory(error);
   backward.weights = weights;
-  backward.phase = "the operator's backward, from a gradient of zeros";
+  backward.label = OPC_CALL_LABEL(BACKWARD, "from a gradient of zeros");
   opc_status_t status = opc_autograd_both(c->point, &opc_autograd_forward_plain, &backward, &got, error);
   for (size_t i = 0;
        status == OPC_OK && got.outcome == OPC_CALL_RETURNED && i < c->point->inputs.count && !opc_autograd_failed(c);
@@ -94,7 +94,7 @@ static opc_status_t negated(opc_autograd_case_t *c, opc_error_t *error) {
   for (size_t i = 0; i < c->point->outputs.numbers; i++) weights[i] = -c->point->weights[i];
   for (size_t i = 0; i < c->point->inputs.numbers; i++) expected[i] = -c->plain.values[i];
   backward.weights = weights;
-  backward.phase = "the operator's backward, from the negative gradient";
+  backward.label = OPC_CALL_LABEL(BACKWARD, "from the negative gradient");
   opc_status_t status = opc_autograd_both(c->point, &opc_autograd_forward_plain, &backward, &got, error);
   if (status != OPC_OK || got.outcome != OPC_CALL_RETURNED || !opc_autograd_differ(c, got.values, expected, ORDER, &at))
     return status;
@@ -120,12 +120,12 @@ enum { STRAY = 1u << OPC_ACCESS_OUTSIDE | 1u << OPC_ACCESS_FREED };
 /* Computes the gradients of a sample and its loss (NaN: none). There is no outcome to compare if the forward call goes
  * out of bounds: check memory reports that for its own variant with this layout. */
 static opc_status_t gradient_of(opc_autograd_case_t *c, const opc_sample_t *sample, opc_replay_t *replay,
-                                const char *forward_phase, const char *phase, opc_autograd_gradient_t *gradient,
+                                opc_call_label_t forward_label, const char *detail, opc_autograd_gradient_t *gradient,
                                 double *out_loss, opc_error_t *error) {
   opc_autograd_run_t run = {0};
-  opc_autograd_forward_t forward = {.sample = sample, .replay = replay, .track = true, .phase = forward_phase};
+  opc_autograd_forward_t forward = {.sample = sample, .replay = replay, .track = true, .label = forward_label};
   const size_t strayed = opc_accesses_count(STRAY);
-  opc_autograd_backward_t backward = {.phase = phase};
+  opc_autograd_backward_t backward = {.label = {OPC_CALL_KIND_BACKWARD, detail}};
   *gradient = (opc_autograd_gradient_t){0};
   opc_status_t status = opc_autograd_forward_run(c->point, &forward, &run, error);
   if (status == OPC_OK && strayed == 0 && opc_accesses_count(STRAY) > 0) {
@@ -149,7 +149,7 @@ static opc_status_t names_places(opc_autograd_case_t *c, const opc_sample_t *sam
   const opc_again_t again = {.context = c->point->context,
                              .sample = sample,
                              .replay = replay,
-                             .phase = "the operator on inputs in another layout"};
+                             .label = {OPC_CALL_KIND_ON_OTHERS, "inputs in another layout"}};
   *out = false;
   for (size_t i = 0; i < replay->count; i++) {
     const struct opc_replay_tensor_arg *arg = &replay->tensor_args[i];
@@ -199,22 +199,22 @@ static opc_status_t inputs_in(opc_autograd_case_t *c, const char *variant, opc_e
   OPC_SCOPED(opc_autograd_gradient_clear) opc_autograd_gradient_t left = {0}, right = {0};
   opc_gradient_place_t at;
   opc_error_t none = {0};
-  char place[256], phase[160], forward[160];
+  char place[256], detail[160];
+  const char *layout = variant + sizeof "all." - 1;
   double loss_left = 0.0, loss_right = 0.0;
   if (opc_variant_apply(&c->point->sample, context->op, variant, &laid, &none) != OPC_OK) return OPC_OK;
-  snprintf(phase, sizeof phase, "the operator's backward, for inputs that are %s", variant + sizeof "all." - 1);
-  snprintf(forward, sizeof forward, "the operator on inputs that are %s and require grad", variant + sizeof "all." - 1);
+  snprintf(detail, sizeof detail, "for inputs that are %s", layout);
   opc_status_t status = opc_sample_copy(&laid, &dense, error);
   if (status != OPC_OK) return status;
   opc_sample_make_contiguous(&dense);
   status = opc_call_make(&call, context->op, &laid, context->device, context->seed, error);
   if (status == OPC_OK) status = opc_replay_take(&replay, &call, error);
   if (status == OPC_OK)
-    status = gradient_of(c, &dense, &replay, "the operator on other values that require grad",
-                         "the operator's backward", &right, &loss_right, error);
+    status = gradient_of(c, &dense, &replay, OPC_CALL_LABEL(ON_OTHERS, "other values that require grad"), "", &right,
+                         &loss_right, error);
   if (status != OPC_OK || right.outcome != OPC_CALL_RETURNED) return status;
   const size_t strayed = opc_accesses_count(STRAY);
-  status = gradient_of(c, &laid, &replay, forward, phase, &left, &loss_left, error);
+  status = gradient_of(c, &laid, &replay, OPC_CALL_LABEL(ON_LAYOUT, layout), detail, &left, &loss_left, error);
   if (opc_accesses_count(STRAY) > strayed) opc_finding_note_variant(c->finding, variant);
   if (status != OPC_OK || left.outcome == OPC_CALL_UNCONVERTIBLE) return status;
   if (left.outcome == OPC_CALL_RETURNED) {
@@ -224,8 +224,8 @@ static opc_status_t inputs_in(opc_autograd_case_t *c, const char *variant, opc_e
   if (left.outcome != OPC_CALL_RETURNED) {
     opc_finding_note_variant(c->finding, variant);
     opc_finding_fail(c->finding, "autograd.input_layout",
-                     "backward throws for inputs that are %s, but not for contiguous ones: %.*s",
-                     variant + sizeof "all." - 1, opc_autograd_line(&left), opc_text_c(&left.message));
+                     "backward throws for inputs that are %s, but not for contiguous ones: %.*s", layout,
+                     opc_autograd_line(&left), opc_text_c(&left.message));
   } else if (opc_autograd_differ(c, left.values, right.values, ORDER, &at) && forward_agrees(loss_left, loss_right)) {
     bool places = false;
     status = names_places(c, &laid, &replay, &places, error);
@@ -235,7 +235,7 @@ static opc_status_t inputs_in(opc_autograd_case_t *c, const char *variant, opc_e
     opc_finding_fail(
         c->finding, "autograd.input_layout",
         "the gradient of %s is %.9g when the inputs are %s, and %.9g when they are contiguous, with the same values",
-        place, at.left, variant + sizeof "all." - 1, at.right);
+        place, at.left, layout, at.right);
   }
   return status;
 }

@@ -23,7 +23,7 @@ static opc_status_t backward(opc_autograd_case_t *c, const opc_autograd_run_t *r
   OPC_SCOPED(opc_text_clear) opc_text_t message = {0};
   opc_tensor_t **gradients = calloc(run->leaf_count + 1, sizeof *gradients);
   if (!gradients) return opc_out_of_memory(error);
-  c->point->context->phase("the operator's backward on Meta tensors");
+  c->point->context->announce(OPC_CALL_LABEL(BACKWARD, "on Meta tensors"));
   judge(c, "backward", opc_autograd_grad(&request, gradients, &message), &message);
   for (size_t i = 0; i < run->leaf_count; i++) opc_tensor_free(gradients[i]);
   free(gradients);
@@ -40,7 +40,7 @@ static bool has_own_node(const opc_autograd_point_t *point) {
 opc_status_t opc_autograd_check_meta(opc_autograd_case_t *c, opc_error_t *error) {
   const opc_device_t device = {OPC_DEVICE_META, -1};
   const opc_autograd_forward_t forward = {
-      .device = &device, .track = true, .phase = "the operator on Meta tensors that require grad"};
+      .device = &device, .track = true, .label = {OPC_CALL_KIND_ON_OTHERS, "Meta tensors that require grad"}};
   OPC_SCOPED(opc_autograd_run_clear) opc_autograd_run_t run = {0};
 
   if (!has_own_node(c->point)) return OPC_OK;

@@ -11,9 +11,9 @@
 
 enum { MOVED_PATTERNS = 2, MOVED_FACTOR = 16, OWN_UNITS = 256, CANCELLED_UNITS = 64 };
 
-const opc_autograd_forward_t opc_autograd_forward_plain = {.track = true,
-                                                           .phase = "the operator, with inputs that require grad"};
-const opc_autograd_backward_t opc_autograd_backward_plain = {.phase = "the operator's backward"};
+const opc_autograd_forward_t opc_autograd_forward_plain = {
+    .track = true, .label = {OPC_CALL_KIND_OPERATOR, "with inputs that require grad"}};
+const opc_autograd_backward_t opc_autograd_backward_plain = {.label = {OPC_CALL_KIND_BACKWARD, ""}};
 
 bool opc_autograd_differ(const opc_autograd_case_t *c, const double *left, const double *right, double parts,
                          opc_gradient_place_t *out) {
@@ -224,7 +224,7 @@ static opc_status_t same_result(opc_autograd_case_t *c, const opc_sample_t *own,
   opc_status_t status = numbers ? OPC_OK : opc_out_of_memory(error);
   *out = status == OPC_OK;
   for (int i = 0; i < 2 && status == OPC_OK; i++) {
-    opc_autograd_forward_t forward = {.sample = i ? own : NULL, .phase = "the operator in its own dtype"};
+    opc_autograd_forward_t forward = {.sample = i ? own : NULL, .label = {OPC_CALL_KIND_OTHERWISE, "in its own dtype"}};
     status = opc_autograd_forward_run(point, &forward, &runs[i], error);
     *out =
         *out && status == OPC_OK && runs[i].call.outcome == OPC_CALL_RETURNED && opc_autograd_run_fits(point, &runs[i]);
@@ -260,7 +260,7 @@ opc_status_t opc_autograd_check_precision(opc_autograd_case_t *c, opc_error_t *e
   opc_sample_make_contiguous(&own);
   opc_autograd_forget_grad(&own);
   forward.sample = &own;
-  forward.phase = "the operator in its own dtype, with inputs that require grad";
+  forward.label = OPC_CALL_LABEL(OTHERWISE, "in its own dtype, with inputs that require grad");
   status = same_result(c, &own, &same, &largest_output, error);
   if (status != OPC_OK || !same) return status;
   status = opc_autograd_both(c->point, &forward, &opc_autograd_backward_plain, &gradient, error);
@@ -303,7 +303,7 @@ opc_status_t opc_autograd_check_dtypes(opc_autograd_case_t *c, opc_error_t *erro
                                     .output_count = run.parts.count,
                                     .inputs = run.leaves,
                                     .input_count = run.leaf_count};
-  c->point->context->phase("the operator's backward, called by itself");
+  c->point->context->announce(OPC_CALL_LABEL(BACKWARD, "called by itself"));
   if (opc_autograd_raw_dtypes(&request, dtypes, NULL) != OPC_CALL_RETURNED) goto release;
   for (size_t i = 0; i < c->point->inputs.count && !opc_autograd_failed(c); i++) {
     const opc_autograd_part_t *part = &c->point->inputs.items[i];

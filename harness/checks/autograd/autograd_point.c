@@ -127,7 +127,7 @@ opc_status_t opc_autograd_forward_run(opc_autograd_point_t *point, const opc_aut
       opc_call_make_with(&run->call, context->op, how->sample ? how->sample : &point->sample, &options, error);
   if (status == OPC_OK) status = track(point, how, run, error);
   if (status != OPC_OK) return status;
-  context->phase(how->phase);
+  context->announce(how->label);
   if (opc_call_run(&run->call, context->handle, context->seed) == OPC_CALL_RETURNED) status = collect(run, error);
   return status;
 }
@@ -248,7 +248,7 @@ opc_status_t opc_autograd_point_make(opc_autograd_point_t *point, opc_case_conte
   if (status == OPC_OK) status = find_inputs(point, error);
   if (status != OPC_OK) return status;
 
-  opc_autograd_forward_t how = {.track = true, .phase = "the operator, with inputs that require grad"};
+  opc_autograd_forward_t how = {.track = true, .label = {OPC_CALL_KIND_OPERATOR, "with inputs that require grad"}};
   status = opc_autograd_forward_run(point, &how, &run, error);
   if (status == OPC_OK && run.call.outcome == OPC_CALL_RETURNED) {
     for (size_t i = 0; i < run.parts.count; i++) {

@@ -55,7 +55,7 @@ typedef struct opc_autograd_forward {
   const bool *only;           /* with track: one per input; NULL: all */
   const double *direction;    /* `step` times this is added to the inputs; NULL: they stay */
   double step;
-  const char *phase;
+  opc_call_label_t label;
 } opc_autograd_forward_t;
 
 typedef enum opc_weights_layout {
@@ -71,7 +71,7 @@ typedef struct opc_autograd_backward {
   bool retain_graph, create_graph;
   bool track_weights; /* the weights require grad too */
   bool watch;         /* detect whether the backward changes tensors that it must only read */
-  const char *phase;
+  opc_call_label_t label;
 } opc_autograd_backward_t;
 
 /* Seed of the generators for the backward. Real programs draw other numbers between forward and backward, so a backward

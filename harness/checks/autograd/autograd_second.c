@@ -88,7 +88,7 @@ static opc_status_t second_backward(const second_t *s, opc_autograd_run_t *run, 
                                       .inputs = asked,
                                       .input_count = inputs + outputs,
                                       .retain_graph = true};
-    point->context->phase("the operator's second backward");
+    point->context->announce(OPC_CALL_LABEL(BACKWARD, "the second one"));
     opc_bridge_seed(opc_autograd_backward_seed(opc_autograd_backward_seed(point->context->seed)));
     text.outcome = opc_autograd_grad(&request, got, &text.message);
     out->thrown = text.outcome != OPC_CALL_RETURNED;
@@ -116,7 +116,7 @@ static opc_status_t take_analytic(const second_t *s, analytic_t *out, opc_error_
   opc_autograd_backward_t backward = {.retain_graph = true,
                                       .create_graph = true,
                                       .track_weights = true,
-                                      .phase = "the operator's backward, to be differentiated itself"};
+                                      .label = {OPC_CALL_KIND_BACKWARD, "to be differentiated itself"}};
   opc_status_t status = opc_autograd_forward_run(point, &opc_autograd_forward_plain, &run, error);
   if (status == OPC_OK && run.call.outcome == OPC_CALL_RETURNED && opc_autograd_run_fits(point, &run)) {
     status = opc_autograd_backward_run(point, &run, &backward, &first, error);

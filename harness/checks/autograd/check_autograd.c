@@ -321,11 +321,11 @@ release:
 
 /* ---- empty inputs ---- */
 
-static opc_status_t backward_of(opc_case_context_t *context, const opc_sample_t *sample, const char *phase,
+static opc_status_t backward_of(opc_case_context_t *context, const opc_sample_t *sample, opc_call_label_t label,
                                 opc_autograd_gradient_t *gradient, opc_error_t *error) {
   opc_case_context_t own = *context;
   opc_autograd_point_t point = {0};
-  opc_autograd_backward_t backward = {.phase = phase};
+  opc_autograd_backward_t backward = {.label = label};
   opc_text_t message = {0};
   bool usable = false;
   own.sample = sample;
@@ -342,7 +342,7 @@ static opc_status_t backward_of(opc_case_context_t *context, const opc_sample_t 
 static opc_status_t check_empty(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
   OPC_SCOPED(opc_autograd_gradient_clear) opc_autograd_gradient_t empty = {0}, full = {0};
   opc_status_t status =
-      backward_of(context, context->sample, "the operator's backward, for empty inputs", &empty, error);
+      backward_of(context, context->sample, OPC_CALL_LABEL(BACKWARD, "for empty inputs"), &empty, error);
   if (status == OPC_OK && empty.outcome == OPC_CALL_RETURNED)
     opc_finding_pass(finding, "backward works for empty inputs");
   if (status == OPC_OK && opc_autograd_is_refusal(&empty))
@@ -351,7 +351,7 @@ static opc_status_t check_empty(opc_case_context_t *context, opc_finding_t *find
   if (status != OPC_OK || empty.outcome == OPC_CALL_RETURNED || empty.outcome == OPC_CALL_UNCONVERTIBLE ||
       opc_autograd_is_refusal(&empty))
     return status;
-  status = backward_of(context, context->base, "the operator's backward", &full, error);
+  status = backward_of(context, context->base, OPC_CALL_LABEL(BACKWARD, ""), &full, error);
   if (status == OPC_OK && full.outcome == OPC_CALL_RETURNED)
     opc_finding_fail(finding, "autograd.empty",
                      "with dimension 0 of every input empty, the operator returns but its backward throws: %.*s",

@@ -87,7 +87,7 @@ static opc_status_t filled_call_make(opc_case_context_t *context, const filling_
 
 static opc_status_t filled_call_run(opc_case_context_t *context, filled_call_t *filled, bool *out_returned,
                                     opc_error_t *error) {
-  context->phase("a call with other values in an out argument");
+  context->announce(OPC_CALL_LABEL(CALL_OF_OTHERS, "with other values in an out argument"));
   *out_returned = opc_call_run(&filled->call, context->handle, context->seed) == OPC_CALL_RETURNED;
   return *out_returned ? opc_result_take(&filled->after, &filled->call, OPC_RESULT_ARGUMENTS, error) : OPC_OK;
 }

@@ -35,7 +35,7 @@ static opc_status_t result_of_call(opc_cuda_watch_t *watch, values_t *values, op
   *out_returned = false;
   opc_status_t status = call_make(watch, values, &call, error);
   if (status == OPC_OK) {
-    watch->context->phase("the operator on other values");
+    watch->context->announce(OPC_CALL_LABEL(ON_OTHERS, "other values"));
     *out_returned = opc_call_run(&call, watch->context->handle, values->other) == OPC_CALL_RETURNED;
     if (*out_returned) status = opc_result_take(result, &call, OPC_RESULT_ARGUMENTS, error);
   }
@@ -63,7 +63,7 @@ static opc_status_t result_of_replay(opc_cuda_watch_t *watch, values_t *values, 
   opc_status_t status = inputs_write(watch, values, error);
   if (status != OPC_OK) return status;
   (void)watch->api->synchronize();
-  watch->context->phase("a replay of its graph");
+  watch->context->announce(OPC_CALL_LABEL(GRAPH, ""));
   opc_bridge_seed(values->other);
   status = opc_cuda_graph_replay(watch->graph, error);
   (void)watch->api->synchronize();

@@ -71,7 +71,7 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   opc_status_t status = opc_cuda_stream_use_pool(watch.device, &pool, &error);
   if (status == OPC_OK) status = opc_cuda_watch_make(&watch, &error);
   if (status != OPC_OK) goto release;
-  opc_cuda_watch_run(&watch, "the operator");
+  opc_cuda_watch_run(&watch, OPC_CALL_LABEL(OPERATOR, ""));
   if (opc_cuda_watch_settle(&watch, &founds, finding)) goto release;
   opc_cuda_host_lifetime_see(&watch.lasting, &watch.facts.log);
 
@@ -80,7 +80,7 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   (void)watch.api->synchronize();
   watch.capture = true;
   opc_scratch_memory_shift(true);
-  opc_cuda_watch_run(&watch, "the operator, captured in a CUDA graph");
+  opc_cuda_watch_run(&watch, OPC_CALL_LABEL(OPERATOR, "captured in a CUDA graph"));
   opc_scratch_memory_shift(false);
   watch.capture = false;
   const bool absent = !watch.graph && watch.captured == OPC_ERR_UNSUPPORTED;

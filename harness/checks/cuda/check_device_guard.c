@@ -52,7 +52,7 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "%s", why);
     goto release;
   }
-  opc_cuda_watch_run(&watch, "the operator");
+  opc_cuda_watch_run(&watch, OPC_CALL_LABEL(OPERATOR, ""));
   opc_cuda_analyse_devices(&watch.facts, &founds);
   status = judge_outputs(&watch, &founds, &error);
   if (status != OPC_OK) goto release;

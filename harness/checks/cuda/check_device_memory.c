@@ -23,7 +23,7 @@ static opc_status_t call_once(probe_t *probe, opc_error_t *error) {
   watch->api->log_begin();
   opc_status_t status = opc_cuda_watch_make(watch, error);
   if (status != OPC_OK) return status;
-  context->phase(probe->calls ? "the operator, again and again" : "the operator");
+  context->announce(OPC_CALL_LABEL(OPERATOR, probe->calls ? "again and again" : ""));
   opc_call_outcome_t outcome = opc_call_run(&watch->call, context->handle, context->seed);
   if (!probe->calls) probe->outcome = outcome;
   probe->broken = outcome != probe->outcome;

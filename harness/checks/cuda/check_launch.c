@@ -24,7 +24,7 @@ static opc_status_t run_injected(opc_cuda_watch_t *watch, size_t nth, int code, 
   if (status != OPC_OK) return status;
   watch->wanted_launch = nth;
   watch->wanted_code = code;
-  opc_cuda_watch_run(watch, "the operator, with a launch that fails");
+  opc_cuda_watch_run(watch, OPC_CALL_LABEL(OPERATOR, "with a launch that fails"));
   watch->wanted_launch = 0;
   opc_call_clear(&watch->call);
   status = opc_cuda_allocated(watch->device, &after, error);
@@ -112,7 +112,7 @@ static opc_status_t inject_all(opc_cuda_watch_t *watch, injection_t *injection, 
   watch->device = device_of_injection(watch);
   /* What the first call on that device initialises must not look like a leak. */
   opc_status_t status = opc_cuda_watch_make(watch, error);
-  if (status == OPC_OK) opc_cuda_watch_run(watch, "the operator, again");
+  if (status == OPC_OK) opc_cuda_watch_run(watch, OPC_CALL_LABEL(OPERATOR, "again"));
   for (size_t i = 0; i < injection->count && status == OPC_OK && !finding->decided; i++) {
     for (size_t k = 0; k < (whole ? sizeof codes / sizeof *codes : 1) && status == OPC_OK && !finding->decided; k++) {
       bool reached = false;
@@ -131,7 +131,7 @@ static opc_status_t look_at_sample(opc_cuda_watch_t *watch, const char **out_why
   opc_status_t status = opc_cuda_watch_make(watch, error);
   watch->sample = large;
   if (status != OPC_OK) return status;
-  opc_cuda_watch_run(watch, "the operator on the unmodified sample");
+  opc_cuda_watch_run(watch, OPC_CALL_LABEL(ON_OTHERS, "the unmodified sample"));
   *out_why = NULL;
   if (!opc_cuda_count(&watch->facts, OPC_CUDA_LAUNCH, OPC_CUDA_OF_OWN))
     *out_why = opc_cuda_count(&watch->facts, OPC_CUDA_UNCOVERED, OPC_CUDA_OF_OWN)
@@ -157,7 +157,7 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   if (status != OPC_OK || why) goto release;
   status = opc_cuda_watch_make(&watch, &error);
   if (status != OPC_OK) goto release;
-  opc_cuda_watch_run(&watch, "the operator");
+  opc_cuda_watch_run(&watch, OPC_CALL_LABEL(OPERATOR, ""));
   opc_cuda_analyse_launches(&watch.facts, &founds);
   opc_cuda_analyse_pointers(&watch.facts, &founds);
   launches = opc_cuda_count(&watch.facts, OPC_CUDA_LAUNCH, OPC_CUDA_OF_OWN);

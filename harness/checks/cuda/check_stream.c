@@ -13,14 +13,14 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
    * next call's. */
   opc_status_t status = opc_cuda_watch_make(&watch, &error);
   if (status != OPC_OK) goto release;
-  opc_cuda_watch_run(&watch, "the operator");
+  opc_cuda_watch_run(&watch, OPC_CALL_LABEL(OPERATOR, ""));
   if (!watch.facts.cut && opc_cuda_watch_settle(&watch, &founds, finding)) goto release;
   status = opc_cuda_watch_make(&watch, &error);
   if (status != OPC_OK) goto release;
   (void)watch.api->synchronize(); /* the arguments were created on the default stream */
   status = opc_cuda_stream_use_pool(watch.device, &pool, &error);
   if (status != OPC_OK) goto release;
-  opc_cuda_watch_run(&watch, "the operator on another stream");
+  opc_cuda_watch_run(&watch, OPC_CALL_LABEL(ON_OTHERS, "another stream"));
   status = opc_cuda_stream_use_default(watch.device, &error);
   if (status != OPC_OK) goto release;
   opc_cuda_analyse_streams(&watch.facts, &founds);

@@ -9,12 +9,12 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   if (!opc_cuda_watch_begin(&watch, context, finding)) return;
   opc_status_t status = opc_cuda_watch_make(&watch, &error);
   if (status != OPC_OK) goto release;
-  opc_cuda_watch_run(&watch, "the operator");
+  opc_cuda_watch_run(&watch, OPC_CALL_LABEL(OPERATOR, ""));
   if (!watch.facts.cut && opc_cuda_watch_settle(&watch, &founds, finding)) goto release;
   /* One-time initialisation is no hidden cost of every call. */
   status = opc_cuda_watch_make(&watch, &error);
   if (status != OPC_OK) goto release;
-  opc_cuda_watch_run(&watch, "the operator, again");
+  opc_cuda_watch_run(&watch, OPC_CALL_LABEL(OPERATOR, "again"));
   opc_cuda_analyse_waits(&watch.facts, &founds);
   size_t work = opc_cuda_own_work(&watch), torch = opc_cuda_waits_of_torch(&watch.facts);
   if (opc_cuda_watch_settle(&watch, &founds, finding)) goto release;

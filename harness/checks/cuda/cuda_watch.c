@@ -108,13 +108,13 @@ static opc_call_outcome_t run_captured(opc_cuda_watch_t *watch) {
   return outcome;
 }
 
-opc_call_outcome_t opc_cuda_watch_run(opc_cuda_watch_t *watch, const char *phase) {
+opc_call_outcome_t opc_cuda_watch_run(opc_cuda_watch_t *watch, opc_call_label_t label) {
   const opc_launch_api_t *api = watch->api;
   opc_case_context_t *context = watch->context;
   opc_cuda_watch_facts(watch);
   (void)api->last_error(); /* what came before does not belong to this call */
   watch->facts.device_before = api->current_device();
-  context->phase(phase);
+  context->announce(label);
   api->fail_launch(watch->wanted_launch, watch->wanted_code);
   api->log_begin();
   opc_call_outcome_t outcome =

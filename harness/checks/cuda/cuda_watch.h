@@ -31,9 +31,9 @@ typedef struct opc_cuda_watch {
 bool opc_cuda_watch_begin(opc_cuda_watch_t *watch, opc_case_context_t *context, opc_finding_t *finding);
 /* Makes the arguments on watch->device, replacing those of an earlier call. */
 opc_status_t opc_cuda_watch_make(opc_cuda_watch_t *watch, opc_error_t *error) OPC_CHECKED;
-/* Calls the operator with these arguments, and fills in facts and log. phase: as in opc_case_context_t. Restores the
+/* Calls the operator with these arguments, and fills in facts and log. label: as in opc_case_context_t. Restores the
  * current device. */
-opc_call_outcome_t opc_cuda_watch_run(opc_cuda_watch_t *watch, const char *phase);
+opc_call_outcome_t opc_cuda_watch_run(opc_cuda_watch_t *watch, opc_call_label_t label);
 /* Sets the facts that are known without a call: device, limits, owners. opc_cuda_watch_run does it too. */
 void opc_cuda_watch_facts(opc_cuda_watch_t *watch);
 void opc_cuda_watch_end(opc_cuda_watch_t *watch);

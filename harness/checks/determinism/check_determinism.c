@@ -29,9 +29,9 @@ typedef struct sample_case {
   int calls;
 } sample_case_t;
 
-static opc_trial_t trial_of(const sample_case_t *run, unsigned conditions, const char *phase) {
+static opc_trial_t trial_of(const sample_case_t *run, unsigned conditions, opc_call_label_t label) {
   return (opc_trial_t){
-      .context = run->context, .sample = run->context->sample, .conditions = conditions, .phase = phase};
+      .context = run->context, .sample = run->context->sample, .conditions = conditions, .label = label};
 }
 
 static bool is_unwritten(const opc_result_item_t *item) {
@@ -91,7 +91,7 @@ static void look_at_arguments(sample_case_t *run) {
 /* The call that all others are compared with, and what one call shows by itself. */
 static opc_status_t first_call(sample_case_t *run, bool plain) {
   opc_case_context_t *context = run->context;
-  opc_trial_t trial = trial_of(run, 0, "the operator");
+  opc_trial_t trial = trial_of(run, 0, OPC_CALL_LABEL(OPERATOR, ""));
   OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
   OPC_SCOPED(opc_generators_clear) opc_generators_t generators = {0};
   OPC_SCOPED(opc_threads_clear) opc_threads_t threads = {0};
@@ -129,14 +129,14 @@ static opc_status_t differ_among_each_other(sample_case_t *run, const opc_trial_
  * cause if calls with fixed memory agree and other calls differ again. */
 static opc_status_t is_of_address(sample_case_t *run, bool *out_of_address) {
   bool in_place = true, again = false;
-  opc_trial_t trial = trial_of(run, 0, "a call in the same memory as before");
+  opc_trial_t trial = trial_of(run, 0, OPC_CALL_LABEL(CALL, "in the same memory as before"));
   trial.places = opc_places_new(run->context->sample);
   if (!trial.places) return opc_error_set(run->error, OPC_ERR_MEMORY, "out of memory for the arguments");
   opc_status_t status = differ_among_each_other(run, &trial, &in_place);
   opc_places_free(trial.places);
-  trial = trial_of(run, OPC_TRIAL_ELSEWHERE, "a call at other addresses");
+  trial = trial_of(run, OPC_TRIAL_ELSEWHERE, OPC_CALL_LABEL(CALL, "at other addresses"));
   if (status == OPC_OK && !in_place) status = differ_among_each_other(run, &trial, &again);
-  trial = trial_of(run, 0, "the operator, once more");
+  trial = trial_of(run, 0, OPC_CALL_LABEL(OPERATOR, "once more"));
   if (status == OPC_OK && !in_place && !again) status = differ_among_each_other(run, &trial, &again);
   *out_of_address = again;
   return status;
@@ -146,7 +146,8 @@ static opc_status_t is_of_address(sample_case_t *run, bool *out_of_address) {
  * only deterministic algorithms are allowed. */
 static opc_status_t says_so(sample_case_t *run, bool *out) {
   OPC_SCOPED(opc_trial_outcome_clear) opc_trial_outcome_t outcome = {0};
-  opc_trial_t trial = trial_of(run, OPC_TRIAL_ONLY_DETERMINISTIC, "a call that allows deterministic algorithms only");
+  opc_trial_t trial =
+      trial_of(run, OPC_TRIAL_ONLY_DETERMINISTIC, OPC_CALL_LABEL(CALL, "that allows deterministic algorithms only"));
   opc_status_t status = opc_trial_run(&trial, &outcome, run->error);
   *out = status == OPC_OK && outcome.outcome != OPC_CALL_RETURNED &&
          opc_message_refuses_determinism(opc_text_c(&outcome.message));
@@ -179,7 +180,7 @@ static opc_status_t report_address(sample_case_t *run, const char *text) {
 static opc_status_t check_again(sample_case_t *run) {
   OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
   bool of_address = false;
-  opc_trial_t trial = trial_of(run, 0, "the operator, second run");
+  opc_trial_t trial = trial_of(run, 0, OPC_CALL_LABEL(OPERATOR, "second run"));
   opc_status_t status = compare_under(run, &trial, "a second run", &text, &run->differs);
   const bool handles = run->handles;
   if (status == OPC_OK && run->differs && !handles && run->context->device.type == OPC_DEVICE_CPU)
@@ -197,18 +198,28 @@ static opc_status_t check_again(sample_case_t *run) {
 
 static const struct condition_row {
   opc_trial_condition_t condition;
-  const char *rule, *name, *phase;
+  const char *rule, *name;
+  opc_call_label_t label;
 } condition_rows[] = {
-    {OPC_TRIAL_ELSEWHERE, "determinism.address", "with its tensors at other addresses it", "a call at other addresses"},
-    {OPC_TRIAL_NO_GRAD, "determinism.grad_mode", "with grad mode off it", "a call with grad mode off"},
-    {OPC_TRIAL_DEFAULT_DTYPE, "determinism.default_dtype", "with float64 as default dtype it",
-     "a call with another default dtype"},
-    {OPC_TRIAL_OTHER_SEED, "determinism.untagged_random", "with another seed of the generators it",
-     "a call with another seed"},
+    {OPC_TRIAL_ELSEWHERE,
+     "determinism.address",
+     "with its tensors at other addresses it",
+     {OPC_CALL_KIND_CALL, "at other addresses"}},
+    {OPC_TRIAL_NO_GRAD, "determinism.grad_mode", "with grad mode off it", {OPC_CALL_KIND_CALL, "with grad mode off"}},
+    {OPC_TRIAL_DEFAULT_DTYPE,
+     "determinism.default_dtype",
+     "with float64 as default dtype it",
+     {OPC_CALL_KIND_CALL, "with another default dtype"}},
+    {OPC_TRIAL_OTHER_SEED,
+     "determinism.untagged_random",
+     "with another seed of the generators it",
+     {OPC_CALL_KIND_CALL, "with another seed"}},
 };
-static const struct condition_row requires_grad_row = {OPC_TRIAL_REQUIRES_GRAD, "determinism.grad_mode",
-                                                       "on arguments that require gradients it",
-                                                       "a call on arguments that require gradients"};
+static const struct condition_row requires_grad_row = {
+    OPC_TRIAL_REQUIRES_GRAD,
+    "determinism.grad_mode",
+    "on arguments that require gradients it",
+    {OPC_CALL_KIND_CALL_OF_OTHERS, "on arguments that require gradients"}};
 enum { CONDITION_ROWS = sizeof condition_rows / sizeof *condition_rows, AGAIN = 3 };
 
 /* The code path with gradients may round differently, as in some of libtorch's own operators. */
@@ -217,9 +228,10 @@ static opc_status_t is_rounding(sample_case_t *run, const opc_result_t *got, boo
   OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
   OPC_SCOPED(opc_replay_clear) opc_replay_t values = {0};
   OPC_SCOPED(opc_tolerance_clear) opc_tolerance_t tolerance = {0};
-  opc_trial_t trial = trial_of(run, 0, "");
-  opc_again_t again = {
-      .context = context, .replay = &values, .phase = "a call on values moved by a unit in the last place"};
+  opc_trial_t trial = trial_of(run, 0, OPC_CALL_LABEL(NONE, ""));
+  opc_again_t again = {.context = context,
+                       .replay = &values,
+                       .label = {OPC_CALL_KIND_CALL_OF_OTHERS, "on values moved by a unit in the last place"}};
   opc_bound_t bound = {.got = got,
                        .reference = &run->first.result,
                        .tolerance = &tolerance,
@@ -252,7 +264,7 @@ static opc_status_t check_grad(sample_case_t *run, const struct condition_row *r
   OPC_SCOPED(opc_trial_outcome_clear) opc_trial_outcome_t again = {0};
   OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
   bool rounding = false;
-  opc_trial_t trial = trial_of(run, row->condition, row->phase);
+  opc_trial_t trial = trial_of(run, row->condition, row->label);
   opc_status_t status = opc_trial_run(&trial, &again, run->error);
   bool returned = again.outcome == OPC_CALL_RETURNED;
   run->calls++;
@@ -277,10 +289,10 @@ static opc_status_t check_conditions(sample_case_t *run) {
   /* Random numbers of another dtype are other numbers. */
   if (run->says_dtype && !run->uses_generator) conditions |= OPC_TRIAL_DEFAULT_DTYPE;
   if (!run->uses_generator && !opc_operator_is_seeded(run->context->op)) conditions |= OPC_TRIAL_OTHER_SEED;
-  opc_trial_t trial = trial_of(run, conditions, "a call in other surroundings");
+  opc_trial_t trial = trial_of(run, conditions, OPC_CALL_LABEL(CALL, "in other surroundings"));
   opc_status_t status = compare_under(run, &trial, "in other surroundings it", &together, &run->differs);
   for (int i = 0; status == OPC_OK && run->differs && !found && i < AGAIN; i++) { /* to rule out chance */
-    trial = trial_of(run, 0, "the operator, once more");
+    trial = trial_of(run, 0, OPC_CALL_LABEL(OPERATOR, "once more"));
     opc_text_reset(&text);
     status = compare_under(run, &trial, "a later run", &text, &found);
     if (status == OPC_OK && found && run->handles)
@@ -292,7 +304,7 @@ static opc_status_t check_conditions(sample_case_t *run) {
     const struct condition_row *row = &condition_rows[i];
     bool differs = false;
     if (!(conditions & row->condition)) continue;
-    trial = trial_of(run, row->condition, row->phase);
+    trial = trial_of(run, row->condition, row->label);
     opc_text_reset(&text);
     if (row->condition == OPC_TRIAL_NO_GRAD) status = check_grad(run, row, &differs);
     else status = compare_under(run, &trial, row->name, &text, &differs);
@@ -313,7 +325,7 @@ static opc_status_t check_conditions(sample_case_t *run) {
 static opc_status_t check_busy(sample_case_t *run) {
   OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
   int calls = 0;
-  opc_trial_t trial = trial_of(run, 0, "a call while the device is busy");
+  opc_trial_t trial = trial_of(run, 0, OPC_CALL_LABEL(CALL, "while the device is busy"));
   opc_status_t status = opc_determinism_under_load(&trial, &run->first, &run->differs, &calls, &text, run->error);
   run->calls += calls;
   if (status == OPC_OK && run->differs)

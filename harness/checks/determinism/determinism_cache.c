@@ -74,7 +74,7 @@ static opc_status_t call_own(reuse_t *reuse, opc_trial_t *trial, int attempt, ad
   opc_call_t call;
   opc_trial_outcome_clear(&reuse->own);
   trial->values = NULL;
-  trial->phase = "a call before other data come into its arguments' memory";
+  trial->label = OPC_CALL_LABEL(CALL, "before other data come into its arguments' memory");
   opc_status_t status = opc_trial_make(trial, &call, error);
   if (status == OPC_OK) {
     *out = addresses_of(&call);
@@ -91,7 +91,7 @@ static opc_status_t call_there(reuse_t *reuse, opc_trial_t *trial, const address
   opc_call_t call;
   opc_trial_outcome_clear(&reuse->there);
   trial->values = &reuse->other;
-  trial->phase = "a call on other data in the same memory";
+  trial->label = OPC_CALL_LABEL(CALL_OF_OTHERS, "on other data in the same memory");
   reuse->called = false;
   opc_status_t status = opc_trial_make(trial, &call, error);
   if (status == OPC_OK) {
@@ -131,7 +131,7 @@ static opc_status_t call_elsewhere(reuse_t *reuse, opc_case_context_t *context, 
                              .sample = context->sample,
                              .values = &reuse->other,
                              .conditions = OPC_TRIAL_ELSEWHERE,
-                             .phase = "a call on other data"};
+                             .label = {OPC_CALL_KIND_CALL_OF_OTHERS, "on other data"}};
   opc_status_t status = OPC_OK;
   for (int i = 0; i < HOLDERS && status == OPC_OK; i++) status = opc_trial_make(&holder, &holders[i], error);
   if (status == OPC_OK) status = opc_trial_run(&trial, out, error);
@@ -184,8 +184,10 @@ static opc_status_t trials_run(trials_t *trials, opc_case_context_t *context, op
                                opc_error_t *error) {
   opc_status_t status = OPC_OK;
   for (int i = 0; i < PLACES && status == OPC_OK; i++) {
-    opc_trial_t trial = {
-        .context = context, .sample = context->sample, .values = values, .phase = "a call on data in new memory"};
+    opc_trial_t trial = {.context = context,
+                         .sample = context->sample,
+                         .values = values,
+                         .label = {OPC_CALL_KIND_CALL_OF_OTHERS, "on data in new memory"}};
     status = place_new(context, &trials->places[i], error);
     trial.places = trials->places[i];
     if (status == OPC_OK) status = opc_trial_run(&trial, &trials->outcomes[i], error);

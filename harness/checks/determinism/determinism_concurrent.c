@@ -298,7 +298,7 @@ static opc_status_t caller_prepare(caller_t *caller, opc_case_context_t *context
   if (status != OPC_OK) return status;
   for (size_t i = 0; i < caller->call.tensor_arg_count; i++)
     caller->writes |= opc_tensor_arg_is_mutable(&caller->call.tensor_args[i]);
-  context->phase("a call on larger tensors");
+  context->announce(OPC_CALL_LABEL(CALL_OF_OTHERS, "on larger tensors"));
   status = caller_call(caller, NULL);
   if (status == OPC_OK) status = opc_trial_take(&caller->call, &caller->alone, &caller->error);
   caller_returns_free(caller);
@@ -342,7 +342,7 @@ opc_status_t opc_concurrent_check(opc_case_context_t *context, opc_grown_t *grow
     status = caller_prepare(&meeting.other, context, &grown->sample, &grown->other, &other_steady, error);
   if (status != OPC_OK || !other_steady) goto release;
 
-  context->phase("a call from two threads at once");
+  context->announce(OPC_CALL_LABEL(CALL, "from two threads at once"));
   if (!meet(&meeting)) goto release;
   if (meeting.held.status != OPC_OK || meeting.other.status != OPC_OK) {
     status = meeting.held.status != OPC_OK ? meeting.held.status : meeting.other.status;

@@ -243,7 +243,7 @@ opc_status_t opc_thread_counts_check(opc_case_context_t *context, opc_grown_t *g
   opc_trial_t trial = {.context = context,
                        .sample = &grown->sample,
                        .values = &grown->values,
-                       .phase = "a call with several intra-op threads"};
+                       .label = {OPC_CALL_KIND_CALL, "with several intra-op threads"}};
   opc_trial_outcome_t one = {0}, first = {0};
   opc_text_t text = {0}, whole = {0};
   bool differs = false, nondeterministic = false;

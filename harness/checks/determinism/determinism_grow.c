@@ -93,7 +93,10 @@ static opc_status_t step(opc_case_context_t *context, const opc_sample_t *sample
                          opc_replay_t *values, int64_t *out_largest, double *out_seconds, opc_error_t *error) {
   opc_sample_t larger = {0};
   opc_call_t call = {0};
-  opc_trial_t trial = {.context = context, .sample = &larger, .values = values, .phase = "a call on larger tensors"};
+  opc_trial_t trial = {.context = context,
+                       .sample = &larger,
+                       .values = values,
+                       .label = {OPC_CALL_KIND_CALL_OF_OTHERS, "on larger tensors"}};
   opc_status_t status = sample_grow(sample, growth, &larger, out_largest, error);
   if (status != OPC_OK || !*out_largest) goto release;
   status = opc_trial_make(&trial, &call, error);

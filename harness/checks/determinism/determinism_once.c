@@ -83,7 +83,8 @@ static bool give_generators(const opc_operator_t *op, opc_sample_t *sample) {
 /* It draws from the default generator; if it is given a generator, it must draw from that one. */
 static opc_status_t see_given_generator(once_t *once, const opc_sample_t *sample) {
   OPC_SCOPED(opc_sample_clear) opc_sample_t given = {0};
-  opc_trial_t trial = {.context = once->context, .sample = &given, .phase = "a call with a generator given"};
+  opc_trial_t trial = {
+      .context = once->context, .sample = &given, .label = {OPC_CALL_KIND_CALL, "with a generator given"}};
   OPC_SCOPED(opc_trial_outcome_clear) opc_trial_outcome_t outcome = {0};
   OPC_SCOPED(opc_generators_clear) opc_generators_t generators = {0};
   bool used = false;
@@ -103,7 +104,7 @@ static opc_status_t see_given_generator(once_t *once, const opc_sample_t *sample
 static opc_status_t see_sample(once_t *once, size_t number) {
   opc_case_context_t *context = once->context;
   const opc_sample_t *sample = &context->samples[number];
-  opc_trial_t trial = {.context = context, .sample = sample, .phase = "the operator"};
+  opc_trial_t trial = {.context = context, .sample = sample, .label = {OPC_CALL_KIND_OPERATOR, ""}};
   opc_trial_outcome_t first = {0}, again = {0}, other = {0};
   opc_generators_t generators = {0};
   bool used = false;
@@ -196,8 +197,10 @@ static opc_status_t compare_here(once_t *once, const opc_subprocess_t *subproces
   OPC_SCOPED(opc_replay_clear) opc_replay_t other = {0};
   OPC_SCOPED(opc_trial_outcome_clear) opc_trial_outcome_t here = {0}, elsewhere = {0};
   bool changed = false;
-  opc_trial_t trial = {
-      .context = context, .sample = &context->samples[sample], .values = &other, .phase = "a call with other values"};
+  opc_trial_t trial = {.context = context,
+                       .sample = &context->samples[sample],
+                       .values = &other,
+                       .label = {OPC_CALL_KIND_CALL_OF_OTHERS, "with other values"}};
   const opc_trial_outcome_t *apart_first = opc_subprocess_outcome(subprocess, OPC_SUBPROCESS_FIRST, sample);
   opc_status_t status = opc_trial_other_values(context, &context->samples[sample], &other, &changed, once->error);
   if (status == OPC_OK) status = opc_trial_run(&trial, &here, once->error);
@@ -284,7 +287,7 @@ void opc_determinism_run_once(opc_case_context_t *context, opc_subprocess_t *sub
   opc_status_t status = OPC_OK;
   for (size_t i = 0; status == OPC_OK && i < context->sample_count; i++) status = see_sample(&once, i);
   if (subprocess) {
-    context->phase("the operator in a process of its own");
+    context->announce(OPC_CALL_LABEL(OTHERWISE, "in a process of its own"));
     opc_subprocess_join(subprocess);
   }
   if (status == OPC_OK) check_seeded_tag(&once, subprocess);

@@ -81,12 +81,12 @@ typedef struct life {
   size_t count; /* of samples */
 } life_t;
 
-static void say_nothing(const char *what) { (void)what; } /* the crash record belongs to the parent */
+static void say_nothing(opc_call_label_t label) { (void)label; } /* the crash record belongs to the parent */
 
 static opc_status_t other_call(life_t *life, opc_subprocess_stage_t stage, size_t sample, opc_trial_outcome_t *out,
                                opc_error_t *error) {
   opc_trial_t trial = {
-      .context = &life->context, .sample = &life->context.samples[sample], .values = &life->other[sample], .phase = ""};
+      .context = &life->context, .sample = &life->context.samples[sample], .values = &life->other[sample]};
   if (stage == OPC_SUBPROCESS_THIRD) trial.conditions = OPC_TRIAL_ELSEWHERE;
   life->log->stage = stage;
   life->log->calling = true;
@@ -108,7 +108,7 @@ static opc_status_t stage_run(life_t *life, opc_subprocess_stage_t stage, opc_er
 static opc_status_t own_values_run(life_t *life, opc_error_t *error) {
   opc_status_t status = OPC_OK;
   for (size_t i = 0; status == OPC_OK && i < life->count; i++) {
-    opc_trial_t trial = {.context = &life->context, .sample = &life->context.samples[i], .phase = ""};
+    opc_trial_t trial = {.context = &life->context, .sample = &life->context.samples[i]};
     OPC_SCOPED(opc_trial_outcome_clear) opc_trial_outcome_t outcome = {0};
     status = opc_trial_run(&trial, &outcome, error);
   }
@@ -117,7 +117,7 @@ static opc_status_t own_values_run(life_t *life, opc_error_t *error) {
 
 /* Runs a changed call, then the one that is compared. False: the change made a difference, which was recorded. */
 static bool change_run(life_t *life, opc_sample_t *changed, const char *what, const opc_trial_outcome_t *before) {
-  opc_trial_t trial = {.context = &life->context, .sample = changed, .phase = ""};
+  opc_trial_t trial = {.context = &life->context, .sample = changed};
   OPC_SCOPED(opc_trial_outcome_clear) opc_trial_outcome_t outcome = {0}, after = {0};
   opc_generators_t generators = {0};
   opc_error_t ignored;
@@ -203,7 +203,7 @@ static opc_status_t changes_run(life_t *life, opc_error_t *error) {
 /* Called twice, with the same outcome, and without randomness. */
 static bool turned_call(life_t *life, opc_turn_t turn, opc_trial_outcome_t *out) {
   OPC_SCOPED(opc_sample_clear) opc_sample_t changed = {0};
-  opc_trial_t trial = {.context = &life->context, .sample = &changed, .phase = ""};
+  opc_trial_t trial = {.context = &life->context, .sample = &changed};
   OPC_SCOPED(opc_trial_outcome_clear) opc_trial_outcome_t again = {0};
   OPC_SCOPED(opc_generators_clear) opc_generators_t generators = {0};
   opc_error_t ignored;
@@ -302,7 +302,7 @@ static _Noreturn void live(const opc_case_context_t *context, subprocess_log_t *
       open("/dev/null", O_RDWR | O_CLOEXEC); /* the parent detects whether the operator prints, and reports it once */
   if (null >= 0 && dup2(null, STDIN_FILENO) >= 0 && dup2(null, STDOUT_FILENO) >= 0) dup2(null, STDERR_FILENO);
   if (life.count > OPC_SUBPROCESS_SAMPLES) life.count = OPC_SUBPROCESS_SAMPLES;
-  life.context.phase = say_nothing;
+  life.context.announce = say_nothing;
   _exit(life_run(&life, &error) == OPC_OK ? 0 : 1);
 }
 

@@ -58,7 +58,7 @@ void opc_trial_call(const opc_trial_t *trial, opc_call_t *call) {
   if (trial->conditions & OPC_TRIAL_NO_GRAD) opc_bridge_grad_mode(false);
   if (trial->conditions & OPC_TRIAL_DEFAULT_DTYPE) opc_bridge_default_dtype(OPC_DTYPE_FLOAT64);
   if (trial->conditions & OPC_TRIAL_ONLY_DETERMINISTIC) opc_bridge_deterministic_algorithms(true);
-  context->phase(trial->phase);
+  context->announce(trial->label);
   opc_call_run(call, context->handle, context->seed + (trial->conditions & OPC_TRIAL_OTHER_SEED ? 1 : 0));
   if (changes) opc_bridge_settings_write(settings);
 }

@@ -22,10 +22,10 @@ typedef enum opc_trial_condition {
 typedef struct opc_trial {
   opc_case_context_t *context;
   const opc_sample_t *sample;
-  opc_replay_t *values; /* NULL: the sample's own fills */
-  unsigned conditions;  /* OPC_TRIAL_… */
-  opc_places_t *places; /* NULL: addresses from libtorch's allocator */
-  const char *phase;    /* name of the call in a crash report */
+  opc_replay_t *values;   /* NULL: the sample's own fills */
+  unsigned conditions;    /* OPC_TRIAL_… */
+  opc_places_t *places;   /* NULL: addresses from libtorch's allocator */
+  opc_call_label_t label; /* name of the call in a crash report */
 } opc_trial_t;
 
 typedef struct opc_trial_outcome {

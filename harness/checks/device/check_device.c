@@ -113,7 +113,8 @@ static void check_argument(opc_case_context_t *context, opc_finding_t *finding) 
     opc_value_clear(&sample.arguments[index]);
     sample.arguments[index] = (opc_value_t){.kind = OPC_VALUE_DEVICE, .device = meta_device};
     sample.absent[index] = false;
-    const opc_again_t again = {.context = context, .sample = &sample, .phase = "the operator with device=meta"};
+    const opc_again_t again = {
+        .context = context, .sample = &sample, .label = {OPC_CALL_KIND_WITH_OTHERS, "device=meta"}};
     status = opc_again_call(&again, &call, &error);
   }
   if (status != OPC_OK || call.outcome != OPC_CALL_RETURNED) goto release; /* a clean refusal is fine */
@@ -161,10 +162,11 @@ static opc_status_t depends_on(opc_case_context_t *context, const char *path, si
   *out = false;
   for (int i = OWN; status == OPC_OK && outcome == OPC_CALL_RETURNED && i < CALLS; i++) {
     other_values_t other = {.path = i == OTHER ? path : "", .seed = context->seed};
-    const opc_again_t again = {.context = context,
-                               .values = give_other_values,
-                               .values_context = &other,
-                               .phase = i == OTHER ? "the operator on other values" : "the operator"};
+    const opc_again_t again = {
+        .context = context,
+        .values = give_other_values,
+        .values_context = &other,
+        .label = i == OTHER ? OPC_CALL_LABEL(ON_OTHERS, "other values") : OPC_CALL_LABEL(OPERATOR, "")};
     status = opc_again_run(&again, &results[i], &outcome, NULL, error);
   }
   if (status == OPC_OK && outcome == OPC_CALL_RETURNED)
@@ -235,15 +237,15 @@ static opc_status_t check_mixed_leaf(opc_case_context_t *context, const char *pa
       .device = context->device, .seed = context->seed, .elsewhere = path, .elsewhere_device = meta_device};
   opc_call_t call = {0};
   opc_result_t result = {0};
-  char phase[128];
+  char detail[128];
   bool depends = false, handed_back = false;
   opc_status_t status = opc_call_make_with(&call, context->op, context->sample, &options, error);
   if (status == OPC_OK) status = opc_call_snapshot(&call, error);
   if (status != OPC_OK) goto release;
 
-  snprintf(phase, sizeof phase, "the operator with %.64s on meta and the others on %s", path,
+  snprintf(detail, sizeof detail, "%.64s on meta and the others on %s", path,
            opc_device_type_name(context->device.type));
-  context->phase(phase);
+  context->announce(OPC_CALL_LABEL(WITH_OTHERS, detail));
   if (opc_call_run(&call, context->handle, context->seed) != OPC_CALL_RETURNED) goto release;
   status = opc_result_take(&result, &call, 0, error);
   for (size_t i = 0; status == OPC_OK && !depends && i < result.count; i++) {

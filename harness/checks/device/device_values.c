@@ -20,9 +20,9 @@ typedef struct comparison {
   opc_result_t cuda, cpu;
 } comparison_t;
 
-static opc_again_t again_on(comparison_t *comparison, opc_case_context_t *context, const char *phase) {
+static opc_again_t again_on(comparison_t *comparison, opc_case_context_t *context, opc_call_label_t label) {
   return (opc_again_t){
-      .context = context, .sample = comparison->context->sample, .replay = &comparison->values, .phase = phase};
+      .context = context, .sample = comparison->context->sample, .replay = &comparison->values, .label = label};
 }
 
 /* The sample promises bits. */
@@ -60,8 +60,8 @@ static void report(const opc_bound_t *bound, const opc_difference_t *difference,
 static opc_status_t judge(comparison_t *comparison, opc_difference_t difference, opc_finding_t *finding,
                           opc_error_t *error) {
   opc_case_context_t *context = comparison->context;
-  opc_again_t on_cpu = again_on(comparison, &comparison->host, "the operator on the CPU"),
-              on_cuda = again_on(comparison, context, "the operator, again");
+  opc_again_t on_cpu = again_on(comparison, &comparison->host, OPC_CALL_LABEL(ON_OTHERS, "the CPU")),
+              on_cuda = again_on(comparison, context, OPC_CALL_LABEL(OPERATOR, "again"));
   opc_tolerance_t tolerance = {0};
   opc_bound_t bound = {.got = &comparison->cuda,
                        .reference = &comparison->cpu,
@@ -109,7 +109,7 @@ release:
 }
 
 static opc_status_t compare(comparison_t *comparison, opc_finding_t *finding, opc_error_t *error) {
-  opc_again_t on_cpu = again_on(comparison, &comparison->host, "the operator on the CPU");
+  opc_again_t on_cpu = again_on(comparison, &comparison->host, OPC_CALL_LABEL(ON_OTHERS, "the CPU"));
   opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
   OPC_SCOPED(opc_text_clear) opc_text_t message = {0};
   opc_status_t status = opc_again_run(&on_cpu, &comparison->cpu, &outcome, &message, error);

@@ -12,7 +12,7 @@ static bool case_call(opc_case_context_t *context, bool snapshot, opc_replay_t *
     opc_finding_from_error(context, &error, finding);
     return false;
   }
-  context->phase("the operator");
+  context->announce(OPC_CALL_LABEL(OPERATOR, ""));
   opc_call_run(call, context->handle, context->seed);
   return !opc_finding_from_outcome(context, call, finding);
 }
@@ -41,7 +41,7 @@ opc_status_t opc_again_make(const opc_again_t *again, opc_call_t *call, opc_erro
 opc_status_t opc_again_call(const opc_again_t *again, opc_call_t *call, opc_error_t *error) {
   opc_status_t status = opc_again_make(again, call, error);
   if (status != OPC_OK) return status;
-  again->context->phase(again->phase);
+  again->context->announce(again->label);
   opc_call_run(call, again->context->handle, again->context->seed + again->other_seed);
   return OPC_OK;
 }

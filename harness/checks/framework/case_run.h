@@ -1,6 +1,6 @@
 /* The calls of a case: the one under test, and similar ones.
  *
- * Every call announces its phase, so that a crash report names it. Ownership, threads: as checks/call/call.h. */
+ * Every call is announced, for a crash report. Ownership, threads: as checks/call/call.h. */
 #pragma once
 
 #include "checks/call/argument_places.h"
@@ -22,11 +22,11 @@ typedef struct opc_again {
   opc_tensor_arg_values_t *values; /* NULL: the sample's own fills */
   void *values_context;
   const opc_device_t *device;
-  uint64_t other_seed;  /* added to the case's seed, for fills and generators */
-  const char *phase;    /* name of the call in a crash report */
-  opc_places_t *places; /* memory for its tensors; NULL: any */
-  bool other_gaps;      /* other padding bytes in their storages */
-  bool only_shapes;     /* the result has no mutable arguments and no values */
+  uint64_t other_seed;    /* added to the case's seed, for fills and generators */
+  opc_call_label_t label; /* name of the call in a crash report */
+  opc_places_t *places;   /* memory for its tensors; NULL: any */
+  bool other_gaps;        /* other padding bytes in their storages */
+  bool only_shapes;       /* the result has no mutable arguments and no values */
 } opc_again_t;
 
 /* Makes the arguments. The caller clears the call, whatever the status. */

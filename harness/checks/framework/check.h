@@ -12,6 +12,7 @@
 #include "bridge/api/bridge.h"
 #include "catalogue/rules.h"
 #include "checks/call/call.h"
+#include "model/case/call_kind.h"
 #include "model/case/case.h"
 #include "model/case/standing.h"
 #include "model/case/verdict.h"
@@ -70,9 +71,8 @@ typedef struct opc_case_context {
   bool spent;    /* set by a check: this process must run no further case */
   void *session; /* opc_check_session_t (checks/framework/outcome.h): state that lives across the cases of a child
                     (earlier outputs for the alias check) */
-  /* Names the next call, for the crash report: "the Meta kernel". "the operator", alone or followed by a comma, means a
-   * call with the arguments of the case: after a crash, other checks do not try these again. */
-  void (*phase)(const char *what);
+  /* Says which call is next, for a crash report. */
+  void (*announce)(opc_call_label_t label);
 } opc_case_context_t;
 
 /* The arguments of the case's sample, as in opc_sample_evidence, and what small integer tensors hold: "int64[3] (0, 1,

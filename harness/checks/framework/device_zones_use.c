@@ -135,7 +135,8 @@ void opc_device_zones_check(opc_case_context_t *context, opc_finding_t *finding)
     return;
   }
   opc_device_zones_reset();
-  opc_status_t status = opc_again_call(&(opc_again_t){.context = context, .phase = "the operator"}, &call, &error);
+  opc_status_t status =
+      opc_again_call(&(opc_again_t){.context = context, .label = {OPC_CALL_KIND_OPERATOR, ""}}, &call, &error);
   if (status == OPC_OK && call.outcome == OPC_CALL_RETURNED) status = opc_call_outputs(&call, &outputs, &count, &error);
   if (status == OPC_OK && !why) {
     opc_device_zones_verify();

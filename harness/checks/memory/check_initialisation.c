@@ -73,11 +73,11 @@ static void memory_plain(void) {
 static opc_status_t trial_run(opc_case_context_t *context, memory_kind_t kind, unsigned char byte, trial_t *out,
                               opc_finding_t *finding, opc_error_t *error) {
   opc_call_t call = {0};
-  char phase[64] = "the operator";
+  char detail[64];
   opc_status_t status = opc_call_make(&call, context->op, context->sample, context->device, context->seed, error);
   if (status != OPC_OK) return status;
-  if (!finding) snprintf(phase, sizeof phase, "a call with 0x%02x bytes %s", byte, memories[kind].where);
-  context->phase(phase);
+  snprintf(detail, sizeof detail, "with 0x%02x bytes %s", byte, memories[kind].where);
+  context->announce(finding ? OPC_CALL_LABEL(OPERATOR, "") : OPC_CALL_LABEL(CALL, detail));
   memory_fill(kind, byte);
   out->outcome = opc_call_run(&call, context->handle, context->seed);
   memory_plain();

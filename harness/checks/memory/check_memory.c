@@ -30,20 +30,19 @@ static void memory_mode_reset(void) {
 typedef struct pass {
   opc_guard_side_t side;
   size_t argument_alignment, own_alignment;
-  const char *phase, *remark;
+  const char *detail, *remark;
 } pass_t;
 
-static const pass_t aligned = {OPC_GUARD_BEHIND, CACHE_LINE, CACHE_LINE, "the operator, on guarded memory", ""};
-static const pass_t flush = {OPC_GUARD_BEHIND, 1, CACHE_LINE, "the operator, on memory that ends at a guard",
+static const pass_t aligned = {OPC_GUARD_BEHIND, CACHE_LINE, CACHE_LINE, "on guarded memory", ""};
+static const pass_t flush = {OPC_GUARD_BEHIND, 1, CACHE_LINE, "on memory that ends at a guard",
                              ". It happens only when the tensor ends at the end of a page: code that rounds its loads "
                              "up to whole vectors does this, and a tensor may end there"};
 /* The operator may have refused because of what it read in the padding between a tensor and its guard. */
-static const pass_t after_refusal = {OPC_GUARD_BEHIND, 1, CACHE_LINE, "the operator, on memory that ends at a guard",
-                                     ""};
-static const pass_t ahead = {OPC_GUARD_BEFORE, 1, CACHE_LINE, "the operator, on memory that starts at a guard", ""};
+static const pass_t after_refusal = {OPC_GUARD_BEHIND, 1, CACHE_LINE, "on memory that ends at a guard", ""};
+static const pass_t ahead = {OPC_GUARD_BEFORE, 1, CACHE_LINE, "on memory that starts at a guard", ""};
 /* Only to find the instruction of a write that was detected by the bytes it left. */
-static const pass_t all_flush = {OPC_GUARD_BEHIND, 1, 1, "the operator, with its own memory at a guard too", ""};
-static const pass_t all_ahead = {OPC_GUARD_BEFORE, 1, 1, "the operator, with its own memory at a guard too", ""};
+static const pass_t all_flush = {OPC_GUARD_BEHIND, 1, 1, "with its own memory at a guard too", ""};
+static const pass_t all_ahead = {OPC_GUARD_BEFORE, 1, 1, "with its own memory at a guard too", ""};
 
 /* Makes the arguments and runs. The outcome is in call->outcome; the caller reports the accesses. */
 static opc_status_t pass_run(opc_case_context_t *context, const pass_t *pass, opc_call_t *call, opc_error_t *error) {
@@ -52,7 +51,7 @@ static opc_status_t pass_run(opc_case_context_t *context, const pass_t *pass, op
   opc_cpu_memory_align_arguments(pass->argument_alignment);
   opc_cpu_memory_guard(pass->side);
   opc_heap_guard(pass->side, OPC_SCRATCH_MEMORY_USUAL, context->unmodified ? OPC_HEAP_THROUGH : OPC_HEAP_DIRECT);
-  const opc_again_t again = {.context = context, .phase = pass->phase};
+  const opc_again_t again = {.context = context, .label = {OPC_CALL_KIND_OPERATOR, pass->detail}};
   opc_status_t status = opc_again_call(&again, call, error);
   opc_heap_guard_off();
   opc_cpu_memory_align(CACHE_LINE);
@@ -88,7 +87,7 @@ static opc_status_t pass_check(opc_case_context_t *context, const pass_t *pass, 
 static opc_status_t plain_run(opc_case_context_t *context, opc_call_t *call, opc_error_t *error) {
   opc_guard_accesses_reset();
   opc_cpu_memory_plain();
-  const opc_again_t again = {.context = context, .phase = "the operator, on plain memory"};
+  const opc_again_t again = {.context = context, .label = {OPC_CALL_KIND_OPERATOR, "on plain memory"}};
   return opc_again_call(&again, call, error);
 }
 
@@ -223,7 +222,8 @@ static opc_status_t check_alone(opc_case_context_t *context, size_t number, opc_
   opc_call_t call = {0};
   opc_output_t *outputs = NULL, alone = {0};
   size_t count = 0;
-  const opc_again_t again = {.context = context, .phase = "the operator, before all its outputs but one are released"};
+  const opc_again_t again = {.context = context,
+                             .label = {OPC_CALL_KIND_OPERATOR, "before all its outputs but one are released"}};
   opc_status_t status = opc_again_call(&again, &call, error);
   if (status == OPC_OK && call.outcome == OPC_CALL_RETURNED) status = opc_call_outputs(&call, &outputs, &count, error);
   if (status == OPC_OK && number < count && is_foreign(&outputs[number].meta)) {
@@ -256,7 +256,7 @@ static opc_status_t lifetime_pass(opc_case_context_t *context, opc_finding_t *fi
   opc_cpu_memory_guard(OPC_GUARD_BEHIND);
   opc_heap_guard(OPC_GUARD_BEHIND, OPC_SCRATCH_MEMORY_USUAL, OPC_HEAP_THROUGH);
   opc_guard_quarantine(true);
-  opc_again_t again = {.context = context, .phase = "the operator, where freed memory stays inaccessible"};
+  opc_again_t again = {.context = context, .label = {OPC_CALL_KIND_OPERATOR, "where freed memory stays inaccessible"}};
   opc_status_t status = opc_again_call(&again, &first, error);
   if (status != OPC_OK || first.outcome != OPC_CALL_RETURNED) return status;
   status = opc_call_outputs(&first, &outputs, &count, error);
@@ -265,7 +265,7 @@ static opc_status_t lifetime_pass(opc_case_context_t *context, opc_finding_t *fi
   for (size_t i = 0; i < count; i++) check_foreign_buffer(&outputs[i], finding);
   opc_call_clear_arguments(&first);
   if (!finding->decided) check_outputs_live(outputs, count, "with the arguments", finding);
-  again.phase = "the operator, after the arguments of an earlier call were freed";
+  again.label = OPC_CALL_LABEL(OPERATOR, "after the arguments of an earlier call were freed");
   status = opc_again_call(&again, &second, error);
   if (status != OPC_OK) return status;
   opc_accesses_report(context, FREED, OPC_ACCESSES_ALL, NULL, finding);

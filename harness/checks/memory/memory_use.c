@@ -21,7 +21,7 @@ static size_t tensor_bytes(const opc_call_t *call, const opc_output_t *outputs, 
 opc_status_t opc_memory_use_check(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
   OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
   OPC_SCOPED(opc_scope_free) opc_output_t *outputs = NULL;
-  const opc_again_t again = {.context = context, .phase = "the operator, while its memory is measured"};
+  const opc_again_t again = {.context = context, .label = {OPC_CALL_KIND_OPERATOR, "while its memory is measured"}};
   size_t count = 0;
   opc_cpu_memory_plain();
   if (opc_valgrind_active() || !opc_peak_begin()) return OPC_OK;

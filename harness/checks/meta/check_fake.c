@@ -37,7 +37,7 @@ static opc_status_t report(const opc_operator_t *op, const json_t *answer, opc_f
 
 static opc_status_t trace(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
   OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
-  context->phase("the operator on FakeTensors");
+  context->announce(OPC_CALL_LABEL(ON_COPIES, "FakeTensors"));
   opc_status_t status = opc_bridge_ask_interpreter("trace", "", &text, error);
   if (status != OPC_OK) return status;
   json_t *answer = json_loads(opc_text_c(&text), 0, NULL);

@@ -326,7 +326,8 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no tensor argument selects the Meta kernel");
     goto release;
   }
-  const opc_again_t again = {.context = context, .sample = &sample, .device = &meta_device, .phase = "the Meta kernel"};
+  const opc_again_t again = {
+      .context = context, .sample = &sample, .device = &meta_device, .label = {OPC_CALL_KIND_META, ""}};
   status = opc_again_call(&again, &meta.call, &error);
   if (status != OPC_OK) goto release;
   if (meta.call.outcome != OPC_CALL_RETURNED) {

@@ -40,7 +40,7 @@ typedef struct symbolic_case {
 } symbolic_case_t;
 
 static opc_status_t call_symbolic(symbolic_case_t *run, opc_call_t *meta, opc_symbolic_t *out) {
-  run->context->phase("the Meta kernel with symbolic sizes");
+  run->context->announce(OPC_CALL_LABEL(META_OTHERWISE, "with symbolic sizes"));
   run->outcome = opc_op_call_symbolic(run->context->handle, meta->arguments, meta->absent, meta->argument_count, out,
                                       &run->message);
   return OPC_OK;
@@ -77,7 +77,7 @@ static opc_status_t call_real(symbolic_case_t *run, const opc_sample_t *sample, 
   if (opc_call_make(&call, context->op, sample, context->device, context->seed, &run->error) != OPC_OK ||
       !same_ranks(run, &call))
     goto release;
-  context->phase("the operator on other sizes");
+  context->announce(OPC_CALL_LABEL(ON_OTHERS, "other sizes"));
   if (opc_call_run(&call, context->handle, context->seed) != OPC_CALL_RETURNED) goto release;
   if (opc_accesses_count(1u << OPC_ACCESS_OUTSIDE | 1u << OPC_ACCESS_FREED)) goto release;
   status = opc_call_outputs(&call, &outputs, &out->output_count, &run->error);
@@ -222,7 +222,7 @@ static bool meta_follows(symbolic_case_t *run, const char *variant, size_t numbe
   if (opc_variant_apply(context->sample, context->op, variant, &sample, NULL) != OPC_OK ||
       opc_call_make(&call, context->op, &sample, device, context->seed, NULL) != OPC_OK)
     return false;
-  context->phase("the Meta kernel on other sizes");
+  context->announce(OPC_CALL_LABEL(META_OTHERWISE, "on other sizes"));
   if (opc_call_run(&call, context->handle, context->seed) != OPC_CALL_RETURNED ||
       opc_call_outputs(&call, &outputs, &count, NULL) != OPC_OK)
     return false;
@@ -309,7 +309,7 @@ static void check_backward(symbolic_case_t *run, const opc_call_t *arguments) {
   OPC_SCOPED(opc_text_clear) opc_text_t message = {0};
   opc_symbolic_t *seen = calloc(1, sizeof *seen);
   if (!seen || !has_own_derivative(run->context->op)) goto release;
-  run->context->phase("backward with symbolic sizes");
+  run->context->announce(OPC_CALL_LABEL(BACKWARD, "with symbolic sizes"));
   const opc_call_outcome_t outcome = opc_op_backward_symbolic(
       run->context->handle, arguments->arguments, arguments->absent, arguments->argument_count, seen, &message);
   if (outcome == OPC_CALL_UNCONVERTIBLE) goto release;
@@ -383,7 +383,7 @@ static bool skip_operator(const opc_operator_t *op, opc_finding_t *finding) {
 static bool call_on_meta(symbolic_case_t *run) {
   opc_case_context_t *context = run->context;
   opc_device_t device = {OPC_DEVICE_META, -1};
-  const opc_again_t again = {.context = context, .device = &device, .phase = "the Meta kernel"};
+  const opc_again_t again = {.context = context, .device = &device, .label = {OPC_CALL_KIND_META, ""}};
   run->status = opc_again_call(&again, &run->meta, &run->error);
   if (run->status != OPC_OK) return false;
   if (run->meta.outcome == OPC_CALL_RETURNED) return true;

@@ -69,7 +69,7 @@ static double with_own_noise(double change, double own, double unit, opc_dtype_t
 
 static opc_status_t add_own_noise(opc_case_context_t *context, opc_dtype_t dtype, opc_replay_t *replay,
                                   const opc_result_t *got, opc_tolerance_t *tolerance, opc_error_t *error) {
-  opc_again_t again = {.context = context, .replay = replay, .phase = "the operator on moved inputs"};
+  opc_again_t again = {.context = context, .replay = replay, .label = {OPC_CALL_KIND_ON_OTHERS, "moved inputs"}};
   opc_tolerance_t own = {0};
   opc_status_t status = opc_tolerance_measure(&own, &again, got, error);
   for (size_t i = 0; status == OPC_OK && i < tolerance->count && i < own.count; i++) {
@@ -197,7 +197,7 @@ static opc_status_t compare_with_wider(opc_case_context_t *context, opc_dtype_t 
   const char *wider = NULL;
   bool nondeterministic = false, signs = false;
   opc_again_t again = {
-      .context = context, .sample = &wide, .replay = replay, .phase = "the reference in a wider dtype"};
+      .context = context, .sample = &wide, .replay = replay, .label = {OPC_CALL_KIND_WIDE_REFERENCE, ""}};
   opc_status_t status = take_reference(&again, &wide, dtype, &reference, &wider, &message, error);
   if (status != OPC_OK) goto release;
   if (!wider) {
@@ -347,7 +347,7 @@ static opc_status_t run_long(opc_case_context_t *context, long_values_t *values,
   const opc_again_t again = {.context = context,
                              .values = give_long_values,
                              .values_context = values,
-                             .phase = "the operator on numbers that only float64 holds"};
+                             .label = {OPC_CALL_KIND_ON_OTHERS, "numbers that only float64 holds"}};
   opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
   opc_status_t status = opc_again_run(&again, out, &outcome, NULL, error);
   *out_returned = status == OPC_OK && outcome == OPC_CALL_RETURNED;

@@ -119,19 +119,19 @@ static opc_status_t run_narrowed(opc_case_context_t *context, narrower_t *narrow
       .where = where_emptied, .context = narrower, .add = narrower->size, .values = OPC_RESIZE_GIVEN, .sharing = true};
   bool possible;
   opc_call_outcome_t outcome;
-  char phase[96];
+  char detail[96];
   *out_ran = false;
   if (would_break(context, narrower)) return OPC_OK;
   opc_status_t status = opc_sample_copy(context->base, &sample, error);
   if (status == OPC_OK) status = opc_sample_resize(&sample, &resize, &resized, &possible, error);
   if (status != OPC_OK || (narrower->size <= STEPS && !fits(narrower))) goto release;
   opc_sample_make_contiguous(&sample);
-  snprintf(phase, sizeof phase, "the operator with size %lld instead of 0", (long long)narrower->size);
+  snprintf(detail, sizeof detail, "size %lld instead of 0", (long long)narrower->size);
   const opc_again_t again = {.context = context,
                              .sample = &sample,
                              .values = give_narrowed,
                              .values_context = narrower,
-                             .phase = phase,
+                             .label = {OPC_CALL_KIND_WITH_OTHERS, detail},
                              .only_shapes = true};
   status = opc_again_run(&again, out, &outcome, NULL, error);
   *out_ran = status == OPC_OK && outcome == OPC_CALL_RETURNED;
@@ -164,7 +164,8 @@ static bool extrapolate(const opc_result_t *steps, size_t i, int64_t *sizes) {
 
 static opc_status_t run_meta(opc_case_context_t *context, opc_result_t *out, bool *out_ran, opc_error_t *error) {
   const opc_device_t meta = {OPC_DEVICE_META, -1};
-  const opc_again_t again = {.context = context, .device = &meta, .phase = "the Meta kernel", .only_shapes = true};
+  const opc_again_t again = {
+      .context = context, .device = &meta, .label = {OPC_CALL_KIND_META, ""}, .only_shapes = true};
   opc_call_outcome_t outcome;
   opc_status_t status = opc_again_run(&again, out, &outcome, NULL, error);
   *out_ran = status == OPC_OK && outcome == OPC_CALL_RETURNED;
@@ -188,13 +189,15 @@ static bool fits_row(const opc_tensor_meta_t *meta, const opc_tensor_meta_t *ste
 static opc_status_t is_wrong_anyway(opc_case_context_t *context, const opc_result_t *meta_of_empty, size_t item,
                                     bool *out, opc_error_t *error) {
   const opc_device_t meta = {OPC_DEVICE_META, -1};
-  const opc_again_t real = {
-      .context = context, .sample = context->base, .phase = "the operator on the sample itself", .only_shapes = true};
+  const opc_again_t real = {.context = context,
+                            .sample = context->base,
+                            .label = {OPC_CALL_KIND_ON_OTHERS, "the sample itself"},
+                            .only_shapes = true};
   opc_again_t said = real;
   opc_result_t got = {0}, expected = {0};
   opc_call_outcome_t outcome, of_meta = OPC_CALL_UNCONVERTIBLE;
   said.device = &meta;
-  said.phase = "the Meta kernel on the sample itself";
+  said.label = OPC_CALL_LABEL(META_OTHERWISE, "on the sample itself");
   *out = false;
   opc_status_t status = opc_again_run(&real, &got, &outcome, NULL, error);
   if (status == OPC_OK) status = opc_again_run(&said, &expected, &of_meta, NULL, error);
@@ -367,7 +370,7 @@ static opc_status_t check_poison(opc_case_context_t *context, const opc_result_t
   opc_result_t other = {0}, again = {0};
   opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
   opc_text_t text = {0};
-  opc_again_t same = {.context = context, .phase = "the operator, second run"};
+  opc_again_t same = {.context = context, .label = {OPC_CALL_KIND_OPERATOR, "second run"}};
   opc_poison_pattern(OPC_PATTERN_SECOND);
   opc_scratch_memory_fill(OPC_PATTERN_SECOND);
   opc_status_t status = opc_again_run(&same, &other, &outcome, NULL, error);

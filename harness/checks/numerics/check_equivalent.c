@@ -73,7 +73,7 @@ static const char *excuse(const way_t *way, const opc_call_t *call, const opc_re
 static opc_status_t judge(opc_case_context_t *context, const opc_call_t *call, const pair_t *pair,
                           opc_finding_t *finding, opc_error_t *error) {
   const way_t *way = way_of(context);
-  const opc_again_t again = {.context = context, .replay = pair->values, .phase = "the operator, again"};
+  const opc_again_t again = {.context = context, .replay = pair->values, .label = {OPC_CALL_KIND_OPERATOR, "again"}};
   const opc_difference_t difference = opc_result_compare(pair->got, pair->wanted, is_close, (void *)(uintptr_t)pair);
   OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
   bool random = false;
@@ -98,7 +98,8 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
   OPC_SCOPED(opc_replay_clear) opc_replay_t values = {0};
   OPC_SCOPED(opc_result_clear) opc_result_t got = {0}, wanted = {0};
-  const opc_again_t base = {.context = context, .sample = context->base, .phase = "the operator on the sample itself"};
+  const opc_again_t base = {
+      .context = context, .sample = context->base, .label = {OPC_CALL_KIND_ON_OTHERS, "the sample itself"}};
   opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
   opc_error_t error = {0};
   opc_status_t status = OPC_OK;

@@ -114,7 +114,7 @@ static opc_status_t stays_inside(reference_t *reference, const opc_result_t *wan
   enum { ANY = 1U << OPC_ACCESS_OUTSIDE | 1U << OPC_ACCESS_FREED };
   OPC_SCOPED(opc_result_clear) opc_result_t result = {0};
   opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
-  const opc_again_t again = {.context = &reference->own, .phase = "the reference, on guarded memory"};
+  const opc_again_t again = {.context = &reference->own, .label = {OPC_CALL_KIND_REFERENCE, "on guarded memory"}};
   opc_guard_accesses_reset();
   opc_poison_pattern(side == OPC_GUARD_BEHIND ? OPC_PATTERN_FIRST : OPC_PATTERN_SECOND);
   opc_cpu_memory_guard(side);
@@ -165,8 +165,9 @@ static opc_status_t judge(reference_t *reference, const opc_replay_t *values, co
   opc_case_context_t *context = reference->context;
   OPC_SCOPED(opc_tolerance_clear) opc_tolerance_t tolerance = {0};
   OPC_SCOPED(opc_replay_clear) opc_replay_t its_values = {0};
-  opc_again_t again = {.context = context, .replay = (opc_replay_t *)(uintptr_t)values, .phase = "the operator, again"};
-  opc_again_t its_again = {.context = &reference->own, .phase = "the reference"};
+  opc_again_t again = {
+      .context = context, .replay = (opc_replay_t *)(uintptr_t)values, .label = {OPC_CALL_KIND_OPERATOR, "again"}};
+  opc_again_t its_again = {.context = &reference->own, .label = {OPC_CALL_KIND_REFERENCE, ""}};
   opc_bound_t bound = {.got = got,
                        .reference = wanted,
                        .tolerance = &tolerance,
@@ -200,7 +201,7 @@ static opc_status_t compare(reference_t *reference, const opc_replay_t *values, 
   OPC_SCOPED(opc_result_clear) opc_result_t wanted = {0};
   OPC_SCOPED(opc_text_clear) opc_text_t message = {0};
   opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
-  const opc_again_t again = {.context = &reference->own, .phase = "the reference"};
+  const opc_again_t again = {.context = &reference->own, .label = {OPC_CALL_KIND_REFERENCE, ""}};
   opc_status_t status = opc_again_run(&again, &wanted, &outcome, &message, error);
   if (status != OPC_OK) return status;
   if (outcome != OPC_CALL_RETURNED && opc_case_is_declared(reference->context)) {

@@ -22,7 +22,7 @@ static opc_again_t reference_again(opc_case_context_t *context, reference_t *ref
   return (opc_again_t){.context = context,
                        .sample = &reference->sample,
                        .replay = &reference->values,
-                       .phase = "the operator on contiguous copies"};
+                       .label = {OPC_CALL_KIND_ON_COPIES, "contiguous copies"}};
 }
 
 /* Copies cannot replace arguments that overwrite each other. */
@@ -86,7 +86,7 @@ static void report(const opc_bound_t *bound, const opc_difference_t *difference,
 static opc_status_t follows_gaps(opc_case_context_t *context, const opc_result_t *got, opc_result_t *other, bool *out,
                                  opc_error_t *error) {
   enum { CALLS = 4 };
-  opc_again_t again = {.context = context, .phase = "the operator with other bytes beside the elements"};
+  opc_again_t again = {.context = context, .label = {OPC_CALL_KIND_WITH_OTHERS, "other bytes beside the elements"}};
   *out = true;
   for (int i = 0; *out && i < CALLS; i++) {
     opc_result_t result = {0};

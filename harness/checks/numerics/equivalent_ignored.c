@@ -52,8 +52,8 @@ static void set(const opc_replay_t *values, size_t arg, size_t element, double n
 }
 
 /* *out_same: the operator returned, and the same bits as for the sample's own values. */
-static opc_status_t call_again(ignored_t *ignored, const char *phase, opc_result_t *out, bool *out_same) {
-  const opc_again_t again = {.context = ignored->context, .replay = ignored->values, .phase = phase};
+static opc_status_t call_again(ignored_t *ignored, opc_call_label_t label, opc_result_t *out, bool *out_same) {
+  const opc_again_t again = {.context = ignored->context, .replay = ignored->values, .label = label};
   opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
   opc_status_t status = opc_again_run(&again, out, &outcome, NULL, ignored->error);
   *out_same = status == OPC_OK && outcome == OPC_CALL_RETURNED &&
@@ -71,7 +71,7 @@ static opc_status_t probe_each(ignored_t *ignored, size_t arg, const void *own, 
       OPC_SCOPED(opc_result_clear) opc_result_t result = {0};
       if (!out[e]) continue;
       set(ignored->values, arg, e, probes[p]);
-      status = call_again(ignored, "the operator with one element changed", &result, &out[e]);
+      status = call_again(ignored, OPC_CALL_LABEL(WITH_OTHERS, "one element changed"), &result, &out[e]);
       memcpy((char *)of->bytes + e * width, (const char *)own + e * width, width);
     }
   }
@@ -86,8 +86,9 @@ static void set_ignored(const ignored_t *ignored, size_t arg, const bool *which,
 static opc_status_t report(ignored_t *ignored, const opc_result_t *with_nan, size_t arg, const bool *which,
                            opc_finding_t *finding) {
   OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
-  const opc_again_t again = {
-      .context = ignored->context, .replay = ignored->values, .phase = "the operator with NaN in ignored elements"};
+  const opc_again_t again = {.context = ignored->context,
+                             .replay = ignored->values,
+                             .label = {OPC_CALL_KIND_WITH_OTHERS, "NaN in ignored elements"}};
   const opc_tensor_arg_t *tensor = &ignored->call->tensor_args[arg];
   const opc_difference_t difference = opc_result_compare(with_nan, &ignored->usual, NULL, NULL);
   char place[64];
@@ -109,14 +110,14 @@ static opc_status_t report(ignored_t *ignored, const opc_result_t *with_nan, siz
 /* The call with one element of a selection changed: *out_decides if the ignored elements then have an influence. */
 static opc_status_t try_selection(ignored_t *ignored, size_t arg, const void *own, const bool *which,
                                   bool *out_decides) {
-  static const char phase[] = "the operator with another selection";
+  const opc_call_label_t label = {OPC_CALL_KIND_WITH_OTHERS, "another selection"};
   OPC_SCOPED(opc_result_clear) opc_result_t plain = {0}, moved = {0};
   const struct opc_replay_tensor_arg *of = &ignored->values->tensor_args[arg];
   bool same = false;
   memcpy(of->bytes, own, (size_t)of->numel * opc_dtype_size(of->dtype));
-  opc_status_t status = call_again(ignored, phase, &plain, &same);
+  opc_status_t status = call_again(ignored, label, &plain, &same);
   set_ignored(ignored, arg, which, far_away);
-  if (status == OPC_OK && plain.count > 0) status = call_again(ignored, phase, &moved, &same);
+  if (status == OPC_OK && plain.count > 0) status = call_again(ignored, label, &moved, &same);
   *out_decides =
       status == OPC_OK && moved.count > 0 && opc_result_compare(&plain, &moved, NULL, NULL).kind != OPC_DIFFERENCE_NONE;
   return status;
@@ -178,7 +179,7 @@ static opc_status_t is_shared(ignored_t *ignored, size_t arg, const void *own, c
     if (which[e]) continue;
     memcpy(of->bytes, own, size);
     set(ignored->values, arg, e, far_away);
-    status = call_again(ignored, "the operator with one element changed", &result, &same);
+    status = call_again(ignored, OPC_CALL_LABEL(WITH_OTHERS, "one element changed"), &result, &same);
     *out = status == OPC_OK && place->item < result.count && result.items[place->item].size == usual->size &&
            memcmp((const char *)result.items[place->item].bytes + at, (const char *)usual->bytes + at,
                   usual->meta.itemsize) != 0;
@@ -203,11 +204,11 @@ static opc_status_t judge_tensor(ignored_t *ignored, size_t arg, size_t *out_cou
   *out_count += count;
   if (status == OPC_OK && count > 0 && count < numel) {
     set_ignored(ignored, arg, which, far_away); /* each alone is ignored; all together? */
-    status = call_again(ignored, "the operator with all ignored elements changed", &result, &same);
+    status = call_again(ignored, OPC_CALL_LABEL(WITH_OTHERS, "all ignored elements changed"), &result, &same);
   }
   if (status == OPC_OK && same) {
     set_ignored(ignored, arg, which, NAN);
-    status = call_again(ignored, "the operator with NaN in ignored elements", &with_nan, &same);
+    status = call_again(ignored, OPC_CALL_LABEL(WITH_OTHERS, "NaN in ignored elements"), &with_nan, &same);
     differs = !same && with_nan.count > 0;
   }
   if (status == OPC_OK && differs) {
@@ -242,7 +243,7 @@ void opc_equivalent_ignored(opc_case_context_t *context, opc_finding_t *finding)
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no argument is a mask, a length or an index");
     return;
   }
-  const opc_again_t again = {.context = &own, .replay = &values, .phase = "the operator, again"};
+  const opc_again_t again = {.context = &own, .replay = &values, .label = {OPC_CALL_KIND_OPERATOR, "again"}};
   opc_status_t status = opc_result_take(&ignored.usual, &call, OPC_RESULT_ARGUMENTS, &error);
   if (status == OPC_OK) status = opc_result_is_nondeterministic(&again, &ignored.usual, &random, &error);
   if (status == OPC_OK && !random) status = opc_equivalent_padding(&again, &call, false, &rows, finding, &error);

@@ -77,7 +77,7 @@ static bool gives_int64_only(const opc_result_t *result) {
 static opc_status_t run_moved(narrow_t *narrow, struct opc_replay_tensor_arg *arg, uint64_t by, opc_result_t *result,
                               bool *out, opc_error_t *error) {
   const opc_again_t again = {
-      .context = narrow->context, .replay = narrow->values, .phase = "the operator with other numbers"};
+      .context = narrow->context, .replay = narrow->values, .label = {OPC_CALL_KIND_WITH_OTHERS, "other numbers"}};
   opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
   add(arg, by);
   opc_status_t status = opc_again_run(&again, result, &outcome, NULL, error);
@@ -139,7 +139,7 @@ static opc_status_t rounds(narrow_t *narrow, size_t index, const struct rounding
                            opc_error_t *error) {
   struct opc_replay_tensor_arg *arg = &narrow->values->tensor_args[index];
   const opc_again_t again = {
-      .context = narrow->context, .replay = narrow->values, .phase = "the operator with larger numbers"};
+      .context = narrow->context, .replay = narrow->values, .label = {OPC_CALL_KIND_WITH_OTHERS, "larger numbers"}};
   OPC_SCOPED(opc_result_clear) opc_result_t large = {0};
   opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
   bool returned = false, same = false;
@@ -179,7 +179,7 @@ static bool are_thrice(const opc_result_t *got, const opc_result_t *plain) {
  * point on purpose. *out: three times the numbers give nearly three times the result. */
 static opc_status_t rounds_result(narrow_t *narrow, struct opc_replay_tensor_arg *arg, bool *out, opc_error_t *error) {
   const opc_again_t again = {
-      .context = narrow->context, .replay = narrow->values, .phase = "the operator with other numbers"};
+      .context = narrow->context, .replay = narrow->values, .label = {OPC_CALL_KIND_WITH_OTHERS, "other numbers"}};
   OPC_SCOPED(opc_result_clear) opc_result_t thrice = {0};
   opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
   int64_t *numbers = arg->bytes;
@@ -221,7 +221,8 @@ static opc_status_t judge_rounding(narrow_t *narrow, size_t index, const char *p
 }
 
 static opc_status_t judge(narrow_t *narrow, const opc_call_t *call, opc_finding_t *finding, opc_error_t *error) {
-  const opc_again_t again = {.context = narrow->context, .replay = narrow->values, .phase = "the operator, again"};
+  const opc_again_t again = {
+      .context = narrow->context, .replay = narrow->values, .label = {OPC_CALL_KIND_OPERATOR, "again"}};
   bool random = false, half = false, rounded = false;
   bool judged = false;
   opc_status_t status = OPC_OK;
@@ -260,7 +261,7 @@ void opc_equivalent_narrow(opc_case_context_t *context, opc_finding_t *finding) 
   if (!opc_case_call_keeping(context, &values, &call, finding)) return;
   opc_status_t status = opc_result_take(&plain, &call, OPC_RESULT_ARGUMENTS, &error);
   narrow_t narrow = {.context = context, .plain = &plain, .values = &values};
-  const opc_again_t again = {.context = context, .replay = &values, .phase = "the operator, again"};
+  const opc_again_t again = {.context = context, .replay = &values, .label = {OPC_CALL_KIND_OPERATOR, "again"}};
   size_t rows = 0;
   if (status == OPC_OK && !context->id.dtype[0]) /* the own dtype */
     status = opc_equivalent_padding(&again, &call, true, &rows, finding, &error);

@@ -30,7 +30,7 @@ static opc_status_t run_with(const number_t *number, opc_value_t value, opc_resu
   const opc_again_t again = {.context = number->context,
                              .sample = &sample,
                              .replay = number->values,
-                             .phase = "the operator with another number"};
+                             .label = {OPC_CALL_KIND_WITH_OTHERS, "another number"}};
   opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
   opc_status_t status = opc_sample_copy(number->context->sample, &sample, number->error);
   if (status != OPC_OK) return status;

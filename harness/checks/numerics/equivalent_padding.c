@@ -168,7 +168,7 @@ static opc_status_t call_changed(const padding_t *p, const char *own, int change
   opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
   opc_again_t again = *p->again;
   result_padding_t of = {.padding = p, .result = usual};
-  again.phase = "the operator with other numbers behind a length";
+  again.label = OPC_CALL_LABEL(WITH_OTHERS, "other numbers behind a length");
   change_padding(p, own, change);
   opc_status_t status = opc_again_run(&again, changed, &outcome, NULL, p->error);
   *out_returned = status == OPC_OK && outcome == OPC_CALL_RETURNED;
@@ -195,7 +195,7 @@ static opc_status_t judge_row(const padding_t *p, const char *own, bool *out_tri
   opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
   opc_again_t again = *p->again;
   bool first = false;
-  again.phase = "the operator with a shorter length";
+  again.label = OPC_CALL_LABEL(WITH_OTHERS, "a shorter length");
   opc_status_t status = opc_again_run(&again, &usual, &outcome, NULL, p->error);
   for (int change = 0;
        status == OPC_OK && outcome == OPC_CALL_RETURNED && !finding->decided && !first && change < changes_of(p);

@@ -117,8 +117,9 @@ static void change(const uneven_t *uneven, int64_t position) {
 
 /* *out is empty unless the call returned. */
 static opc_status_t run_with_values(const uneven_t *uneven, opc_result_t *out, bool *out_returned) {
-  const opc_again_t again = {
-      .context = uneven->context, .replay = uneven->values, .phase = "the operator on equal elements, rows or columns"};
+  const opc_again_t again = {.context = uneven->context,
+                             .replay = uneven->values,
+                             .label = {OPC_CALL_KIND_ON_OTHERS, "equal elements, rows or columns"}};
   opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
   opc_status_t status = opc_again_run(&again, out, &outcome, NULL, uneven->error);
   *out_returned = status == OPC_OK && outcome == OPC_CALL_RETURNED;
@@ -245,7 +246,8 @@ static opc_status_t judge_item(const uneven_t *uneven, const opc_result_t *equal
   if (exceptions == 0 || exceptions > uneven->way.count / EXCEPTIONS) return OPC_OK;
   opc_status_t status = are_local(&look, number, &local);
   make_equal(uneven);
-  const opc_again_t again = {.context = uneven->context, .replay = uneven->values, .phase = "the operator, again"};
+  const opc_again_t again = {
+      .context = uneven->context, .replay = uneven->values, .label = {OPC_CALL_KIND_OPERATOR, "again"}};
   if (status == OPC_OK && local) status = opc_result_is_nondeterministic(&again, equal, &random, uneven->error);
   if (status != OPC_OK || !local || random) return status;
   *out_judged = true;

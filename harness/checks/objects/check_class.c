@@ -20,12 +20,12 @@ typedef struct made {
 static opc_status_t make(opc_case_context_t *context, made_t *out, opc_error_t *error) {
   const bool constructed = opc_class_has_constructor(context->op),
              searched = constructed && context->sample->source == OPC_SAMPLE_SEARCHED;
-  if (!constructed) context->phase("the operator that returns the object");
+  if (!constructed) context->announce(OPC_CALL_LABEL(OTHERWISE, "that returns the object"));
   const size_t alignment = searched ? opc_cpu_memory_align_arguments(1) : 0;
   opc_status_t status = opc_call_make(&out->call, context->op, context->sample, context->device, context->seed, error);
   if (searched) opc_cpu_memory_align_arguments(alignment);
   if (status != OPC_OK) return status;
-  if (constructed) context->phase("the constructor");
+  if (constructed) context->announce(OPC_CALL_LABEL(METHOD, "the constructor"));
   (void)opc_call_construct(&out->call, context->op, context->seed, &out->object);
   return OPC_OK;
 }
@@ -53,7 +53,7 @@ static int equal(const subject_t *subject, const opc_object_t *other) {
   opc_value_t *returns = NULL, argument = {.kind = OPC_VALUE_OBJECT, .handle = (void *)other};
   size_t count = 0;
   if (!opc_class_method(subject->context->op, "__eq__")) return -1;
-  subject->context->phase("__eq__");
+  subject->context->announce(OPC_CALL_LABEL(METHOD, "__eq__"));
   opc_call_outcome_t outcome = opc_object_call(subject->object.object, "__eq__", &argument, 1, &returns, &count, NULL);
   int answer =
       outcome == OPC_CALL_RETURNED && count == 1 && returns[0].kind == OPC_VALUE_BOOL ? returns[0].boolean : -1;
@@ -67,7 +67,7 @@ static opc_status_t compare(subject_t *subject, const opc_object_t *other, const
   opc_text_t text = {0};
   size_t compared = 0;
   bool unequal = equal(subject, other) == 0;
-  opc_status_t status = opc_class_state_take(subject->context->op, other, subject->context->phase, state, error);
+  opc_status_t status = opc_class_state_take(subject->context->op, other, subject->context->announce, state, error);
   if (status == OPC_OK &&
       opc_class_state_compare(&subject->fresh, &subject->control, state, name, &text, &compared) >= 0)
     opc_finding_fail(subject->finding, rule, "%s", opc_text_c(&text));
@@ -102,7 +102,7 @@ static void check_flatten(subject_t *subject) {
   char text[160] = "nothing";
   size_t count = 0;
   if (!opc_class_method(subject->context->op, "__obj_flatten__")) return;
-  subject->context->phase("__obj_flatten__");
+  subject->context->announce(OPC_CALL_LABEL(METHOD, "__obj_flatten__"));
   opc_call_outcome_t outcome =
       opc_object_call(subject->object.object, "__obj_flatten__", NULL, 0, &returns, &count, &message);
   if (count > 0) opc_value_describe(&returns[0], text, sizeof text);
@@ -156,7 +156,8 @@ static bool is_refused_for_all(subject_t *subject) {
     other.sample = &other.samples[i];
     if (strcmp(other.sample->name, other.base->name) == 0) continue;
     const bool has_object = make(&other, &made, NULL) == OPC_OK && made.object;
-    if (has_object) other.phase("the method __setstate__, of an object made from another sample");
+    if (has_object)
+      other.announce(OPC_CALL_LABEL(METHOD_OF_OTHERS, "__setstate__ of an object made from another sample"));
     if (has_object) refused = opc_object_round_trip(made.object, &back, NULL, NULL) != OPC_CALL_RETURNED;
     plain |= has_object && !gives_options(other.op, other.sample);
     opc_object_free(back);
@@ -177,7 +178,7 @@ static opc_status_t check_pickle(subject_t *subject, opc_error_t *error) {
     opc_finding_fail(subject->finding, "class.pickle_incomplete", "the class has %s and no %s",
                      get ? "__getstate__" : "__setstate__", get ? "__setstate__" : "__getstate__");
   } else if (get) {
-    subject->context->phase("__getstate__ and __setstate__");
+    subject->context->announce(OPC_CALL_LABEL(PICKLE, ""));
     if (opc_object_round_trip(subject->object.object, &other, &pickled, &message) != OPC_CALL_RETURNED) {
       opc_finding_fail(subject->finding, "class.pickle_refused", "%s: %.*s",
                        pickled ? "what was pickled cannot be unpickled" : "the object cannot be pickled",
@@ -204,7 +205,7 @@ static opc_status_t check_copy(subject_t *subject, const char *method, bool deep
   if (!found || !found->schema || opc_schema_arguments(found->schema, &schema, NULL) != OPC_OK) return OPC_OK;
   bool memo = schema.argument_count == 2 && !schema.arguments[1].has_default;
   opc_operator_clear(&schema);
-  subject->context->phase(method);
+  subject->context->announce(OPC_CALL_LABEL(METHOD, method));
   opc_status_t status = OPC_OK;
   opc_call_outcome_t outcome = opc_object_call(subject->object.object, method, &none, memo, &returns, &count, &message);
   if (outcome == OPC_CALL_UNCONVERTIBLE) goto release; /* it requires arguments that the harness cannot make */
@@ -218,7 +219,8 @@ static opc_status_t check_copy(subject_t *subject, const char *method, bool deep
     status = compare(subject, returns[0].handle, "the copy", "class.copy_differs", &state, error);
     OPC_SCOPED(opc_class_state_clear) opc_class_state_t own = {0};
     if (status == OPC_OK && deep)
-      status = opc_class_state_take(subject->context->op, subject->object.object, subject->context->phase, &own, error);
+      status =
+          opc_class_state_take(subject->context->op, subject->object.object, subject->context->announce, &own, error);
     int shared = status == OPC_OK && deep ? opc_class_state_shared(&own, &subject->control, &state) : -1;
     if (shared >= 0)
       opc_finding_fail(subject->finding, "class.copy_shares",
@@ -239,7 +241,7 @@ static opc_status_t take_fresh(opc_case_context_t *context, opc_class_state_t *o
     status =
         opc_error_set(error, OPC_ERR_UNSUPPORTED, "the constructor accepts the same arguments once but not again: %s",
                       opc_text_c(&made.call.message));
-  if (status == OPC_OK) status = opc_class_state_take(context->op, made.object, context->phase, out, error);
+  if (status == OPC_OK) status = opc_class_state_take(context->op, made.object, context->announce, out, error);
   made_clear(&made);
   return status;
 }
@@ -313,14 +315,15 @@ static opc_status_t method_sample(const opc_case_context_t *context, const opc_o
 
 /* With the arguments: nobody vouches for them, and a crash report has no other place for them. */
 static void say_method(const opc_case_context_t *context, const opc_operator_t *method, const opc_call_t *call) {
-  char phase[160], value[64];
+  char detail[160], value[64];
   OPC_SCOPED(opc_text_clear) opc_text_t arguments = {0};
   for (size_t i = 0; i < call->argument_count; i++) {
     opc_value_describe(&call->arguments[i], value, sizeof value);
     opc_text_addf(&arguments, "%s%s", i ? ", " : "", value);
   }
-  snprintf(phase, sizeof phase, "the method %.60s, called with %.70s", method->name, opc_text_c(&arguments));
-  context->phase(call->argument_count ? phase : method->name);
+  snprintf(detail, sizeof detail, "%.60s called with %.70s", method->name, opc_text_c(&arguments));
+  context->announce(call->argument_count ? OPC_CALL_LABEL(METHOD_OF_OTHERS, detail)
+                                         : OPC_CALL_LABEL(METHOD, method->name));
 }
 
 static opc_status_t call_method(opc_case_context_t *context, const opc_object_t *object, const opc_operator_t *method,
@@ -445,7 +448,7 @@ static void run_used(opc_case_context_t *context, opc_finding_t *finding) {
     if (status == OPC_OK) status = use(context, made[i].object, &calls, &error);
   }
   if (status != OPC_OK) goto release;
-  context->phase("__getstate__ and __setstate__");
+  context->announce(OPC_CALL_LABEL(PICKLE, ""));
   if (!calls) {
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no method accepts the simple arguments that it was given");
   } else if (opc_object_round_trip(made[2].object, &other, &pickled, &message) != OPC_CALL_RETURNED) {
@@ -454,7 +457,7 @@ static void run_used(opc_case_context_t *context, opc_finding_t *finding) {
   } else {
     const opc_object_t *objects[] = {made[0].object, made[1].object, other};
     for (int i = 0; status == OPC_OK && i < 3; i++)
-      status = opc_class_state_take(context->op, objects[i], context->phase, &states[i], &error);
+      status = opc_class_state_take(context->op, objects[i], context->announce, &states[i], &error);
     if (status == OPC_OK) report_used(states, calls, finding);
   }
 

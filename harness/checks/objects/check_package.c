@@ -28,7 +28,7 @@ static void tell_same_bits(const opc_call_t *call, const opc_replay_t *values, c
 
 static opc_status_t run_again(opc_case_context_t *context, opc_replay_t *values, opc_result_t *out,
                               opc_finding_t *finding, opc_error_t *error) {
-  opc_again_t again = {.context = context, .replay = values, .phase = "the operator, a second time"};
+  opc_again_t again = {.context = context, .replay = values, .label = {OPC_CALL_KIND_OPERATOR, "a second time"}};
   opc_call_outcome_t outcome;
   opc_text_t message = {0};
   unsigned char before = opc_poison_byte();
@@ -52,7 +52,7 @@ static void run_for_values(opc_case_context_t *context, opc_finding_t *finding) 
   if (status == OPC_OK) status = opc_replay_take(&values, &call, &error);
   if (status != OPC_OK) goto release;
 
-  context->phase("the operator");
+  context->announce(OPC_CALL_LABEL(OPERATOR, ""));
   opc_call_run(&call, context->handle, context->seed);
   if (opc_package_refuses_its_own(context, &call, finding) || opc_finding_from_outcome(context, &call, finding))
     goto release;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "checks/call/result.h"
+#include "model/case/call_kind.h"
 
 typedef struct opc_class_view {
   const char *method; /* owned by the operator */
@@ -19,9 +20,10 @@ typedef struct opc_class_state {
   size_t count;
 } opc_class_state_t;
 
-/* phase gets each method's name before the method runs. */
-opc_status_t opc_class_state_take(const opc_operator_t *op, const opc_object_t *object, void (*phase)(const char *what),
-                                  opc_class_state_t *out, opc_error_t *error) OPC_CHECKED;
+/* announce gets each method's name before the method runs. */
+opc_status_t opc_class_state_take(const opc_operator_t *op, const opc_object_t *object,
+                                  void (*announce)(opc_call_label_t label), opc_class_state_t *out,
+                                  opc_error_t *error) OPC_CHECKED;
 void opc_class_state_clear(opc_class_state_t *state);
 /* The first method on which left and right differ while left and `control` agree; -1: none. `control` is the state of
  * an object made in the same way as left's. text (may be NULL) says how they differ. *out_compared: number of compared

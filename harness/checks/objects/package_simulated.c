@@ -88,7 +88,7 @@ static void name_work(const work_t *work, opc_text_t *out) {
 }
 
 /* Runs once and judges the run. False: the finding is decided, or *status says why it could not run. */
-static bool run_once(opc_cuda_watch_t *watch, const char *phase, bool judge_streams, opc_finding_t *finding,
+static bool run_once(opc_cuda_watch_t *watch, opc_call_label_t label, bool judge_streams, opc_finding_t *finding,
                      opc_status_t *status, opc_error_t *error) {
   opc_cuda_founds_t founds = {0};
   opc_text_t why = {0};
@@ -99,7 +99,7 @@ static bool run_once(opc_cuda_watch_t *watch, const char *phase, bool judge_stre
     *status = opc_cuda_stream_use_pool(watch->device, &stream, error);
   }
   if (*status != OPC_OK) return false;
-  opc_cuda_watch_run(watch, phase);
+  opc_cuda_watch_run(watch, label);
   if (judge_streams) *status = opc_cuda_stream_use_default(watch->device, error);
   if (*status != OPC_OK) return false;
   bool of_device =
@@ -138,10 +138,12 @@ void opc_package_run_simulated(opc_case_context_t *context, opc_finding_t *findi
   opc_status_t status;
   if (!opc_cuda_watch_begin(&watch, context, finding)) return;
   /* The first call loads the model and initialises what its operators need. */
-  if (!run_once(&watch, "the operator", false, finding, &status, &error)) goto release;
-  if (!run_once(&watch, "the operator, a second time, on another stream", true, finding, &status, &error)) goto release;
+  if (!run_once(&watch, OPC_CALL_LABEL(OPERATOR, ""), false, finding, &status, &error)) goto release;
+  if (!run_once(&watch, OPC_CALL_LABEL(OPERATOR, "a second time, on another stream"), true, finding, &status, &error))
+    goto release;
   status = work_take(&watch.facts.log, &first, &error);
-  if (status != OPC_OK || !run_once(&watch, "the operator, a third time", true, finding, &status, &error)) goto release;
+  if (status != OPC_OK || !run_once(&watch, OPC_CALL_LABEL(OPERATOR, "a third time"), true, finding, &status, &error))
+    goto release;
   status = work_take(&watch.facts.log, &second, &error);
   if (status != OPC_OK) goto release;
   bool reads = opc_simulated_cause_in(&watch.facts.log, "", &why) == OPC_SIMULATED_READ,

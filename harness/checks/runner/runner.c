@@ -64,7 +64,7 @@ static void context_init(const opc_run_t *run, opc_case_context_t *context, cons
                                   .standing = planned->standing,
                                   .method = planned->method,
                                   .seed = run->request->seed,
-                                  .phase = run->sink->phase};
+                                  .announce = run->sink->announce};
   opc_planned_case_id(&run->plan, planned, &context->id);
   if (!planned->device_name) return;
   context->device = run->devices[planned->device];

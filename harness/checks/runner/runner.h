@@ -38,7 +38,7 @@ typedef struct opc_runner_sink {
   void (*input)(const json_t *input, void *context);
   /* Called after the case. The finding is decided, and cleared afterwards. False: run no further case. */
   bool (*end)(const char *case_id, const char *standing, const opc_finding_t *finding, double seconds, void *context);
-  void (*phase)(const char *what); /* given to the checks */
+  void (*announce)(opc_call_label_t label); /* given to the checks */
   /* (optional) Called after the last `end` if another process must run the rest of the plan: the case broke this
    * process (checks/cuda_log/cuda_fault.h), or the next case needs the other allocator
    * (checks/framework/device_zones_use.h). */

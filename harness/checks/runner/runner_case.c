@@ -154,7 +154,7 @@ static bool gives_elements(opc_case_context_t *context) {
   opc_result_t result = {0};
   opc_error_t error;
   bool gives = false;
-  context->phase("the Meta kernel, before the case");
+  context->announce(OPC_CALL_LABEL(META_OTHERWISE, "before the case"));
   if (opc_call_make(&call, context->op, context->sample, meta, context->seed, &error) == OPC_OK &&
       opc_call_run(&call, context->handle, context->seed) == OPC_CALL_RETURNED &&
       opc_result_take(&result, &call, OPC_RESULT_ARGUMENTS | OPC_RESULT_META, &error) == OPC_OK)

@@ -135,7 +135,7 @@ static opc_status_t check_earlier(opc_case_context_t *context, const opc_call_t 
   opc_call_t call = {0};
   opc_output_t *later = NULL;
   size_t later_count = 0;
-  const opc_again_t again = {.context = context, .phase = "the operator, second call"};
+  const opc_again_t again = {.context = context, .label = {OPC_CALL_KIND_OPERATOR, "second call"}};
   opc_status_t status = opc_again_call(&again, &call, error);
   if (status != OPC_OK || call.outcome != OPC_CALL_RETURNED) goto release;
   status = opc_call_outputs(&call, &later, &later_count, error);
@@ -202,7 +202,7 @@ static opc_status_t see_sample(opc_case_context_t *context, const opc_sample_t *
   opc_call_t call = {0};
   opc_output_t *outputs = NULL;
   size_t count = 0;
-  const opc_again_t again = {.context = context, .sample = sample, .phase = "the operator"};
+  const opc_again_t again = {.context = context, .sample = sample, .label = {OPC_CALL_KIND_OPERATOR, ""}};
   opc_status_t status = opc_again_call(&again, &call, error);
   if (status != OPC_OK || call.outcome != OPC_CALL_RETURNED) goto release;
   status = opc_call_outputs(&call, &outputs, &count, error);

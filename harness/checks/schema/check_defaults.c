@@ -28,7 +28,7 @@ static opc_call_outcome_t call_with(trial_t *trial, const opc_sample_t *sample, 
   trial->status = opc_call_make(&call, context->op, sample, context->device, context->seed, trial->error);
   if (trial->status == OPC_ERR_UNSUPPORTED) trial->status = OPC_OK; /* that sample's own cases report this */
   else if (trial->status == OPC_OK) {
-    context->phase("a call with another value of an argument");
+    context->announce(OPC_CALL_LABEL(CALL, "with another value of an argument"));
     opc_call_outcome_t outcome = opc_call_run(&call, context->handle, context->seed);
     trial->calls++;
     if (message && !message->length)

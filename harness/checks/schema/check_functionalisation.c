@@ -24,7 +24,7 @@ static opc_status_t call_functional(functional_case_t *run) {
   if (status != OPC_OK) return status;
   run->replaced = calloc(call->tensor_arg_count + 1, sizeof *run->replaced);
   if (!run->replaced) return opc_error_set(&run->error, OPC_ERR_MEMORY, "out of memory for a call");
-  context->phase("the operator under functionalisation");
+  context->announce(OPC_CALL_LABEL(OTHERWISE, "under functionalisation"));
   opc_bridge_seed(context->seed);
   call->outcome =
       opc_op_call_functional(context->handle, call->arguments, call->absent, call->argument_count, run->replaced,
@@ -67,7 +67,7 @@ static opc_status_t judge(functional_case_t *run, opc_difference_t difference) {
   OPC_SCOPED(opc_tolerance_clear) opc_tolerance_t tolerance = {0};
   bool nondeterministic = false;
   OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
-  opc_again_t again = {.context = context, .replay = &values, .phase = "the operator once more"};
+  opc_again_t again = {.context = context, .replay = &values, .label = {OPC_CALL_KIND_OTHERWISE, "once more"}};
   opc_status_t status = opc_again_values(&(opc_again_t){.context = context}, &values, &run->error);
   if (status == OPC_OK)
     status = opc_result_is_nondeterministic(&again, &run->plain_result, &nondeterministic, &run->error);

@@ -193,8 +193,7 @@ typedef enum arrangement {
 
 static opc_status_t run_arranged(opc_case_context_t *context, arrangement_t arrangement, opc_call_t *call,
                                  opc_error_t *error) {
-  static const char *const phases[ARRANGEMENTS] = {"the operator, with read-only arguments",
-                                                   "the operator, on guarded memory", "the operator"};
+  static const char *const details[ARRANGEMENTS] = {"with read-only arguments", "on guarded memory", ""};
   if (arrangement == PLAIN) opc_cpu_memory_plain();
   else opc_cpu_memory_guard(OPC_GUARD_BEHIND);
   const opc_call_options_t options = {.device = context->device, .seed = context->seed, .to_protect = true};
@@ -204,7 +203,7 @@ static opc_status_t run_arranged(opc_case_context_t *context, arrangement_t arra
   if (arrangement != PLAIN) opc_call_protect(call, true);
   if (arrangement == GUARDED)
     opc_call_protect(call, false); /* then the heap has the same contents, for operators that read out of bounds */
-  context->phase(phases[arrangement]);
+  context->announce(OPC_CALL_LABEL(OPERATOR, details[arrangement]));
   opc_call_run(call, context->handle, context->seed);
   if (arrangement == READ_ONLY) opc_call_protect(call, false);
   return OPC_OK;
@@ -337,7 +336,7 @@ static opc_status_t see_sample(opc_case_context_t *context, const opc_sample_t *
   opc_status_t status = opc_call_make_with(&call, context->op, sample, &options, error);
   if (status == OPC_OK) status = opc_call_snapshot(&call, error);
   if (status != OPC_OK) goto release;
-  context->phase("the operator");
+  context->announce(OPC_CALL_LABEL(OPERATOR, ""));
   if (opc_call_run(&call, context->handle, seed) != OPC_CALL_RETURNED) goto release;
   for (size_t i = 0; status == OPC_OK && i < call.tensor_arg_count; i++) {
     const opc_tensor_arg_t *tensor_arg = &call.tensor_args[i];

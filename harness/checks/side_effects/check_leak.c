@@ -64,7 +64,7 @@ static void report_reference(const opc_leak_probe_t *probe, bool grows, opc_find
 
 /* Each call returns the address of an object of its own: it is meant to stay until another operator releases it. */
 static bool returns_objects(const opc_leak_probe_t *probe) {
-  const opc_again_t again = {.context = probe->context, .phase = "the operator, once more"};
+  const opc_again_t again = {.context = probe->context, .label = {OPC_CALL_KIND_OPERATOR, "once more"}};
   OPC_SCOPED(opc_result_clear) opc_result_t first = {0}, second = {0};
   opc_call_outcome_t outcome = probe->outcome;
   opc_error_t error = {0};
@@ -180,7 +180,7 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   opc_status_t status = opc_call_make(&call, context->op, context->sample, context->device, context->seed, &error);
   if (status == OPC_OK && first_case) status = opc_call_snapshot(&call, &error);
   if (status != OPC_OK) goto release;
-  context->phase("the operator");
+  context->announce(OPC_CALL_LABEL(OPERATOR, ""));
   probe.outcome = opc_call_run(&call, context->handle, context->seed);
   if (!is_counted(context, probe.outcome)) goto release;
 

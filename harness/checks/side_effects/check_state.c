@@ -69,7 +69,7 @@ static opc_status_t look(opc_case_context_t *context, bool other, opc_call_t *ca
   status = ask_python("begin", &changes.texts[OPC_STATE_PYTHON], error);
   if (status != OPC_OK) return status;
   state_begin(other, &before);
-  context->phase(other ? "the operator under other settings" : "the operator");
+  context->announce(other ? OPC_CALL_LABEL(OTHERWISE, "under other settings") : OPC_CALL_LABEL(OPERATOR, ""));
   opc_call_run(call, context->handle, CALL_SEED);
   opc_state_read(&after);
   opc_state_compare(&before, &after, &changes);

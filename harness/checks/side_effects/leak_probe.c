@@ -96,7 +96,7 @@ static void look_who_holds(opc_leak_probe_t *probe, size_t count) {
 
 static opc_status_t call_once(opc_leak_probe_t *probe, opc_error_t *error) {
   opc_call_t call = {0};
-  const opc_again_t again = {.context = probe->context, .phase = "the operator, again and again"};
+  const opc_again_t again = {.context = probe->context, .label = {OPC_CALL_KIND_OPERATOR, "again and again"}};
   opc_status_t status = opc_again_call(&again, &call, error);
   if (status != OPC_OK) return status;
   probe->broken = call.outcome != probe->outcome;

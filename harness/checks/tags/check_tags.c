@@ -72,7 +72,7 @@ static opc_status_t see_sample(opc_case_context_t *context, const opc_sample_t *
                                opc_error_t *error) {
   opc_result_t first = {0};
   opc_call_outcome_t outcome, others;
-  const opc_again_t again = {.context = context, .sample = sample, .phase = "the operator"};
+  const opc_again_t again = {.context = context, .sample = sample, .label = {OPC_CALL_KIND_OPERATOR, ""}};
   opc_status_t status = opc_again_run(&again, &first, &outcome, NULL, error);
   for (opc_other_values_t how = 0; status == OPC_OK && outcome == OPC_CALL_RETURNED && how < OPC_OTHER_COUNT; how++) {
     OPC_SCOPED(opc_result_clear) opc_result_t other = {0};

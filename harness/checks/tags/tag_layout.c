@@ -89,7 +89,7 @@ static bool try_layout(const char *name, const opc_sample_t *sample, void *conte
   if (!layouts->wanted(run->sample, sample)) return true;
   layouts->status = opc_call_make(&call, run->op, sample, run->device, run->seed, layouts->error);
   if (layouts->status != OPC_OK) return false;
-  run->phase("the operator on another layout");
+  run->announce(OPC_CALL_LABEL(ON_OTHERS, "another layout"));
   opc_call_outcome_t outcome = opc_call_run(&call, run->handle, run->seed);
   bool refused = outcome == OPC_CALL_REJECTED || outcome == OPC_CALL_INTERNAL_ASSERT;
   layouts->tried = true;

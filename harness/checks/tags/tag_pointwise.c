@@ -162,7 +162,7 @@ static opc_status_t try_element(const opc_tag_case_t *tagged, move_t *move, bool
   const opc_again_t again = {.context = tagged->context,
                              .values = give_moved,
                              .values_context = move,
-                             .phase = "the operator with one element changed"};
+                             .label = {OPC_CALL_KIND_WITH_OTHERS, "one element changed"}};
   OPC_SCOPED(opc_result_clear) opc_result_t moved = {0};
   opc_call_outcome_t outcome;
   opc_status_t status = opc_again_run(&again, &moved, &outcome, NULL, error);

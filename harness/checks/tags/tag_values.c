@@ -9,7 +9,7 @@
 opc_status_t opc_tag_is_nondeterministic(const opc_tag_case_t *tagged, bool *out, opc_error_t *error) {
   opc_case_context_t *context = tagged->context;
   OPC_SCOPED(opc_replay_clear) opc_replay_t values = {0};
-  opc_again_t again = {.context = context, .replay = &values, .phase = "the operator once more"};
+  opc_again_t again = {.context = context, .replay = &values, .label = {OPC_CALL_KIND_OTHERWISE, "once more"}};
   opc_status_t status = opc_again_values(&(opc_again_t){.context = context}, &values, error);
   if (status == OPC_OK) status = opc_result_is_nondeterministic(&again, tagged->result, out, error);
   return status;
@@ -84,7 +84,7 @@ opc_status_t opc_other_values_run(opc_case_context_t *context, const opc_sample_
                              .sample = sample,
                              .values = give_other,
                              .values_context = &giving,
-                             .phase = "the operator on other values"};
+                             .label = {OPC_CALL_KIND_ON_OTHERS, "other values"}};
   return opc_again_run(&again, out, out_outcome, NULL, error);
 }
 
@@ -122,7 +122,7 @@ void opc_follows_compare(const opc_result_t *left, const opc_result_t *right, op
 static opc_status_t meta_answers(opc_case_context_t *context, bool *out, opc_error_t *error) {
   OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
   opc_device_t meta = {OPC_DEVICE_META, -1};
-  const opc_again_t again = {.context = context, .device = &meta, .phase = "the Meta kernel"};
+  const opc_again_t again = {.context = context, .device = &meta, .label = {OPC_CALL_KIND_META, ""}};
   opc_status_t status = opc_again_call(&again, &call, error);
   *out = status == OPC_OK && call.outcome == OPC_CALL_RETURNED;
   return status;

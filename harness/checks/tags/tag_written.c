@@ -123,7 +123,7 @@ opc_status_t opc_tag_out(const opc_tag_case_t *tagged, bool *out_tested, opc_err
     const opc_again_t again = {.context = context,
                                .values = give_held,
                                .values_context = &held,
-                               .phase = "the operator with other values in its out arguments"};
+                               .label = {OPC_CALL_KIND_WITH_OTHERS, "other values in its out arguments"}};
     status = opc_again_run(&again, &results[value], &outcome, NULL, error);
   }
   const bool returned = status == OPC_OK && outcome == OPC_CALL_RETURNED;

@@ -49,8 +49,10 @@ static opc_status_t compute(autocast_case_t *run, candidate_t *candidate) {
   OPC_SCOPED(opc_sample_clear) opc_sample_t sample = {0};
   opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
   opc_status_t status = cast_sample(run, candidate->cast, &sample);
-  const opc_again_t again = {
-      .context = run->context, .sample = &sample, .replay = &run->values, .phase = "the operator without autocast"};
+  const opc_again_t again = {.context = run->context,
+                             .sample = &sample,
+                             .replay = &run->values,
+                             .label = {OPC_CALL_KIND_OTHERWISE, "without autocast"}};
   if (status == OPC_OK) status = opc_again_run(&again, &candidate->result, &outcome, NULL, &run->error);
   if (status == OPC_OK && outcome == OPC_CALL_RETURNED)
     status = opc_tolerance_measure(&candidate->change, &again, &candidate->result, &run->error);
@@ -61,7 +63,7 @@ static opc_status_t call_under_autocast(autocast_case_t *run, opc_sample_t *samp
   const opc_again_t again = {.context = run->context, .sample = sample, .replay = &run->values};
   opc_status_t status = opc_again_make(&again, call, &run->error);
   if (status != OPC_OK) return status;
-  run->context->phase("the operator under torch.autocast");
+  run->context->announce(OPC_CALL_LABEL(OTHERWISE, "under torch.autocast"));
   opc_bridge_seed(run->context->seed);
   call->outcome = opc_op_call_autocast(run->context->handle, call->arguments, call->absent, call->argument_count,
                                        run->dtype, &call->returns, &call->return_count, &call->message);
@@ -202,7 +204,8 @@ static opc_status_t try_mixed(autocast_case_t *run) {
 static opc_status_t is_random(autocast_case_t *run, bool *out) {
   OPC_SCOPED(opc_result_clear) opc_result_t plain = {0};
   opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
-  const opc_again_t again = {.context = run->context, .replay = &run->values, .phase = "the operator without autocast"};
+  const opc_again_t again = {
+      .context = run->context, .replay = &run->values, .label = {OPC_CALL_KIND_OTHERWISE, "without autocast"}};
   *out = false;
   opc_status_t status = opc_again_run(&again, &plain, &outcome, NULL, &run->error);
   if (status == OPC_OK && outcome == OPC_CALL_RETURNED)

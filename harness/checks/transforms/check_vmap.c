@@ -97,7 +97,8 @@ static opc_status_t call_slice(vmap_case_t *run, size_t slice, opc_replay_t *rep
   slice_values_t of = {.batching = &run->batching, .values = &run->values, .slice = slice};
   const opc_again_t first = {.context = run->context, .values = values_of_slice, .values_context = &of};
   opc_status_t status = opc_again_values(&first, replay, &run->error);
-  const opc_again_t again = {.context = run->context, .replay = replay, .phase = "the operator with a slice"};
+  const opc_again_t again = {
+      .context = run->context, .replay = replay, .label = {OPC_CALL_KIND_WITH_OTHERS, "a slice"}};
   if (status == OPC_OK) status = opc_again_call(&again, call, &run->error);
   if (status == OPC_OK && call->outcome == OPC_CALL_RETURNED) status = opc_result_take(result, call, 0, &run->error);
   return status;
@@ -108,7 +109,8 @@ static opc_status_t judge_slice(vmap_case_t *run, size_t slice, opc_replay_t *re
   opc_difference_t difference = opc_result_compare(got, alone, NULL, NULL);
   OPC_SCOPED(opc_tolerance_clear) opc_tolerance_t tolerance = {0};
   OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
-  const opc_again_t again = {.context = run->context, .replay = replay, .phase = "the operator with a slice once more"};
+  const opc_again_t again = {
+      .context = run->context, .replay = replay, .label = {OPC_CALL_KIND_WITH_OTHERS, "a slice once more"}};
   bool nondeterministic = false;
   char name[64];
   if (difference.kind == OPC_DIFFERENCE_NONE) return OPC_OK;
@@ -153,7 +155,7 @@ static opc_status_t call_batch(vmap_case_t *run, const opc_call_t *alone, opc_ca
   int64_t slices = 0;
   for (size_t i = 0; i < run->batching.slice_count; i++) arguments[i] = alone[i].arguments;
   OPC_SCOPED(opc_text_clear) opc_text_t message = {0};
-  run->context->phase("the operator under torch.vmap");
+  run->context->announce(OPC_CALL_LABEL(OTHERWISE, "under torch.vmap"));
   opc_bridge_seed(run->context->seed);
   const opc_call_outcome_t outcome = opc_op_call_vmap(
       run->context->handle, arguments, run->batching.slice_count, alone[0].absent, alone[0].argument_count,

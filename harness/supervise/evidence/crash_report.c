@@ -8,6 +8,7 @@
 
 #include "base/old_glibc.h"
 #include "checks/cuda_log/cuda_fault.h"
+#include "model/case/call_kind.h"
 #include "model/json/json_write.h"
 #include "supervise/process/worker_process.h"
 #include "supervise/symbols/frames.h"
@@ -16,6 +17,7 @@ enum { TAIL_SIZE = 2048, RECURSION = 12 };
 
 typedef struct scene {
   opc_crash_record_t box; /* a copy: processes that the child left behind can still write to the original */
+  opc_call_kind_t call;   /* that ran; NONE: none */
   opc_frames_t frames;
   bool repeats; /* the same address again and again: recursion */
 } scene_t;
@@ -24,10 +26,11 @@ static void read_scene(const opc_child_t *child, opc_symboliser_t *symboliser, c
                        scene_t *scene) {
   memset(scene, 0, sizeof *scene);
   memcpy(&scene->box, (const void *)child->crash_record, sizeof scene->box);
-  scene->box.phase[sizeof scene->box.phase - 1] = '\0';
+  scene->box.detail[sizeof scene->box.detail - 1] = '\0';
   scene->box.terminate_text[sizeof scene->box.terminate_text - 1] = '\0';
   scene->box.input[sizeof scene->box.input - 1] = '\0';
   scene->box.why[sizeof scene->box.why - 1] = '\0';
+  if (scene->box.running == 1) scene->call = opc_call_kind_from(scene->box.call_kind);
   if (scene->box.crashed != 1 && scene->box.frame_count == 0) return;
   uint32_t count = scene->box.frame_count <= OPC_CRASH_RECORD_FRAMES ? scene->box.frame_count : OPC_CRASH_RECORD_FRAMES;
   uint32_t equal = 0;
@@ -153,71 +156,31 @@ static double seconds_run(const opc_child_t *child, const scene_t *scene) {
   return scene->box.running == 1 && started >= child->opened && started <= now ? now - started : 0;
 }
 
-/* "the operator", "the operator, second run" */
-static bool is_own_call(const scene_t *scene) {
-  static const char words[] = "the operator";
-  const char *phase = scene->box.phase;
-  size_t length = sizeof words - 1;
-  return scene->box.running == 1 && strncmp(phase, words, length) == 0 &&
-         (phase[length] == '\0' || phase[length] == ',');
-}
-
-/* The layout follows: "sliced and require grad". */
-static const char other_layout[] = "the operator on inputs that are ";
-
-/* A check made this call with other arguments than the case has. Whoever vouches for the case's arguments does not
- * vouch for these. */
-static bool has_other_arguments(const char *phase) {
-  static const char *const others[] = {"the reference in a wider dtype",
-                                       "the operator on ",
-                                       "the operator with ",
-                                       "a call on ",
-                                       "a call with other",
-                                       "the method "};
-  static const char *const same[] = {"the operator on contiguous copies", "the operator on FakeTensors"};
-  for (size_t i = 0; i < sizeof same / sizeof *same; i++)
-    if (strcmp(phase, same[i]) == 0) return false;
-  if (strncmp(phase, other_layout, sizeof other_layout - 1) == 0) return false;
-  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-    if (strncmp(phase, others[i], strlen(others[i])) == 0) return true;
-  return false;
-}
-
 /* The reference that a sample names, not the operator, has ended the process or hung. */
 static void blame_reference(const scene_t *scene, opc_crash_t *out) {
-  static const char reference[] = "the reference";
-  const char *phase = scene->box.phase, *rest = phase + sizeof reference - 1;
-  const bool its = strncmp(phase, reference, sizeof reference - 1) == 0 && (*rest == '\0' || *rest == ',');
-  if (scene->box.running == 1 && its) set_rule(out, "reference.unusable");
+  if (scene->call == OPC_CALL_KIND_REFERENCE) set_rule(out, "reference.unusable");
 }
 
 static void take_standing(const scene_t *scene, opc_crash_t *out) {
   opc_standing_t standing;
   if (!opc_standing_parse(scene->box.standing, &standing)) return;
-  if (scene->box.running == 1 && has_other_arguments(scene->box.phase)) standing.change = OPC_INPUT_ALONE;
+  if (opc_call_kind_whose(scene->call) == OPC_CALL_WHOSE_OTHERS) standing.change = OPC_INPUT_ALONE;
   /* A used object is pickled without arguments, and its methods accepted theirs. */
-  if (scene->box.running == 1 && strcmp(scene->box.phase, "__getstate__ and __setstate__") == 0)
-    standing.change = OPC_INPUT_SAME_VALUES;
+  if (scene->call == OPC_CALL_KIND_PICKLE) standing.change = OPC_INPUT_SAME_VALUES;
   opc_standing_format(&standing, out->standing);
 }
 
 /* A check made this call on the same values in another layout. So the sample itself did not crash. */
-static void note_other_layout(const char *phase, json_t *evidence) {
-  const size_t length = sizeof other_layout - 1;
-  if (strncmp(phase, other_layout, length) != 0) return;
-  OPC_SCOPED(opc_scope_free)
-  char *variant = opc_string_format("all.%.*s", (int)strcspn(phase + length, " "), phase + length);
+static void note_other_layout(const scene_t *scene, json_t *evidence) {
+  if (scene->call != OPC_CALL_KIND_ON_LAYOUT) return;
+  OPC_SCOPED(opc_scope_free) char *variant = opc_string_format("all.%s", scene->box.detail);
   json_object_set_new(evidence, "variants", json_pack("[o]", opc_json_string(variant)));
 }
 
-/* "the operator, on guarded memory": the part after the comma is a remark about the call. */
-static void add_phase(const char *phase, opc_text_t *out) {
-  static const char on[] = "the operator on ";
-  const size_t length = strcspn(phase, ",");
-  if (strncmp(phase, on, sizeof on - 1) == 0)
-    opc_text_addf(out, ", while the operator ran on %.*s", (int)(length - (sizeof on - 1)), phase + sizeof on - 1);
-  else opc_text_addf(out, ", while %.*s ran", (int)length, phase);
-  if (phase[length] == ',') opc_text_addf(out, " (%s)", phase + length + 1 + strspn(phase + length + 1, " "));
+static void add_call(const scene_t *scene, opc_text_t *out) {
+  if (scene->call == OPC_CALL_KIND_NONE) return;
+  opc_text_add(out, ", while ");
+  opc_call_kind_describe(scene->call, scene->box.detail, out);
 }
 
 /* assert and CHECK print the error before they abort. */
@@ -229,9 +192,8 @@ static void add_last_line(const char *printed, opc_text_t *out) {
 /* A Meta tensor has no data, whatever the arguments are: a kernel that reads it follows a null pointer. */
 static bool reads_data_of_meta(const scene_t *scene) {
   enum { FIRST_PAGE = 4096 };
-  return scene->box.running == 1 && scene->box.crashed == 1 && scene->box.signal == SIGSEGV &&
-         scene->box.code != SI_KERNEL && scene->box.address < FIRST_PAGE &&
-         strcmp(scene->box.phase, "the Meta kernel") == 0;
+  return scene->call == OPC_CALL_KIND_META && scene->box.crashed == 1 && scene->box.signal == SIGSEGV &&
+         scene->box.code != SI_KERNEL && scene->box.address < FIRST_PAGE;
 }
 
 opc_status_t opc_crash_describe(const opc_child_t *child, opc_symboliser_t *symboliser,
@@ -243,9 +205,9 @@ opc_status_t opc_crash_describe(const opc_child_t *child, opc_symboliser_t *symb
   describe_end(child, limits, scene, out);
   blame_reference(scene, out);
   out->seconds = seconds_run(child, scene);
-  out->own_call = is_own_call(scene);
-  out->asked_meta = scene->box.running == 1 && strcmp(scene->box.phase, OPC_PHASE_META_OF_TRY) == 0;
-  if (scene->box.phase[0] != '\0' && scene->box.running == 1) add_phase(scene->box.phase, &out->message);
+  out->own_call = opc_call_kind_whose(scene->call) == OPC_CALL_WHOSE_OWN;
+  out->asked_meta = scene->call == OPC_CALL_KIND_META_OF_SEARCH;
+  add_call(scene, &out->message);
   if (scene->frames.own != NULL) opc_frame_place(scene->frames.own, out->place, sizeof out->place);
   else snprintf(out->place, sizeof out->place, "status %d", child->status);
 
@@ -266,7 +228,7 @@ opc_status_t opc_crash_describe(const opc_child_t *child, opc_symboliser_t *symb
   scene->box.standing[sizeof scene->box.standing - 1] = '\0';
   take_standing(scene, out);
   if (reads_data_of_meta(scene)) json_object_set_new(out->evidence, "every_input", json_true());
-  if (scene->box.running == 1) note_other_layout(scene->box.phase, out->evidence);
+  note_other_layout(scene, out->evidence);
   if (scene->box.why[0] != '\0') json_object_set_new(out->evidence, "why", json_string(scene->box.why));
   if (scene->frames.count > 0) json_object_set_new(out->evidence, "frames", opc_frames_json(&scene->frames));
   if (child->max_rss_kib > 0) json_object_set_new(out->evidence, "max_rss_kib", json_integer(child->max_rss_kib));

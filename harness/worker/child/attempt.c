@@ -223,7 +223,7 @@ static opc_status_t trial_poison(const trial_t *trial, const attempt_t *first, s
 static opc_status_t trial_surroundings(const trial_t *trial, attempt_t *first, suspicion_t *out, bool *out_steady,
                                        opc_error_t *error) {
   attempt_t second = {0}, again = {0};
-  opc_batch_phase(trial->box, "a call of the search in guarded memory");
+  opc_batch_announce(trial->box, OPC_CALL_LABEL(SEARCH, "in guarded memory"));
   opc_status_t status = trial_call(trial, &second, &before, trial->seed, error);
   if (!first->wrote_outside && !first->read_outside)
     first->access = second.access; /* if there is one, it is reported */
@@ -246,7 +246,7 @@ static opc_status_t trial_surroundings(const trial_t *trial, attempt_t *first, s
 
 static opc_status_t trial_values(const trial_t *trial, const attempt_t *first, bool *out_depends, opc_error_t *error) {
   attempt_t other = {0};
-  opc_batch_phase(trial->box, "a call of the search with other values");
+  opc_batch_announce(trial->box, OPC_CALL_LABEL(SEARCH, "with other values"));
   opc_status_t status = trial_call(trial, &other, &behind, ~trial->seed, error);
   *out_depends = !attempt_equals(first, &other);
   attempt_clear(&other);
@@ -262,7 +262,7 @@ static void trial_meta(const trial_t *trial, opc_text_t *out_refusal) {
   const opc_kernel_t *kernel = opc_operator_kernel(trial->op, "Meta");
   OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
   if (!kernel || kernel->fallthrough) return;
-  opc_batch_phase(trial->box, OPC_PHASE_META_OF_TRY);
+  opc_batch_announce(trial->box, OPC_CALL_LABEL(META_OF_SEARCH, ""));
   if (opc_call_make(&call, trial->op, trial->sample, meta, trial->seed, NULL) != OPC_OK || call.tensor_arg_count == 0)
     return; /* these arguments cannot be made on Meta, so they cannot be refused there */
   if (opc_call_run(&call, trial->handle, trial->seed) == OPC_CALL_REJECTED &&
@@ -293,7 +293,7 @@ opc_status_t opc_attempt_run(const opc_operator_t *op, const opc_sample_t *sampl
     snprintf(id.sample, sizeof id.sample, "%s", sample->name ? sample->name : "");
     snprintf(id.device, sizeof id.device, "%s", on_cpu ? "cpu" : device);
     opc_case_id_format(&id, id_text);
-    opc_batch_begin(box, id_text, "a call of the search");
+    opc_batch_begin(box, id_text, OPC_CALL_LABEL(SEARCH, ""));
     double began = seconds_of(CLOCK_MONOTONIC);
     opc_throw_watch(true);
     /* Guarded from the first call on: one that writes out of bounds would corrupt the process for all later tries. */

@@ -23,9 +23,9 @@ typedef struct batch {
   opc_error_t *error;
 } batch_t;
 
-/* A check's phase callback has no context; a child has one crash record. */
-static opc_crash_record_t *phase_box;
-static void phase_write(const char *what) { opc_batch_phase(phase_box, what); }
+/* A check's `announce` has no context; a child has one crash record. */
+static opc_crash_record_t *crash_record;
+static void announce(opc_call_label_t label) { opc_batch_announce(crash_record, label); }
 
 /* ---- answers ---- */
 
@@ -44,7 +44,7 @@ static void case_begin(const char *case_id, const char *why, const char *standin
   batch_t *batch = context;
   opc_string_put(batch->box->standing, sizeof batch->box->standing, standing);
   opc_string_put(batch->box->why, sizeof batch->box->why, why);
-  opc_batch_begin(batch->box, case_id, "the operator");
+  opc_batch_begin(batch->box, case_id, OPC_CALL_LABEL(OPERATOR, ""));
 }
 
 /* As many arguments as fit: a crash report shows them. */
@@ -168,7 +168,7 @@ static opc_status_t cases_run(batch_t *batch, const json_t *command) {
   opc_runner_sink_t sink = {.begin = case_begin,
                             .input = case_input,
                             .end = case_end,
-                            .phase = phase_write,
+                            .announce = announce,
                             .spent = case_spent,
                             .context = batch};
   uint64_t cases = 0;
@@ -243,7 +243,7 @@ opc_status_t opc_batch_serve(int fd, opc_crash_record_t *box, const json_t *oper
                                       .message = "a command is not a JSON object, or longer than a line may be"};
   opc_status_t status = OPC_OK;
   bool ended = false;
-  phase_box = box;
+  crash_record = box;
   while (status == OPC_OK && !ended) {
     json_t *command = NULL;
     struct pollfd readable = {.fd = fd, .events = POLLIN};

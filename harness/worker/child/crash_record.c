@@ -11,14 +11,15 @@ static int64_t now_ns(void) {
   return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-void opc_batch_phase(opc_crash_record_t *box, const char *phase) {
-  opc_string_put(box->phase, sizeof box->phase, phase);
+void opc_batch_announce(opc_crash_record_t *box, opc_call_label_t label) {
+  box->call_kind = label.kind;
+  opc_string_put(box->detail, sizeof box->detail, label.detail ? label.detail : "");
 }
 
-void opc_batch_begin(opc_crash_record_t *box, const char *case_id, const char *phase) {
+void opc_batch_begin(opc_crash_record_t *box, const char *case_id, opc_call_label_t label) {
   opc_string_put(box->case_id, sizeof box->case_id, case_id);
   box->input[0] = '\0';
-  opc_batch_phase(box, phase);
+  opc_batch_announce(box, label);
   box->started_ns = now_ns();
   box->sequence++;
   opc_valgrind_case_begin(box->sequence);
