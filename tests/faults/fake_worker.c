@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/old_glibc.h"
+#include "model/case/call_kind.h"
 #include "wire/channel.h"
 #include "wire/protocol.h"
 
@@ -42,7 +43,7 @@ static void begin(const char *id) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   snprintf(box->case_id, sizeof box->case_id, "%s", id);
-  snprintf(box->phase, sizeof box->phase, "the operator");
+  box->call_kind = OPC_CALL_KIND_OPERATOR;
   box->input[0] = '\0';
   box->started_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
   box->sequence++;
@@ -110,7 +111,7 @@ static bool behave(const char *name, int i) {
   if (strcmp(name, "hidden") == 0 && i == 2)
     record("Invalid __global__ write of size 4 bytes"), box->crashed = 1, box->signal = SIGSEGV, raise(SIGSEGV);
   if (strcmp(name, "depends") == 0 && i == 7) return ran[3];
-  if (strcmp(name, "learns") == 0 && i == 3) snprintf(box->phase, sizeof box->phase, "the Meta kernel");
+  if (strcmp(name, "learns") == 0 && i == 3) box->call_kind = OPC_CALL_KIND_META;
   if (strcmp(name, "learns") == 0 && (i == 2 || i == 3)) raise(SIGSEGV);
   if (strcmp(name, "learns") == 0 && i == 7)
     return json_array_size(crashed) == 1 &&

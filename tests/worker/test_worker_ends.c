@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "model/case/call_kind.h"
 #include "worker_client.h"
 
 static client_t worker;
@@ -79,7 +80,7 @@ static void ends_are_told(void **state) {
     assert_int_equal(child.box->signal, ends[i].signal);
     assert_true(child.box->frame_count > 3);
     assert_non_null(strstr(child.box->case_id, ends[i].operator_name));
-    assert_string_equal(child.box->phase, "the operator");
+    assert_int_equal(child.box->call_kind, OPC_CALL_KIND_OPERATOR);
     assert_non_null(strstr(child.box->terminate_text, ends[i].terminate));
     if (strcmp(ends[i].operator_name, "hostile::segv") == 0) {
       assert_int_equal(child.box->address, 0x10);
