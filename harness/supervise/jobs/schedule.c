@@ -11,6 +11,7 @@
 #include "supervise/common/interrupt.h"
 #include "supervise/jobs/task_phases.h"
 #include "supervise/jobs/words_task.h"
+#include "supervise/tools/sanitize.h"
 
 enum { LINES_A_TURN = 512, LINES_AT_END = 65536, POLL_MILLISECONDS = 200, IDLE_DEATHS_MAX = 3, FDS_A_CHILD = 3 };
 static const double progress_seconds = 0.25;
@@ -28,7 +29,8 @@ typedef struct schedule {
   size_t child_count, child_capacity;
   struct pollfd *fds;
   uint64_t next_id;
-  opc_worker_command_t command; /* of a process per batch */
+  bool executes;                /* each batch is a process of its own; no worker forks */
+  opc_worker_command_t command; /* of such a process */
   const char **paths;
   int idle_deaths;
   double told;
@@ -58,9 +60,11 @@ static opc_status_t fill(schedule_t *schedule, opc_error_t *error) {
   opc_status_t status = OPC_OK;
   while (status == OPC_OK && schedule->running_count < schedule->jobs && schedule->next < schedule->operator_count) {
     opc_task_t *task = NULL;
-    const opc_phase_t *first = schedule->session->searching ? &opc_phase_search : &opc_phase_cases;
-    status = opc_task_new(schedule->session, schedule->operators[schedule->next++], first, &task, error);
-    if (status == OPC_OK && !schedule->session->searching) status = opc_words_begin(task, error);
+    opc_session_t *session = schedule->session;
+    const opc_phase_t *first = session->searching ? &opc_phase_search : &opc_phase_cases;
+    status = opc_task_new(session, schedule->operators[schedule->next++], first, &task, error);
+    if (status == OPC_OK && !session->searching)
+      status = session->sanitize != NULL ? opc_sanitize_begin(task, error) : opc_words_begin(task, error);
     if (task != NULL) schedule->running[schedule->running_count++] = task;
   }
   if (status == OPC_OK && schedule->running_count == 0 && schedule->exclusive_count > 0) {
@@ -100,7 +104,8 @@ static opc_status_t set_aside(schedule_t *schedule, opc_error_t *error) {
 /* ---- children ---- */
 
 static opc_status_t start_child(schedule_t *schedule, opc_task_t *task, opc_error_t *error) {
-  opc_loaded_t *loaded = &schedule->session->loaded;
+  opc_session_t *session = schedule->session;
+  opc_loaded_t *loaded = &session->loaded;
   if (schedule->child_count == schedule->child_capacity) {
     size_t capacity = schedule->child_capacity * 2 + 8;
     opc_child_t **children = realloc(schedule->children, capacity * sizeof *children);
@@ -114,12 +119,14 @@ static opc_status_t start_child(schedule_t *schedule, opc_task_t *task, opc_erro
   opc_status_t status = opc_child_open(++schedule->next_id, task, &child, error);
   if (status != OPC_OK) return status;
   schedule->children[schedule->child_count++] = child;
-  child->pace = opc_run_pace(schedule->session->options);
+  child->pace = opc_run_pace(session->options);
   task->child = child;
-  if (loaded->exec_batch)
-    return opc_child_execute(child, &schedule->command, schedule->session->options->memory_mib, error);
+  if (session->sanitize != NULL && !session->searching)
+    status = opc_sanitize_launcher(session->sanitize, child->id, &schedule->command.launcher, error);
+  if (status != OPC_OK) return status;
+  if (schedule->executes) return opc_child_execute(child, &schedule->command, session->options->memory_mib, error);
   /* The end of the channel shows that a worker is gone. */
-  if (opc_child_request(child, &loaded->worker.control, schedule->session->options->memory_mib, NULL) != OPC_OK) {
+  if (opc_child_request(child, &loaded->worker.control, session->options->memory_mib, NULL) != OPC_OK) {
     opc_pidfd_kill(loaded->worker.pidfd, loaded->worker.pid);
   }
   return OPC_OK;
@@ -183,7 +190,8 @@ static opc_status_t read_own_control(opc_child_t *child, opc_error_t *error) {
     const char *type = json_string_value(json_object_get(message, "t"));
     child->heard = opc_clock();
     if (type != NULL && strcmp(type, "ready") == 0 && child->owner != NULL) {
-      if (opc_maps_read(&child->maps, child->pid, NULL) != OPC_OK)
+      const json_int_t pid = json_integer_value(json_object_get(message, "pid")); /* a tool may be between */
+      if (opc_maps_read(&child->maps, pid > 0 ? (pid_t)pid : child->pid, NULL) != OPC_OK)
         opc_maps_clear(&child->maps); /* then only names are missing */
       status = opc_task_attach(child->owner, error);
     }
@@ -293,7 +301,7 @@ static opc_status_t on_worker_end(schedule_t *schedule, opc_error_t *error) {
 
 static opc_status_t serve_worker(schedule_t *schedule, opc_error_t *error) {
   opc_status_t status = OPC_OK;
-  for (bool more = !schedule->session->loaded.exec_batch; more && status == OPC_OK;) {
+  for (bool more = !schedule->executes; more && status == OPC_OK;) {
     json_auto_t *message = NULL;
     opc_channel_event_t event = opc_channel_next(&schedule->session->loaded.worker.control, &message);
     more = event == OPC_CHANNEL_LINE || event == OPC_CHANNEL_GARBAGE;
@@ -327,7 +335,7 @@ static void wait_for_something(schedule_t *schedule) {
   /* Messages of one millisecond are read together. Waking up for each result costs both sides more than making and
    * reading it. */
   if (!is_awaited(schedule)) (void)nanosleep(&together, NULL);
-  if (!schedule->session->loaded.exec_batch) add_fd(schedule, &count, schedule->session->loaded.worker.control.fd);
+  if (!schedule->executes) add_fd(schedule, &count, schedule->session->loaded.worker.control.fd);
   for (size_t i = 0; i < schedule->child_count; i++) {
     opc_child_t *child = schedule->children[i];
     const opc_task_t *task = child->owner;
@@ -351,11 +359,12 @@ opc_status_t opc_schedule_run(opc_session_t *session, const opc_operator_t *cons
                               opc_error_t *error) {
   schedule_t schedule = {.session = session, .operators = operators, .operator_count = count, .jobs = (size_t)jobs};
   opc_status_t status = OPC_OK;
+  schedule.executes = session->loaded.exec_batch || (session->sanitize != NULL && !session->searching);
   schedule.running = calloc(schedule.jobs, sizeof(opc_task_t *));
   if (schedule.running == NULL) status = opc_out_of_memory(error);
-  if (status == OPC_OK && session->loaded.exec_batch)
+  if (status == OPC_OK && schedule.executes)
     status = opc_load_command(session->options, &session->loaded, &schedule.command, &schedule.paths, error);
-  if (status == OPC_OK && session->loaded.exec_batch) opc_worker_stop(&session->loaded.worker);
+  if (status == OPC_OK && schedule.executes) opc_worker_stop(&session->loaded.worker);
   while (status == OPC_OK) {
     if (opc_interrupted()) {
       status = opc_error_set(error, OPC_ERR_SYSTEM, "interrupted");

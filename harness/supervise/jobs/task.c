@@ -14,6 +14,7 @@
 #include "supervise/jobs/searched.h"
 #include "supervise/load/library_operators.h"
 #include "supervise/symbols/frames.h"
+#include "supervise/tools/sanitize.h"
 
 static const char *const sources[] = {"file", "file", "recorded", "searched"}; /* in the order of opc_sample_source_t */
 
@@ -128,6 +129,7 @@ void opc_task_free(opc_task_t *task) {
     for (size_t k = 0; k < task->produced_count[i]; k++) opc_value_clear(&task->produced[i][k]);
     free(task->produced[i]);
   }
+  if (task->phase != NULL && task->phase->forget != NULL) task->phase->forget(task);
   json_decref(task->held);
   for (size_t i = 0; i < task->order_count; i++) free(task->order[i]);
   free(task->order);
@@ -143,12 +145,16 @@ void opc_task_free(opc_task_t *task) {
 }
 
 void opc_task_release(opc_task_t *task) {
-  if (task->child != NULL) opc_child_leave(task->child);
+  if (task->child != NULL) {
+    opc_child_leave(task->child);
+    task->child->owner = NULL;
+  }
   task->child = NULL;
 }
 
 void opc_task_enter(opc_task_t *task, const opc_phase_t *phase) {
   opc_task_release(task);
+  if (task->phase != NULL && task->phase->forget != NULL) task->phase->forget(task);
   task->phase = phase;
 }
 
@@ -212,28 +218,36 @@ static void running_case(const opc_task_t *task, char out[OPC_CRASH_RECORD_CASE_
     out[0] = '\0';
 }
 
+static opc_status_t describe_end(opc_task_t *task, const char *case_id, opc_crash_t *out, opc_error_t *error) {
+  opc_session_t *session = task->session;
+  opc_crash_limits_t limits = {.seconds = task->phase->seconds(task),
+                               .memory_mib = session->options->memory_mib,
+                               .library = task->op->library,
+                               .maps = task->child->own ? &task->child->maps : &session->maps};
+  opc_memcheck_view_t view = view_of(task);
+  opc_memcheck_end_t end = OPC_MEMCHECK_END_OWN;
+  if (session->sanitize != NULL) opc_sanitize_take_signal(task->child);
+  opc_status_t status = opc_journal_flush(session->journal, error); /* as before the names of a message */
+  if (status == OPC_OK) status = opc_crash_describe(task->child, session->symboliser, &limits, out, error);
+  if (status == OPC_OK) status = opc_memcheck_crash(session->memcheck, task->child, &view, out, &end, error);
+  if (status == OPC_OK && end == OPC_MEMCHECK_END_FAILURE) {
+    session->trouble = true;
+    status = opc_journal_note(session->journal, error, "%s: %s", case_id[0] != '\0' ? case_id : task->op->name,
+                              opc_text_c(&out->message));
+  }
+  out->unwatchable = end == OPC_MEMCHECK_END_INSTRUCTION;
+  return status;
+}
+
 opc_status_t opc_task_child_ended(opc_task_t *task, opc_error_t *error) {
   char case_id[OPC_CRASH_RECORD_CASE_SIZE];
   OPC_SCOPED(opc_crash_clear) opc_crash_t crash = {0};
-  opc_crash_limits_t limits = {.seconds = task->phase->seconds(task),
-                               .memory_mib = task->session->options->memory_mib,
-                               .library = task->op->library,
-                               .maps = task->child->own ? &task->child->maps : &task->session->maps};
+  const bool left = task->child->leaving;
   running_case(task, case_id);
-  opc_memcheck_view_t view = view_of(task);
-  opc_memcheck_end_t end = OPC_MEMCHECK_END_OWN;
-  opc_status_t status = opc_journal_flush(task->session->journal, error); /* as before the names of a message */
-  if (status == OPC_OK) status = opc_crash_describe(task->child, task->session->symboliser, &limits, &crash, error);
-  if (status == OPC_OK) status = opc_memcheck_crash(task->session->memcheck, task->child, &view, &crash, &end, error);
-  if (status == OPC_OK && end == OPC_MEMCHECK_END_FAILURE) {
-    task->session->trouble = true;
-    status = opc_journal_note(task->session->journal, error, "%s: %s", case_id[0] != '\0' ? case_id : task->op->name,
-                              opc_text_c(&crash.message));
-  }
-  crash.unwatchable = end == OPC_MEMCHECK_END_INSTRUCTION;
+  opc_status_t status = left ? OPC_OK : describe_end(task, case_id, &crash, error);
+  if (status == OPC_OK && task->phase->report != NULL) status = task->phase->report(task, task->child, error);
   task->child = NULL;
-  if (status == OPC_OK) status = task->phase->crash(task, case_id, &crash, error);
-  return status;
+  return status == OPC_OK ? task->phase->crash(task, case_id, left ? NULL : &crash, error) : status;
 }
 
 void opc_task_child_lost(opc_task_t *task) {

@@ -14,17 +14,22 @@
 #include "supervise/session/session.h"
 
 typedef struct opc_task opc_task_t;
+typedef struct opc_sanitized opc_sanitized_t; /* sanitize_task.c */
 
 /* One part of a task's work. Each function may switch to the next phase (opc_task_enter). */
 typedef struct opc_phase {
   /* The next command for the child; *out stays NULL if there is none: the task has entered another phase. */
   opc_status_t (*command)(opc_task_t *task, json_t **out, opc_error_t *error);
   opc_status_t (*message)(opc_task_t *task, json_t *message, opc_error_t *error);
-  /* The child died. case_id: what it ran, "" if nothing ran. */
+  /* The child died. case_id: what it ran, "" if nothing ran. crash is NULL if the phase let the child leave without
+   * giving it up (opc_child_leave). */
   opc_status_t (*crash)(opc_task_t *task, const char *case_id, const opc_crash_t *crash, opc_error_t *error);
   double (*seconds)(const opc_task_t *task); /* time limit of a case or try */
-  bool (*over)(const opc_task_t *task);      /* nothing is left to do; NULL: command decides */
-  bool searches;                             /* its children make tries instead of running cases */
+  /* Reads what the child's tool has left, before `crash`; NULL: nothing. */
+  opc_status_t (*report)(opc_task_t *task, const opc_child_t *child, opc_error_t *error);
+  bool (*over)(const opc_task_t *task); /* nothing is left to do; NULL: command decides */
+  void (*forget)(opc_task_t *task);     /* releases the state of the phase, which the task leaves; NULL: none */
+  bool searches;                        /* its children make tries instead of running cases */
 } opc_phase_t;
 
 /* Bisection to a culprit, which is one of low … high - 1: the middle divides them, and one half contains it. */
@@ -85,6 +90,8 @@ struct opc_task {
   size_t learning, learned, relation_tries; /* learned: number of samples with tries */
   bool *hung;                               /* one per argument: a try hung on it */
   double relations_began;                   /* 0: not started */
+
+  opc_sanitized_t *sanitized; /* NULL: no compute-sanitizer */
 
   json_t *held; /* the last result, until it is known that its child survived it */
   char **order; /* ids of the cases, in the order in which they ran */

@@ -11,3 +11,7 @@ extern const opc_phase_t opc_phase_relations;      /* relations_task.c */
 extern const opc_phase_t opc_phase_cases;          /* cases_task.c */
 extern const opc_phase_t opc_phase_confirm;        /* confirm.c */
 extern const opc_phase_t opc_phase_rerun;          /* rerun.c */
+extern const opc_phase_t opc_phase_sanitize;       /* sanitize_task.c: the only phase under compute-sanitizer */
+
+/* The task's first phase is opc_phase_sanitize. */
+opc_status_t opc_sanitize_begin(opc_task_t *task, opc_error_t *error) OPC_CHECKED;

@@ -108,7 +108,6 @@ void opc_child_kill(opc_child_t *child, opc_end_cause_t cause) {
 }
 
 void opc_child_leave(opc_child_t *child) {
-  child->owner = NULL;
   child->leaving = true;
   child->closed_at = opc_clock();
   opc_channel_finish(&child->channel);

@@ -50,7 +50,7 @@ typedef struct opc_child {
   bool launched;                              /* its process is a tool's, and the worker another program to it */
   double program_seen, program_looked; /* when another program last ran for it, and was last looked for; 0: never */
   double pace;                         /* slowdown factor for all time limits except a case's */
-  void *owner;                         /* for whom it works; NULL once it is leaving */
+  void *owner;                         /* for whom it works; NULL once it was given up */
 } opc_child_t;
 
 opc_status_t opc_child_open(uint64_t id, void *owner, opc_child_t **out, opc_error_t *error) OPC_CHECKED;

@@ -391,9 +391,10 @@ static opc_status_t run_operators(opc_session_t *session, size_t *out_selected, 
     if (opc_maps_read(&session->maps, loaded->worker.pid, NULL) != OPC_OK) opc_maps_clear(&session->maps);
     status = opc_search_rounds_run(session, selected, searched, jobs, error);
     if (status == OPC_OK) status = give_simple_arguments(session, selected, searched, error);
-    if (status == OPC_OK && session->sanitize != NULL && has_device(session, "cuda"))
-      status = opc_sanitize_run(session, selected, *out_selected, error);
-    else if (status == OPC_OK) status = opc_schedule_run(session, selected, *out_selected, jobs, error);
+    if (session->sanitize != NULL) jobs = 1; /* there is one device */
+    if (status == OPC_OK) status = opc_sanitize_note_begin(session->sanitize, session->journal, error);
+    if (status == OPC_OK) status = opc_schedule_run(session, selected, *out_selected, jobs, error);
+    if (status == OPC_OK) status = opc_sanitize_note_end(session->sanitize, session->journal, error);
   }
   free(selected);
   return status;
@@ -496,6 +497,8 @@ static void forget_absent(opc_session_t *session) {
     if (!needed || why[0] == '\0' || (!simulated && session->loaded.cuda.usable)) continue;
     json_object_set_new(session->absent, name, opc_json_string(why));
     json_array_remove(session->devices, i);
+    opc_sanitize_free(session->sanitize);
+    session->sanitize = NULL;
     break; /* one of the two exists */
   }
 }

@@ -1,8 +1,11 @@
 #include "supervise/tools/sanitize.h"
 
+#include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/text.h"
@@ -11,7 +14,7 @@
 #include "supervise/evidence/tool_files.h"
 
 /* More names make a command line that nobody can read, and cost more than they save. */
-enum { KERNELS_MAX = 200, FIXED_WORDS = 24 };
+enum { KERNELS_MAX = 200, FIXED_WORDS = 24, TAIL_SIZE = 600, FOUND = 86 /* --error-exitcode */ };
 
 struct opc_sanitize {
   const char *tool;
@@ -126,12 +129,16 @@ void opc_sanitize_free(opc_sanitize_t *sanitize) {
   free(sanitize);
 }
 
-opc_status_t opc_sanitize_launcher(opc_sanitize_t *sanitize, const opc_launcher_t **out, char out_report[PATH_MAX + 32],
+static char *report_path(const opc_sanitize_t *sanitize, uint64_t child) {
+  return opc_string_format("%s/%" PRIu64 ".xml", sanitize->folder, child);
+}
+
+opc_status_t opc_sanitize_launcher(opc_sanitize_t *sanitize, uint64_t child, const opc_launcher_t **out,
                                    opc_error_t *error) {
-  snprintf(out_report, PATH_MAX + 32, "%s/%lu.xml", sanitize->folder, ++sanitize->processes);
   free(sanitize->save);
-  sanitize->save = opc_string_copy(out_report);
+  sanitize->save = report_path(sanitize, child);
   if (sanitize->save == NULL) return opc_out_of_memory(error);
+  sanitize->processes++;
   sanitize->words[sanitize->word_count] = sanitize->save;
   sanitize->words[sanitize->word_count + 1] = NULL;
   /* Without libtorch's cache each tensor is its own allocation, with bounds that the tool can watch. */
@@ -142,4 +149,46 @@ opc_status_t opc_sanitize_launcher(opc_sanitize_t *sanitize, const opc_launcher_
 }
 
 const char *opc_sanitize_tool(const opc_sanitize_t *sanitize) { return sanitize->tool; }
-size_t opc_sanitize_kernels(const opc_sanitize_t *sanitize) { return sanitize->kernels.count; }
+
+/* ---- a process that ended ---- */
+
+void opc_sanitize_take_signal(opc_child_t *child) {
+  const int number = child->crash_record->signal;
+  if (child->cause == OPC_END_BY_ITSELF && child->crash_record->crashed == 1 && number > 0 && number < NSIG)
+    child->status = number;
+}
+
+opc_status_t opc_sanitize_report(const opc_sanitize_t *sanitize, const opc_child_t *child, bool called,
+                                 opc_sanitize_records_t *out, char **out_lost, opc_error_t *error) {
+  opc_error_t why = {0};
+  OPC_SCOPED(opc_scope_free) char *path = report_path(sanitize, child->id);
+  if (path == NULL) return opc_out_of_memory(error);
+  opc_status_t status = opc_sanitize_xml_read(path, out, &why);
+  const bool says_found = WIFEXITED(child->status) && WEXITSTATUS(child->status) == FOUND;
+  if (status == OPC_ERR_MEMORY) return opc_error_set(error, status, "%s", why.message);
+  if (status == OPC_OK && says_found && out->count == 0) {
+    *out_lost = opc_string_copy("it ends with the exit code for errors, and its report holds none");
+  } else if (status != OPC_OK && child->leaving && (called || says_found)) {
+    OPC_SCOPED(opc_text_clear) opc_text_t tail = {0};
+    opc_output_tail(child->output, TAIL_SIZE, &tail);
+    *out_lost =
+        opc_string_format("%s%s%s", why.message, tail.length > 0 ? "; its last output: " : "", opc_text_c(&tail));
+  }
+  return OPC_OK;
+}
+
+opc_status_t opc_sanitize_note_begin(const opc_sanitize_t *sanitize, opc_journal_t *journal, opc_error_t *error) {
+  if (sanitize == NULL || sanitize->kernels.count > 0) return OPC_OK;
+  return opc_journal_note(
+      journal, error,
+      "sanitize: no names of kernels can be read from the libraries, or too many: compute-sanitizer watches every "
+      "kernel, libtorch's too, which takes longer");
+}
+
+opc_status_t opc_sanitize_note_end(const opc_sanitize_t *sanitize, opc_journal_t *journal, opc_error_t *error) {
+  if (sanitize == NULL) return OPC_OK;
+  return opc_journal_note(journal, error,
+                          "sanitize: compute-sanitizer's %s watched %lu process%s, %zu name%s of kernels",
+                          sanitize->tool, sanitize->processes, sanitize->processes == 1 ? "" : "es",
+                          sanitize->kernels.count, sanitize->kernels.count == 1 ? "" : "s");
+}
