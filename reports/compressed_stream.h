@@ -2,8 +2,7 @@
  *
  * Ownership: fclose ends the compressed data and frees the stream; the target stays open and the caller's. Threads:
  * one. Errors: a write that fails is an error of the stream (ferror), or fclose returns EOF; errno says why. */
-#ifndef OPC_REPORTS_COMPRESSED_STREAM_H
-#define OPC_REPORTS_COMPRESSED_STREAM_H
+#pragma once
 
 #include <stdio.h>
 
@@ -13,5 +12,3 @@ typedef enum opc_compression { OPC_COMPRESSION_NONE = 0, OPC_COMPRESSION_GZIP, O
 opc_compression_t opc_compression_of(const char *file);
 /* NULL: out of memory. */
 FILE *opc_compressed_stream(FILE *target, opc_compression_t compression);
-
-#endif

@@ -1,9 +1,8 @@
-#include "reports/finding_place.h"
-
 #include <string.h>
 
 #include "model/case/case.h"
 #include "reports/journal/journal_record.h"
+#include "reports/terminal.h"
 
 /* What a check judges where it is no kernel of the case's device. Schema and tags belong to the operator itself. */
 static const struct {

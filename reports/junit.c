@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "reports/junit_operator.h"
+#include "reports/junit_write.h"
 
 static bool visit_result(const json_t *record, void *context) {
   opc_junit_t *junit = context;

@@ -1,4 +1,4 @@
-#include "reports/junit_operator.h"
+#include "reports/junit_write.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

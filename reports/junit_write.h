@@ -29,6 +29,11 @@ typedef struct opc_junit {
   opc_error_t *error;
 } opc_junit_t;
 
+/* The testcases of an operator: error if any case is one, else failure, else passed if any case passed (a warning is a
+ * pass with text), else skipped with the most frequent reason. During the pass that only looks at names: counts them in
+ * junit->tests. */
+opc_status_t opc_junit_operator(opc_junit_t *junit, size_t operator_index) OPC_CHECKED;
+
 /* libxml2's output callback; context is the opc_junit_t. */
 int opc_junit_bytes(void *context, const char *bytes, int length);
 void opc_junit_written(opc_junit_t *junit, int result);

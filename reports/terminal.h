@@ -3,6 +3,7 @@
  * Ownership: everything stays the caller's. Threads: one. Errors of the stream are the caller's to ask for (ferror). */
 #pragma once
 
+#include "base/text.h"
 #include "reports/problems/problems.h"
 #include "reports/screen.h"
 
@@ -28,6 +29,11 @@ opc_status_t opc_terminal_troubles(opc_journal_reader_t *journal, const opc_scre
 /* A line for each operator that has results, and below it its findings, and why cases were skipped. */
 opc_status_t opc_terminal_operators(opc_journal_reader_t *journal, const opc_screen_t *screen,
                                     opc_error_t *error) OPC_CHECKED;
+
+/* Adds "scale.cpp:12" if the finding names a place; else where the kernel was registered that its check judges, as in
+ * "Meta kernel registered at ops.py:12"; else where the operator was, "registered at ops.cpp:5 in libmy_ops.so". Adds
+ * nothing if none is known. `finding` has the location, `record` is the result of its case, `op` the operator's. */
+void opc_finding_place(const json_t *finding, const json_t *record, const json_t *op, opc_text_t *out);
 
 enum { OPC_TERMINAL_NAMES = 24 };
 

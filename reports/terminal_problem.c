@@ -5,7 +5,6 @@
 #include "base/text.h"
 #include "catalogue/rules.h"
 #include "model/case/case.h"
-#include "reports/finding_place.h"
 #include "reports/problems/problem_json.h"
 #include "reports/terminal.h"
 

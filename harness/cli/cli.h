@@ -10,6 +10,7 @@
 
 #include "base/status.h"
 #include "reports/report.h"
+#include "reports/screen.h"
 
 /* Exit codes; users' scripts depend on them. */
 enum {
@@ -78,6 +79,9 @@ void opc_nearest_try(opc_nearest_t *nearest, const char *candidate);
 
 /* Validates check names; the error suggests the nearest name. */
 opc_status_t opc_check_names_validate(const opc_strings_t *names, opc_error_t *error) OPC_CHECKED;
+
+/* What `inspect` prints of a library, as made by opc_inspection_make. */
+void opc_inspect_show(const opc_screen_t *screen, const json_t *library);
 
 /* Index of the check that a rule belongs to; -1: any case can end with this rule. */
 struct opc_rule;

@@ -5,10 +5,21 @@
 #pragma once
 
 #include "cli/cli.h"
-#include "cli/progress.h"
 #include "reports/report.h"
 #include "reports/screen.h"
 #include "supervise/run/run.h"
+
+/* A progress line on the terminal. Not shown if stderr is not a terminal. */
+typedef struct opc_progress {
+  opc_screen_t screen;
+  bool enabled, shown;
+} opc_progress_t;
+
+opc_progress_t opc_progress_start(void);
+/* For opc_run_options_t.progress; context is the opc_progress_t. */
+void opc_progress_show(const opc_run_progress_t *state, void *context);
+/* Erases the line; call before printing anything else. */
+void opc_progress_clear(opc_progress_t *progress);
 
 typedef struct opc_report_target {
   const opc_report_t *report;

@@ -1,4 +1,4 @@
-#include "cli/progress.h"
+#include "cli/execution.h"
 
 #include <inttypes.h>
 #include <string.h>
