@@ -2,22 +2,46 @@
 
 #include <string.h>
 
-const opc_rule_t opc_rules[] = {
-#define OPC_RULE(name, severity, title, seen, why, limits, fix, source) \
-  {name, OPC_SEVERITY_##severity, title, seen, why, limits, fix, source},
-#include "catalogue/rules.def"
-#undef OPC_RULE
+#include "catalogue/severity.h"
+
+enum {
+  ALWAYS = OPC_CLAIM_ALWAYS,
+  UNCHECKED_WRITE = OPC_CLAIM_UNCHECKED_WRITE,
+  UNCHECKED_CRASH = OPC_CLAIM_UNCHECKED_CRASH,
+  UNCHECKED_READ = OPC_CLAIM_UNCHECKED_READ,
+  UNCHECKED_HANG = OPC_CLAIM_UNCHECKED_HANG,
+  UNCHECKED_MEMORY = OPC_CLAIM_UNCHECKED_MEMORY,
+  UNSURE = OPC_CLAIM_UNSURE,
+  SEVERAL = OPC_CLAIM_SEVERAL,
+  ALONE = OPC_CLAIM_ALONE,
+  UNVOUCHED = OPC_CLAIM_UNVOUCHED,
+  CHANGED = OPC_CLAIM_CHANGED,
+  IN_BOUNDS = OPC_CLAIM_IN_BOUNDS,
+  ONE_CALL = OPC_CLAIM_ONE_CALL,
+  BY_POSITION = OPC_CLAIM_BY_POSITION,
+  ASKED_DTYPE = OPC_CLAIM_ASKED_DTYPE
 };
-const size_t opc_rule_count = sizeof opc_rules / sizeof opc_rules[0];
+
+const opc_rule_t opc_rules[] = {
+#define OPC_RULE(check, what, severity, claims, ...) {#check "." #what, OPC_SEVERITY_##severity, claims, __VA_ARGS__},
+#define OPC_RULE_ALONE(name, severity, claims, ...) {#name, OPC_SEVERITY_##severity, claims, __VA_ARGS__},
+#include "catalogue/checks.def"
+};
+const size_t opc_rule_count = OPC_RULE_COUNT;
+
+const char *opc_rule_name(opc_rule_id_t rule) { return rule == OPC_RULE_NONE ? NULL : opc_rules[rule].name; }
+
+opc_rule_id_t opc_rule_id(const char *name) {
+  /* One entry for all signals: their texts would differ only in the number. */
+  if (name && strncmp(name, "signal.", 7) == 0) return OPC_RULE_signal;
+  for (int i = 0; name && i < OPC_RULE_COUNT; i++)
+    if (strcmp(opc_rules[i].name, name) == 0) return (opc_rule_id_t)i;
+  return OPC_RULE_NONE;
+}
 
 const opc_rule_t *opc_rule_find(const char *name) {
-  if (!name) return NULL;
-  for (size_t i = 0; i < opc_rule_count; i++) {
-    if (strcmp(opc_rules[i].name, name) == 0) return &opc_rules[i];
-    /* One entry for all signals: their texts would differ only in the number. */
-    if (strcmp(opc_rules[i].name, "signal") == 0 && strncmp(name, "signal.", 7) == 0) return &opc_rules[i];
-  }
-  return NULL;
+  const opc_rule_id_t rule = opc_rule_id(name);
+  return rule == OPC_RULE_NONE ? NULL : &opc_rules[rule];
 }
 
 opc_severity_t opc_rule_severity(const char *name) {
@@ -26,8 +50,9 @@ opc_severity_t opc_rule_severity(const char *name) {
 }
 
 const opc_check_info_t opc_check_infos[] = {
-#define OPC_CHECK_ROW(calls, kinds, name, summary) {#name, calls, summary, kinds},
-#include "catalogue/checks_in_order.def"
+#define OPC_CHECK(stage, kinds, name, summary) \
+  {#name, OPC_STAGE_##stage != OPC_STAGE_NO_CALL, summary, kinds, OPC_STAGE_##stage},
+#include "catalogue/checks.def"
 };
 const size_t opc_check_info_count = sizeof opc_check_infos / sizeof opc_check_infos[0];
 

@@ -13,9 +13,19 @@
 #include "model/case/verdict.h"
 #include "model/schema/schema.h"
 
+/* Every rule: OPC_RULE_meta_shape is meta.shape. */
+typedef enum opc_rule_id {
+  OPC_RULE_NONE = -1,
+#define OPC_RULE(check, what, ...) OPC_RULE_##check##_##what,
+#define OPC_RULE_ALONE(name, ...) OPC_RULE_##name,
+#include "catalogue/checks.def"
+  OPC_RULE_COUNT
+} opc_rule_id_t;
+
 typedef struct opc_rule {
   const char *name; /* "meta.stride"; "signal" stands for every signal.SIG… */
   opc_severity_t severity;
+  unsigned claims;    /* OPC_CLAIM_… (catalogue/severity.h) */
   const char *title;  /* one line: what is wrong, as a sentence without full stop */
   const char *seen;   /* what the check observed */
   const char *why;    /* why it matters to a user of the operator */
@@ -24,8 +34,10 @@ typedef struct opc_rule {
   const char *source; /* where the rule comes from (PyTorch document, file) */
 } opc_rule_t;
 
-extern const opc_rule_t opc_rules[];
+extern const opc_rule_t opc_rules[]; /* by opc_rule_id_t */
 extern const size_t opc_rule_count;
+const char *opc_rule_name(opc_rule_id_t rule); /* NULL for OPC_RULE_NONE */
+opc_rule_id_t opc_rule_id(const char *name);   /* "signal.SIGSEGV" is OPC_RULE_signal */
 /* "signal.SIGSEGV" finds "signal". NULL: no such rule. */
 const opc_rule_t *opc_rule_find(const char *name);
 /* The rule's usual severity; ERROR for an unknown one. */
@@ -39,11 +51,21 @@ enum {
   OPC_OF_LIBRARY = 1 << OPC_OPERATOR_LIBRARY
 };
 
+/* When a check runs; catalogue/checks.def says what each stage is for. */
+typedef enum opc_stage {
+  OPC_STAGE_NO_CALL,
+  OPC_STAGE_FIRST,
+  OPC_STAGE_CALLS,
+  OPC_STAGE_COUNTS,
+  OPC_STAGE_LEAVES_GRAPHS
+} opc_stage_t;
+
 typedef struct opc_check_info {
   const char *name;
   bool calls; /* calls the operator */
   const char *summary;
   unsigned kinds; /* OPC_OF_… bits */
+  opc_stage_t stage;
 } opc_check_info_t;
 
 extern const opc_check_info_t opc_check_infos[]; /* in the order in which the checks run */

@@ -32,12 +32,20 @@ int opc_rule_rank(const char *rule) {
                                           "memory",
                                           [OPC_RANK_HARMFUL] = "sample",
                                           "meta"};
+  /* Of the others, these come first, in this order; then the order of the tables counts. */
+  static const char *const next[] = {
+      "registration",      "device",     "dtype",       "empty",    "stride",   "alias",     "mutation",    "autograd",
+      "initialisation",    "leak",       "determinism", "state",    "bitwise",  "reference", "defaults",    "tags",
+      "functionalisation", "equivalent", "vmap",        "autocast", "symbolic", "fake",      "architecture"};
   for (size_t i = 0; i < sizeof strongest / sizeof strongest[0]; i++) {
     size_t length = strlen(strongest[i]);
     if (strncmp(rule, strongest[i], length) == 0 && (rule[length] == '\0' || rule[length] == '.')) return (int)i;
   }
-  const opc_rule_t *known = opc_rule_find(rule);
-  return RANK_TABLE + (known ? (int)(known - opc_rules) : (int)opc_rule_count);
+  const opc_rule_id_t known = opc_rule_id(rule);
+  const int place = known == OPC_RULE_NONE ? OPC_RULE_COUNT : (int)known;
+  for (size_t i = 0; i < sizeof next / sizeof next[0]; i++)
+    if (opc_rule_is_of(rule, next[i])) return RANK_TABLE + (int)i * OPC_RULE_COUNT + place;
+  return RANK_TABLE + (int)(sizeof next / sizeof next[0]) * OPC_RULE_COUNT + place;
 }
 
 bool opc_rule_is_of(const char *rule, const char *name) {

@@ -7,7 +7,7 @@
 #include "reports/journal/journal_record.h"
 #include "reports/problems/finding_facts.h"
 
-enum { RANK_ALSO = 1000 /* rules named beside a finding never name a problem */ };
+enum { RANK_ALSO = 100000 /* rules named beside a finding never name a problem */ };
 
 /* The set's own copy of a name; NULL when memory ran out. */
 static const char *intern(json_t *names, const char *name) {

@@ -5,6 +5,7 @@ of the file, else a group: all folders of the file below that prefix ("model" fo
 what its row names, and whatever those may include.
 """
 import os
+import re
 
 SOURCES = (".c", ".h", ".cpp", ".def", ".cu")
 FILE = "harness/layers.txt"
@@ -133,7 +134,9 @@ class Layers:
 
     @staticmethod
     def folder_of(path):
-        """The name in layers.txt of the folder that a path of harness/ or reports/ is in."""
+        """The name in layers.txt of the folder that a path of harness/ or reports/ is in. A check's table belongs to catalogue."""
+        if re.fullmatch(r"harness/checks/.*/check_\w+\.def", path):
+            return "catalogue"
         folder = os.path.dirname(path)
         return folder[len("harness/"):] if folder.startswith("harness/") else folder
 

@@ -121,6 +121,15 @@ class Layers(Planted):
         self.row("base:", "base: model/value")
         self.fails("sources.py", "these rows are a circle: base → model/value → model/json → base")
 
+    def test_check_without_a_table(self):
+        self.row("reports: base", "catalogue:\nchecks/meta: base\nreports: base")
+        self.write("harness/checks/meta/check_meta.c", "int opc_meta(void);\nint opc_meta(void) { return 0; }\n")
+        self.write("harness/checks/meta/check_meta.def", "OPC_CHECK(CALLS, OPC_OF_OPERATOR, meta, \"…\")\n")
+        self.write("harness/catalogue/checks.def", '#include "checks/meta/check_meta.def"\n')
+        self.passes("sources.py")
+        self.write("harness/catalogue/checks.def", "\n")
+        self.fails("sources.py", "harness/checks/meta/check_meta.c:1: harness/catalogue/checks.def does not include checks/meta/check_meta.def")
+
     def test_circle_through_a_group(self):
         self.row("model/json: base", "model/json: base run")
         self.fails("sources.py", "these rows are a circle: model/json → run → model/json")

@@ -5,6 +5,7 @@ Exits with 1 and names file, line and remedy for each
   - mistake in layers.txt, folder without a row, row without a source;
   - include of a folder that the row does not allow, of a file that does not exist, circle of includes;
   - type that two headers define, function that two headers declare or two sources define, two headers of one name;
+  - check_NAME.c without its table check_NAME.def, table that harness/catalogue/checks.def does not include;
   - comment that names a file that does not exist (comments.py).
 A source NAME_absent.c is the alternative of NAME*.c, built in its place, and may define the same functions. So are NAME_12.c and NAME_13.c: the one of the
 version in use is built.
@@ -130,6 +131,15 @@ class Sources:
             if len(paths) > 1:
                 self.error(paths[0], 1, f"{', '.join(paths[1:])} is a header of the same name; rename one")
 
+    def tables(self):
+        """Each check has a table beside it, and checks.def includes it."""
+        listed = "harness/catalogue/checks.def"
+        included = {"harness/" + name for _, _, name in c_text.includes(self.code.get(listed, ""))}
+        for path in self.code:
+            table = path[:-2] + ".def"
+            if re.fullmatch(r"harness/checks/\w+/check_\w+\.c", path) and table not in included:
+                self.error(path, 1, f"{listed} does not include {table[len('harness/'):]}; write the check's table, and add its line in the order of the stages")
+
     def comments(self):
         """A comment names no file that is not there."""
         system = {name for path, text in self.text.items() if path.endswith(layers.SOURCES) for _, kind, name in c_text.includes(text) if kind == "<"}
@@ -147,6 +157,7 @@ def main(root):
     sources.includes()
     sources.names()
     sources.headers()
+    sources.tables()
     sources.comments()
     if not sources.code:
         sources.error("harness", 1, "no source was found below it")

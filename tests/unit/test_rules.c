@@ -12,6 +12,7 @@ static void test_every_row_has_its_texts(void **state) {
     const char *texts[] = {rule->title, rule->seen, rule->why, rule->limits, rule->fix, rule->source};
     for (size_t t = 0; t < sizeof texts / sizeof texts[0]; t++) assert_true(texts[t] && texts[t][0]);
     assert_true(rule->title[strlen(rule->title) - 1] != '.');
+    assert_string_equal(opc_rule_name((opc_rule_id_t)i), rule->name);
     assert_ptr_equal(opc_rule_find(rule->name), rule); /* the first of its name: names are unique */
   }
 }
@@ -23,6 +24,7 @@ static void test_every_check_has_a_rule(void **state) {
     for (size_t i = 0; i < opc_rule_count; i++)
       rules += strncmp(opc_rules[i].name, opc_check_infos[c].name, length) == 0 && opc_rules[i].name[length] == '.';
     assert_true(rules > 0);
+    if (c > 0) assert_true(opc_check_infos[c].stage >= opc_check_infos[c - 1].stage);
     assert_int_equal(opc_check_info_find(opc_check_infos[c].name), c);
   }
   assert_int_equal(opc_check_info_find("strides"), -1);
@@ -33,6 +35,7 @@ static void test_one_row_stands_for_all_signals(void **state) {
   (void)state;
   assert_non_null(opc_rule_find("signal"));
   assert_ptr_equal(opc_rule_find("signal.SIGSEGV"), opc_rule_find("signal"));
+  assert_int_equal(opc_rule_id("signal.SIGSEGV"), OPC_RULE_signal);
   assert_null(opc_rule_find("signals"));
   assert_null(opc_rule_find("meta.nothing"));
   assert_null(opc_rule_find(NULL));

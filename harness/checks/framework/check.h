@@ -87,6 +87,6 @@ typedef struct opc_check {
   void (*run)(opc_case_context_t *context, opc_finding_t *finding);
 } opc_check_t;
 
-#define OPC_CHECK_ROW(calls, kinds, name, summary) extern const opc_check_t opc_check_##name;
-#include "catalogue/checks_in_order.def"
+#define OPC_CHECK(stage, kinds, name, summary) extern const opc_check_t opc_check_##name;
+#include "catalogue/checks.def"
 extern const opc_check_t *const opc_checks[]; /* in the order of opc_check_infos */

@@ -1,6 +1,6 @@
 #include "checks/framework/check.h"
 
 const opc_check_t *const opc_checks[] = {
-#define OPC_CHECK_ROW(calls, kinds, name, summary) &opc_check_##name,
-#include "catalogue/checks_in_order.def"
+#define OPC_CHECK(stage, kinds, name, summary) &opc_check_##name,
+#include "catalogue/checks.def"
 };

@@ -1,5 +1,6 @@
 /* A case rule, an entry of a check's table: which cases the check wants for an operator's samples, and why. Data only:
- * the tables are in catalogue/case_rules.c, and the planner (plan/cases/planner.h) reads them. No libtorch.
+ * each check has a table of them (catalogue/checks.def), and the planner (plan/cases/planner.h) reads them. No
+ * libtorch.
  *
  * Fields left out have the usual defaults: on CPU and CUDA, for each sample that the operator accepts, with the
  * sample's own dtype. */
