@@ -268,8 +268,7 @@ static opc_status_t on_worker_end(schedule_t *schedule, opc_error_t *error) {
   opc_child_t *guilty = NULL;
   size_t at_work = 0;
   opc_status_t status = OPC_OK;
-  if (!opc_worker_wait(worker, 2000)) opc_pidfd_kill(worker->pidfd, worker->pid);
-  (void)opc_worker_wait(worker, -1);
+  opc_worker_end(worker, 2000);
   for (size_t i = 0; i < schedule->child_count && status == OPC_OK; i++)
     status = read_lines(schedule->children[i], LINES_AT_END, error);
   for (size_t i = 0; i < schedule->child_count; i++) {

@@ -11,7 +11,6 @@
 #include "inspect/package.h"
 #include "inspect/symbol_search.h"
 #include "supervise/common/interrupt.h"
-#include "supervise/load/builds.h"
 #include "supervise/load/model_package_run.h"
 #include "supervise/process/batch_child.h"
 #include "supervise/tools/memcheck.h"
@@ -241,17 +240,14 @@ static opc_status_t serve(attempt_t *attempt, opc_error_t *error) {
       status = on_message(attempt, message, error);
     } else if (event == OPC_CHANNEL_NOTHING) {
       if (opc_clock() > attempt->deadline) {
-        opc_pidfd_kill(worker->pidfd, worker->pid);
-        (void)opc_worker_wait(worker, -1);
+        opc_worker_end(worker, 0);
         status = on_end(attempt, true, error);
       } else {
         struct pollfd waiting = {.fd = worker->control.fd, .events = POLLIN};
         (void)poll(&waiting, 1, POLL_MILLISECONDS);
       }
     } else if (event == OPC_CHANNEL_END) {
-      if (!opc_worker_wait(worker, 2000))
-        opc_pidfd_kill(worker->pidfd, worker->pid); /* it closed its channel but did not exit */
-      (void)opc_worker_wait(worker, -1);
+      opc_worker_end(worker, 2000); /* it may have closed its channel without exiting */
       status = on_end(attempt, false, error);
     } /* garbage: an initialiser wrote to a descriptor that is not its own; the damage shows by itself */
   }

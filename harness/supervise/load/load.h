@@ -66,3 +66,9 @@ opc_status_t opc_load_again(const opc_run_options_t *options, opc_loaded_t *load
 opc_status_t opc_load_command(const opc_run_options_t *options, const opc_loaded_t *loaded, opc_worker_command_t *out,
                               const char ***out_paths, opc_error_t *error) OPC_CHECKED;
 void opc_loaded_clear(opc_loaded_t *loaded);
+
+/* A package may bring one library in several builds, one for each libtorch, in folders such as torch-2.11 and
+ * torch-2.12. Removes the builds for other versions from loaded->libraries, and notes on the ones that stay which they
+ * are. The version is that of --torch, else that of the first worker whose libtorch is here and for which there is a
+ * build. If there is none, the build for the newest version stays, and its error says what is missing. */
+opc_status_t opc_builds_choose(opc_loaded_t *loaded, opc_error_t *error) OPC_CHECKED; /* builds.c */

@@ -1,11 +1,10 @@
-#include "supervise/process/architecture_choice.h"
+#include "supervise/process/cuda_plan.h"
 
 #include <string.h>
 
 #include "inspect/facts.h"
 #include "inspect/gpu_cover.h"
 #include "inspect/simulated_architectures.h"
-#include "supervise/process/cuda_plan.h"
 
 /* Adds one for each architecture that the library contains code for. */
 static void count_served(const char *path, size_t served[OPC_SIMULATED_ARCHITECTURES]) {

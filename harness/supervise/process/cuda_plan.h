@@ -30,3 +30,6 @@ opc_status_t opc_cuda_plan_candidate(const opc_worker_candidate_t *worker, opc_c
 /* OPC_ERR_USAGE: no device of this architecture ("sm_90") can be simulated; the message lists those that can. */
 opc_status_t opc_cuda_architecture_check(const char *name, opc_error_t *error) OPC_CHECKED;
 void opc_cuda_plan_clear(opc_cuda_plan_t *plan);
+/* The architecture to simulate if the user chose none (--cuda-arch): one that these libraries have GPU code for. A
+ * constant name; NULL: the default is as good as any. Ignores libraries without GPU code and unreadable files. */
+const char *opc_architecture_choose(const char *const *libraries, size_t count);

@@ -22,3 +22,5 @@ typedef struct opc_torches {
 } opc_torches_t;
 
 void opc_torches_find(opc_torches_t *out);
+/* "2.11" for the libtorch in a folder with include/ or version.py; "": unknown. */
+void opc_torch_version_read(const char *root, char out[16]);

@@ -9,7 +9,6 @@
 #include "inspect/elf_file.h"
 #include "inspect/library_search.h"
 #include "inspect/package_hint.h"
-#include "supervise/process/torch_root.h"
 
 /* ---- what the libraries need ---- */
 

@@ -8,7 +8,6 @@
 #include "base/text.h"
 #include "inspect/elf_file.h"
 #include "inspect/library_search.h"
-#include "supervise/process/torch_root.h"
 
 /* path: of a libtorch_cpu.so. One of another version, on LD_LIBRARY_PATH say, is of no use. */
 static void take_torch(opc_worker_candidate_t *worker, const char *path, const char *how) {

@@ -63,25 +63,35 @@ void opc_pidfd_kill(int pidfd, pid_t pid) {
   (void)opc_pidfd_signal(pidfd, SIGKILL);
 }
 
+/* Sets the variable to `text`, and puts that before the user's value, or behind it. Too long: false, it stays. */
+static bool set_joined(const char *name, const char *text, bool before, void (*set)(const char *, const char *)) {
+  char joined[2 * PATH_MAX];
+  const char *given = getenv(name);
+  const bool any = given != NULL && given[0] != '\0';
+  const int length = snprintf(joined, sizeof joined, "%s%s%s", before || !any ? text : given, any ? ":" : "",
+                              !any     ? ""
+                              : before ? given
+                                       : text);
+  if (length <= 0 || (size_t)length >= sizeof joined) return false;
+  set(name, joined);
+  return true;
+}
+
+static void set_variable(const char *name, const char *value) { setenv(name, value, 1); }
+
 /* Added to the user's own settings. If they are too long, malloc does not fill small blocks: the run finds less, and
  * forks cost more. watched: under a tool with its own malloc. Large pages gain nothing there, and Valgrind reports how
  * glibc 2.36 looks for them as an error. */
 static void tune_malloc(bool watched) {
-  char tunables[4096];
-  const char *given = getenv("GLIBC_TUNABLES");
-  int length = snprintf(tunables, sizeof tunables, "%s%s%s", given ? given : "", given && given[0] ? ":" : "",
-                        watched ? OPC_SCRATCH_MEMORY_TUNABLE : OPC_SCRATCH_MEMORY_TUNABLE ":" OPC_HEAP_PAGES_TUNABLE);
-  if (length > 0 && (size_t)length < sizeof tunables) setenv("GLIBC_TUNABLES", tunables, 1);
+  (void)set_joined("GLIBC_TUNABLES",
+                   watched ? OPC_SCRATCH_MEMORY_TUNABLE : OPC_SCRATCH_MEMORY_TUNABLE ":" OPC_HEAP_PAGES_TUNABLE, false,
+                   set_variable);
 }
 
 /* Placed before the user's own settings. The worker removes its own part before it loads anything. */
 static void wrap_cuda(const opc_worker_command_t *command) {
-  char preload[2 * PATH_MAX];
-  const char *given = getenv("LD_PRELOAD");
-  int length = snprintf(preload, sizeof preload, "%s%s%s", command->cuda_wrappers, given && given[0] ? ":" : "",
-                        given ? given : "");
-  if (length < 0 || (size_t)length >= sizeof preload) return; /* the worker reports that it has no wrappers */
-  setenv("LD_PRELOAD", preload, 1);
+  if (!set_joined("LD_PRELOAD", command->cuda_wrappers, true, set_variable))
+    return; /* the worker reports that it has no wrappers */
   setenv("OPC_CUDA_MODE", strcmp(command->mode, OPC_MODE_SIMULATED) == 0 ? "simulated" : "through", 1);
   if (command->cuda_architecture != NULL) setenv("OPC_CUDA_ARCHITECTURE", command->cuda_architecture, 1);
 }
@@ -106,11 +116,7 @@ static void set_for_start(const char *name, const char *value) {
 /* The worker precedes libtorch in symbol lookup, as it does in its own program. One thread, or it could not be forked;
  * no buffer, or each child would print its content again. */
 static void prepare_interpreter(const opc_python_host_t *python) {
-  char preload[2 * PATH_MAX];
-  const char *given = getenv("LD_PRELOAD");
-  const int length =
-      snprintf(preload, sizeof preload, "%s%s%s", python->worker, given && given[0] ? ":" : "", given ? given : "");
-  if (length > 0 && (size_t)length < sizeof preload) set_for_start("LD_PRELOAD", preload);
+  (void)set_joined("LD_PRELOAD", python->worker, true, set_for_start);
   set_for_start("OPENBLAS_NUM_THREADS", "1");
   set_for_start("MKL_NUM_THREADS", "1");
   set_for_start("OMP_NUM_THREADS", "1");
@@ -158,6 +164,12 @@ static size_t launcher_length(const opc_worker_command_t *command) {
   return length;
 }
 
+static void add_option(const char **arguments, size_t *count, const char *option, const char *value) {
+  if (value == NULL) return;
+  arguments[(*count)++] = option;
+  arguments[(*count)++] = value;
+}
+
 static opc_status_t launch(const opc_worker_command_t *command, const char *batch_memory, const int *fds,
                            size_t fd_count, int output, pid_t *out_pid, int *out_pidfd, opc_error_t *error) {
   size_t launcher = launcher_length(command);
@@ -177,32 +189,14 @@ static opc_status_t launch(const opc_worker_command_t *command, const char *batc
   } else {
     arguments[count++] = command->plan->program;
   }
-  if (launcher > 0 && command->launcher->tool != NULL) {
-    arguments[count++] = "--tool";
-    arguments[count++] = command->launcher->tool;
-  }
-  for (size_t i = 0; i < command->preload_count; i++) {
-    arguments[count++] = "--preload";
-    arguments[count++] = command->preloads[i];
-  }
-  for (size_t i = 0; i < command->namespace_count; i++) {
-    arguments[count++] = "--namespace";
-    arguments[count++] = command->namespaces[i];
-  }
-  for (size_t i = 0; i < command->module_count; i++) {
-    arguments[count++] = "--module";
-    arguments[count++] = command->modules[i];
-  }
-  arguments[count++] = "--mode";
-  arguments[count++] = command->mode;
-  if (command->package != NULL) {
-    arguments[count++] = "--package";
-    arguments[count++] = command->package;
-  }
-  if (batch_memory != NULL) {
-    arguments[count++] = "--exec-batch";
-    arguments[count++] = batch_memory;
-  }
+  if (launcher > 0) add_option(arguments, &count, "--tool", command->launcher->tool);
+  for (size_t i = 0; i < command->preload_count; i++) add_option(arguments, &count, "--preload", command->preloads[i]);
+  for (size_t i = 0; i < command->namespace_count; i++)
+    add_option(arguments, &count, "--namespace", command->namespaces[i]);
+  for (size_t i = 0; i < command->module_count; i++) add_option(arguments, &count, "--module", command->modules[i]);
+  add_option(arguments, &count, "--mode", command->mode);
+  add_option(arguments, &count, "--package", command->package);
+  add_option(arguments, &count, "--exec-batch", batch_memory);
   for (size_t i = 0; i < command->library_count; i++) arguments[count++] = command->libraries[i];
 
   pid_t parent = getpid(), pid = fork();
@@ -257,13 +251,16 @@ bool opc_worker_wait(opc_worker_t *worker, int milliseconds) {
   return true;
 }
 
+void opc_worker_end(opc_worker_t *worker, int milliseconds) {
+  if (opc_worker_wait(worker, milliseconds)) return;
+  opc_pidfd_kill(worker->pidfd, worker->pid);
+  (void)opc_worker_wait(worker, -1);
+}
+
 void opc_worker_stop(opc_worker_t *worker) {
   if (worker->pid > 0 && !worker->ended) {
     opc_channel_finish(&worker->control);
-    if (!opc_worker_wait(worker, worker->leave_ms)) {
-      opc_pidfd_kill(worker->pidfd, worker->pid);
-      (void)opc_worker_wait(worker, -1);
-    }
+    opc_worker_end(worker, worker->leave_ms);
   }
   opc_channel_close(&worker->control);
   if (worker->pidfd >= 0) close(worker->pidfd);

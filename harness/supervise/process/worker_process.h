@@ -62,7 +62,9 @@ opc_status_t opc_worker_start_batch(const opc_worker_command_t *command, int mem
                                     opc_error_t *error) OPC_CHECKED;
 /* Waits up to milliseconds for the worker to end; true if it ended: `status` is then set. */
 bool opc_worker_wait(opc_worker_t *worker, int milliseconds);
-/* Kills it if it still runs, reaps it, releases everything. */
+/* Kills it if it still runs after these milliseconds, and reaps it. */
+void opc_worker_end(opc_worker_t *worker, int milliseconds);
+/* Ends it and releases everything. */
 void opc_worker_stop(opc_worker_t *worker);
 
 /* A memfd to which all writers append. -1: see errno. */

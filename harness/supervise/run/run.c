@@ -21,7 +21,6 @@
 #include "supervise/jobs/searched.h"
 #include "supervise/load/library_operators.h"
 #include "supervise/load/model_package_run.h"
-#include "supervise/process/architecture_choice.h"
 #include "supervise/process/batch_child.h"
 #include "supervise/run/list_cases.h"
 #include "supervise/session/classes.h"

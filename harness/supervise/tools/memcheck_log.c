@@ -1,4 +1,4 @@
-#include "supervise/tools/memcheck_log.h"
+#include "supervise/tools/memcheck_state.h"
 
 #include <ctype.h>
 #include <inttypes.h>
