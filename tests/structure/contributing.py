@@ -4,7 +4,7 @@
     | folder | what belongs in it | may include |
 
 Folders and what they may include are those of layers.txt, in its order, with "–" for nothing; the texts are written by hand, and none is empty.
-Besides, what stands between `<!-- FILE -->` and `<!-- end of FILE -->` is FILE as it is, in a block of code.
+Besides, what stands there and in harness/checks/README.md between `<!-- FILE -->` and `<!-- end of FILE -->` is FILE as it is, in a block of code.
 --write makes the table anew and keeps the texts, and copies the files.
 """
 import os
@@ -15,6 +15,7 @@ import layers
 
 FILE, BEGIN, END = "CONTRIBUTING.md", "<!-- folders -->", "<!-- end of folders -->"
 HEAD = ["| folder | what belongs in it | may include |", "|---|---|---|"]
+TUTORIAL = "harness/checks/README.md"  # the whole of a small check
 REMEDY = "run tests/structure/contributing.py . --write"
 
 
@@ -82,6 +83,15 @@ def main(root, write):
     text = "\n".join(lines)
     if not write and quote(root, text) != text:
         errors.append(f"{FILE}: a file that it quotes is another one now; {REMEDY}")
+    tutorial = os.path.join(root, TUTORIAL)
+    if os.path.exists(tutorial):
+        with open(tutorial, encoding="utf-8") as file:
+            text = file.read()
+        if write:
+            with open(tutorial, "w", encoding="utf-8") as file:
+                file.write(quote(root, text))
+        elif quote(root, text) != text:
+            errors.append(f"{TUTORIAL}: a file that it quotes is another one now; {REMEDY}")
     return layers.report("structure.contributing", allowed.errors + errors)
 
 
