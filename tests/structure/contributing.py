@@ -4,7 +4,7 @@
     | folder | what belongs in it | may include |
 
 Folders and what they may include are those of layers.txt, in its order, with "–" for nothing; the texts are written by hand, and none is empty.
-Besides, what stands there and in harness/checks/README.md between `<!-- FILE -->` and `<!-- end of FILE -->` is FILE as it is, in a block of code.
+The functions in the path of one result are defined in the files beside them. Besides, what stands there and in harness/checks/README.md between `<!-- FILE -->` and `<!-- end of FILE -->` is FILE as it is, in a block of code.
 --write makes the table anew and keeps the texts, and copies the files.
 """
 import os
@@ -62,6 +62,21 @@ def quote(root, text):
     return QUOTED.sub(as_it_is, text)
 
 
+PATH = re.compile(r"^\|[^|]*\| `(opc_\w+)` \| `([^`]+\.c)` \|$", re.MULTILINE)
+
+
+def path_errors(root, text):
+    """The functions of the path of one result that are not defined in the file beside them."""
+    for match in PATH.finditer(text):
+        try:
+            with open(os.path.join(root, match[2]), encoding="utf-8") as file:
+                found = re.search(rf"^\w.*\b{match[1]}\(", file.read(), re.MULTILINE)
+        except FileNotFoundError:
+            found = None
+        if not found:
+            yield f"{FILE}:{text.count(chr(10), 0, match.start()) + 1}: {match[2]} does not define {match[1]}; name the function that does this step"
+
+
 def main(root, write):
     allowed = layers.Layers(root)
     path = os.path.join(root, FILE)
@@ -83,6 +98,7 @@ def main(root, write):
     text = "\n".join(lines)
     if not write and quote(root, text) != text:
         errors.append(f"{FILE}: a file that it quotes is another one now; {REMEDY}")
+    errors += path_errors(root, text)
     tutorial = os.path.join(root, TUTORIAL)
     if os.path.exists(tutorial):
         with open(tutorial, encoding="utf-8") as file:
