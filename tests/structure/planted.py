@@ -124,11 +124,14 @@ class Layers(Planted):
     def test_check_without_a_table(self):
         self.row("reports: base", "catalogue:\nchecks/meta: base\nreports: base")
         self.write("harness/checks/meta/check_meta.c", "int opc_meta(void);\nint opc_meta(void) { return 0; }\n")
-        self.write("harness/checks/meta/check_meta.def", "OPC_CHECK(CALLS, OPC_OF_OPERATOR, meta, \"…\")\n")
+        self.write("harness/checks/meta/check_meta.def", "OPC_CHECK(CALLS, OPC_OF_OPERATOR, meta, \"…\")\nOPC_RULE(meta, shape, ERROR, ALWAYS, \"…\")\n")
         self.write("harness/catalogue/checks.def", '#include "checks/meta/check_meta.def"\n')
         self.passes("sources.py")
         self.write("harness/catalogue/checks.def", "\n")
         self.fails("sources.py", "harness/checks/meta/check_meta.c:1: harness/catalogue/checks.def does not include checks/meta/check_meta.def")
+        self.write("harness/catalogue/checks.def", '#include "checks/meta/check_meta.def"\n')
+        self.add("harness/checks/meta/check_meta.c", 'const char *const rules[] = {"meta.shape", "meta.shpae"};\n')
+        self.fails("sources.py", "harness/checks/meta/check_meta.c:3: no table has the rule meta.shpae")
 
     def test_circle_through_a_group(self):
         self.row("model/json: base", "model/json: base run")

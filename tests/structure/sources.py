@@ -6,6 +6,7 @@ Exits with 1 and names file, line and remedy for each
   - include of a folder that the row does not allow, of a file that does not exist, circle of includes;
   - type that two headers define, function that two headers declare or two sources define, two headers of one name;
   - check_NAME.c without its table check_NAME.def, table that harness/catalogue/checks.def does not include;
+  - rule that a check names and no table has;
   - comment that names a file that does not exist (comments.py).
 A source NAME_absent.c is the alternative of NAME*.c, built in its place, and may define the same functions. So are NAME_12.c and NAME_13.c: the one of the
 version in use is built.
@@ -140,6 +141,16 @@ class Sources:
             if re.fullmatch(r"harness/checks/\w+/check_\w+\.c", path) and table not in included:
                 self.error(path, 1, f"{listed} does not include {table[len('harness/'):]}; write the check's table, and add its line in the order of the stages")
 
+    def rules(self):
+        """A check reports only rules that a table has."""
+        rules = {match for path, code in self.code.items() if path.endswith(".def") for match in re.findall(r"^OPC_RULE\((\w+), (\w+),", code, re.M)}
+        checks = {check for check, _ in rules}
+        for path, code in self.code.items():
+            if path.startswith("harness/checks/") and path.endswith(".c"):
+                for match in re.finditer(r'"(\w+)\.(\w+)"', code):
+                    if match[1] in checks and (match[1], match[2]) not in rules:
+                        self.error(path, self.line_of[path](match.start()), f"no table has the rule {match[1]}.{match[2]}; correct the name, or add OPC_RULE")
+
     def comments(self):
         """A comment names no file that is not there."""
         system = {name for path, text in self.text.items() if path.endswith(layers.SOURCES) for _, kind, name in c_text.includes(text) if kind == "<"}
@@ -158,6 +169,7 @@ def main(root):
     sources.names()
     sources.headers()
     sources.tables()
+    sources.rules()
     sources.comments()
     if not sources.code:
         sources.error("harness", 1, "no source was found below it")
