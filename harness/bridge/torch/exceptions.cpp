@@ -12,6 +12,8 @@
 #include <optional>
 #include <typeinfo>
 
+#include "bridge/api/torch_texts.h"
+
 namespace opc {
 namespace {
 
@@ -25,19 +27,6 @@ std::string readable(const std::type_info *type) {
 
 bool contains(const std::string &text, const char *part) { return text.find(part) != std::string::npos; }
 
-// The dispatcher's own text (OperatorEntry::reportError, the Meta fallback). NotImplementedError alone is not enough:
-// AT_DISPATCH throws it for a dtype, which is an ordinary refusal.
-bool says_no_kernel(const std::string &text) {
-  return (contains(text, "Could not run '") && contains(text, "' with arguments from the '")) ||
-         contains(text, "There were no tensor arguments to this function") ||
-         contains(text, "attempted to run this operator with Meta tensors");
-}
-
-// An operator of torch.library.triton_op without a GPU, and with one on tensors of the CPU.
-bool says_triton_cannot(const std::string &text) {
-  return contains(text, "0 active drivers ([])") || contains(text, "cannot be accessed from Triton (cpu tensor?)");
-}
-
 // Nobody refuses arguments with one of these: a value was used that is not there.
 bool is_unplanned(const std::exception &e) {
   return dynamic_cast<const std::bad_optional_access *>(&e) != nullptr ||
@@ -45,17 +34,14 @@ bool is_unplanned(const std::exception &e) {
 }
 
 opc_call_outcome_t torch_outcome(const std::string &text, bool not_implemented) {
-  if (contains(text, "it is located in the python module")) return OPC_CALL_FAKE_IN_PYTHON;
-  // torch's Python bindings say so of symbolic sizes that are not Python's: a fake kernel in Python can do nothing
-  // about it.
-  if (contains(text, "dispatch_on_subclass called with NO overloaded args")) return OPC_CALL_UNCONVERTIBLE;
-  if (contains(text, "may not alias any inputs to this custom operator")) return OPC_CALL_RESULT_REFUSED;
-  if (not_implemented && says_no_kernel(text)) return OPC_CALL_NO_KERNEL;
-  if (contains(text, "DefaultCPUAllocator: can't allocate memory") ||
-      contains(text, "DefaultCPUAllocator: not enough memory")) {
-    return OPC_CALL_OUT_OF_MEMORY;
-  }
-  return contains(text, "INTERNAL ASSERT") ? OPC_CALL_INTERNAL_ASSERT : OPC_CALL_REJECTED;
+  if (opc_torch_says(OPC_TORCH_FAKE_IN_PYTHON, text.c_str())) return OPC_CALL_FAKE_IN_PYTHON;
+  // A fake kernel in Python can do nothing about it.
+  if (opc_torch_says(OPC_TORCH_NOT_PYTHON_SIZES, text.c_str())) return OPC_CALL_UNCONVERTIBLE;
+  if (opc_torch_says(OPC_TORCH_ALIASES_INPUT, text.c_str())) return OPC_CALL_RESULT_REFUSED;
+  // NotImplementedError alone is not enough: AT_DISPATCH throws it for a dtype, which is an ordinary refusal.
+  if (not_implemented && opc_torch_says(OPC_TORCH_NO_KERNEL, text.c_str())) return OPC_CALL_NO_KERNEL;
+  if (opc_torch_says(OPC_TORCH_OUT_OF_MEMORY, text.c_str())) return OPC_CALL_OUT_OF_MEMORY;
+  return opc_torch_says(OPC_TORCH_INTERNAL_ASSERT, text.c_str()) ? OPC_CALL_INTERNAL_ASSERT : OPC_CALL_REJECTED;
 }
 
 // The exception in pybind11's words: its type and text, then a line "At:", then the frames, the innermost first, each
@@ -112,7 +98,7 @@ opc_call_outcome_t exception_outcome(std::string &out_text) {
     return OPC_CALL_OUT_OF_MEMORY;
   } catch (const std::exception &e) {
     out_text = words_of(e);
-    if (says_triton_cannot(out_text)) {
+    if (opc_torch_says(OPC_TORCH_TRITON_CANNOT, out_text.c_str())) {
       out_text = "Triton's kernel needs a GPU: " + out_text;
       return OPC_CALL_NO_KERNEL;
     }

@@ -31,7 +31,7 @@ static opc_status_t says_so(opc_autograd_case_t *c, bool *out, opc_error_t *erro
   opc_status_t status = opc_autograd_both(c->point, &opc_autograd_forward_plain, &backward, &gradient, error);
   opc_bridge_settings_write(settings);
   *out = status == OPC_OK && gradient.outcome != OPC_CALL_RETURNED &&
-         opc_message_refuses_determinism(opc_text_c(&gradient.message));
+         opc_torch_says(OPC_TORCH_REFUSES_DETERMINISM, opc_text_c(&gradient.message));
   return status;
 }
 

@@ -11,7 +11,7 @@ static void judge(opc_autograd_case_t *c, const char *what, opc_call_outcome_t o
     opc_finding_error(c->finding, "foreign_exception",
                       "%s on Meta tensors throws something that is not a std::exception", what);
   /* Whatever else it refuses, it may take under torch.compile, where its tensors have a device. */
-  else if (outcome != OPC_CALL_RETURNED && opc_message_wants_data(text))
+  else if (outcome != OPC_CALL_RETURNED && opc_torch_says(OPC_TORCH_WANTS_DATA, text))
     opc_finding_fail(c->finding, "autograd.backward_on_meta",
                      "%s needs the data of a tensor, which torch.compile does not have when it traces it: %.*s", what,
                      (int)strcspn(text, "\n"), text);

@@ -170,7 +170,7 @@ static bool judge_plain(opc_autograd_case_t *c) {
   if (c->plain.outcome == OPC_CALL_RETURNED && c->plain.mutated)
     opc_finding_fail(c->finding, "autograd.backward_mutates", "backward changes %s", c->plain.mutated);
   if (c->plain.outcome == OPC_CALL_RETURNED) return !c->plain.mutated;
-  if (strstr(text, "returned an invalid gradient") || strstr(text, "incorrect number of gradients"))
+  if (opc_torch_says(OPC_TORCH_GRADIENT_SHAPE, text))
     opc_finding_fail(c->finding, "autograd.gradient_shape", "%.*s", opc_autograd_line(&c->plain), text);
   else if (values || (opc_autograd_is_refusal(&c->plain) && !asks))
     opc_finding_skip(c->finding, OPC_SKIP_REJECTED, "backward refuses: %.*s", opc_autograd_line(&c->plain), text);

@@ -150,7 +150,7 @@ static opc_status_t says_so(sample_case_t *run, bool *out) {
       trial_of(run, OPC_TRIAL_ONLY_DETERMINISTIC, OPC_CALL_LABEL(CALL, "that allows deterministic algorithms only"));
   opc_status_t status = opc_trial_run(&trial, &outcome, run->error);
   *out = status == OPC_OK && outcome.outcome != OPC_CALL_RETURNED &&
-         opc_message_refuses_determinism(opc_text_c(&outcome.message));
+         opc_torch_says(OPC_TORCH_REFUSES_DETERMINISM, opc_text_c(&outcome.message));
   return status;
 }
 

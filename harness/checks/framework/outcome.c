@@ -10,31 +10,6 @@
 
 enum { OUTCOME_MESSAGE_LIMIT = 4096 };
 
-bool opc_message_refuses_determinism(const char *message) {
-  return strstr(message, "use_deterministic_algorithms") != NULL;
-}
-
-bool opc_message_wants_data(const char *message) {
-  static const char *const words[] = {"data is not allocated yet", "cannot be called on meta tensors",
-                                      "_local_scalar_dense" /* .item(), which has no Meta kernel */};
-  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-    if (strstr(message, words[i])) return true;
-  return false;
-}
-
-bool opc_message_wants_python(const char *message) {
-  return (strstr(message, "torch_call_dispatcher") && strstr(message, "API call failed")) ||
-         strstr(message, "_overrideable not implemented");
-}
-
-bool opc_message_makes_size(const char *message) {
-  return strstr(message, "may return an output Tensor with data-dependent shape") != NULL;
-}
-
-bool opc_message_says_no_fake(const char *message) {
-  return strstr(message, "There was no fake impl registered") != NULL;
-}
-
 bool opc_message_is_mistake(const char *message) {
   static const char *const types[] = {"AttributeError: ", "NameError: ", "UnboundLocalError: "};
   for (size_t i = 0; i < sizeof types / sizeof *types; i++)
@@ -43,8 +18,8 @@ bool opc_message_is_mistake(const char *message) {
 }
 
 bool opc_message_refuses_arguments(const char *message) {
-  return !opc_message_wants_data(message) && !opc_message_wants_python(message) && !opc_message_makes_size(message) &&
-         !opc_message_says_no_fake(message);
+  return !opc_torch_says(OPC_TORCH_WANTS_DATA, message) && !opc_torch_says(OPC_TORCH_WANTS_PYTHON, message) &&
+         !opc_torch_says(OPC_TORCH_MAKES_SIZE, message) && !opc_torch_says(OPC_TORCH_NO_FAKE, message);
 }
 
 bool opc_case_is_declared(const opc_case_context_t *context) {
@@ -85,10 +60,11 @@ static void finding_from_rejection(opc_case_context_t *context, const opc_call_t
                      context->base->name, length, message);
   }
   if (internal)
-    opc_finding_fail(
-        finding, "sample.internal_assert", "refused by %s: %.*s",
-        strstr(message, "INTERNAL ASSERT") ? "an internal assertion" : "an exception that no check of arguments throws",
-        length, message);
+    opc_finding_fail(finding, "sample.internal_assert", "refused by %s: %.*s",
+                     opc_torch_says(OPC_TORCH_INTERNAL_ASSERT, message)
+                         ? "an internal assertion"
+                         : "an exception that no check of arguments throws",
+                     length, message);
   if (!report && !internal) {
     if (wanted) opc_finding_pass(finding, "refused, as the sample expects: %.*s", length, message);
     else opc_finding_skip(finding, OPC_SKIP_REJECTED, "%.*s", length, message);

@@ -7,6 +7,7 @@
  * nothing is kept. Threads: one. */
 #pragma once
 
+#include "bridge/api/torch_texts.h"
 #include "checks/framework/check.h"
 
 /* What context->session points at. */
@@ -29,20 +30,8 @@ bool opc_finding_from_outcome(opc_case_context_t *context, const opc_call_t *cal
 /* The same for arguments that could not be made (opc_call_make, opc_call_snapshot…). */
 void opc_finding_from_error(const opc_case_context_t *context, const opc_error_t *error, opc_finding_t *finding);
 
-/* The message of a call that throws because of torch.use_deterministic_algorithms(True). */
-bool opc_message_refuses_determinism(const char *message);
-/* The message of a call that asks a tensor without data for its data: this always fails. Copying one to a device with
- * data is not among them: under torch.compile that gives another tensor without data. */
-bool opc_message_wants_data(const char *message);
-/* The message of a Meta kernel that a process with Python might not throw, because ATen's other Meta kernels are in
- * Python: libtorch's stable interface hides the cause, and convolutions end in the hook for unknown backends. */
-bool opc_message_wants_python(const char *message);
-/* The message of torch.library.get_ctx() in a fake kernel in Python that has no FakeTensorMode: it makes a size that
- * depends on data. */
-bool opc_message_makes_size(const char *message);
-/* What the Meta kernel of a torch.library.custom_op says that has no fake kernel. */
-bool opc_message_says_no_fake(const char *message);
-/* None of these: the Meta kernel refuses the arguments. */
+/* It says none of what the Meta kernels of torch say of themselves (bridge/api/torch_texts.h): the Meta kernel refuses
+ * the arguments. */
 bool opc_message_refuses_arguments(const char *message);
 /* An exception of Python code that fails by mistake, for example on an argument that is None or a name that does not
  * exist: not meant for the caller. */

@@ -249,7 +249,7 @@ static void judge_refusal(const opc_case_context_t *context, const opc_call_t *c
   bool has_own = opc_operator_kernel(op, "Meta") || opc_operator_kernel(op, "CompositeImplicitAutograd") ||
                  opc_operator_kernel(op, "CompositeExplicitAutograd");
   bool by_tag = opc_operator_has_tag(op, "data_dependent_output") || opc_operator_has_tag(op, "dynamic_output_shape");
-  const bool wants_data = opc_message_wants_data(message),
+  const bool wants_data = opc_torch_says(OPC_TORCH_WANTS_DATA, message),
              asks_for_value = call->outcome == OPC_CALL_NO_KERNEL && wants_data && !is_torchs(op);
   switch (asks_for_value ? OPC_CALL_REJECTED : call->outcome) {
     case OPC_CALL_FAKE_IN_PYTHON:
@@ -275,12 +275,12 @@ static void judge_refusal(const opc_case_context_t *context, const opc_call_t *c
     case OPC_CALL_RESULT_REFUSED:
     case OPC_CALL_OUT_OF_MEMORY:
     case OPC_CALL_RETURNED:
-      if (opc_message_wants_python(message))
+      if (opc_torch_says(OPC_TORCH_WANTS_PYTHON, message))
         opc_finding_skip(
             finding, OPC_SKIP_NO_KERNEL,
             "a call that the Meta kernel makes failed, perhaps because there is no Meta kernel in C++: %.*s", length,
             message);
-      else if (opc_message_says_no_fake(message))
+      else if (opc_torch_says(OPC_TORCH_NO_FAKE, message))
         opc_finding_fail(finding, "registration.no_meta_kernel",
                          "there is no fake kernel (register_fake): the Meta kernel that torch.library.custom_op "
                          "registers instead only throws");
@@ -292,7 +292,7 @@ static void judge_refusal(const opc_case_context_t *context, const opc_call_t *c
         opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
                          "it gives numbers only, which follow from data, so the Meta kernel refuses: %.*s", length,
                          message);
-      else if (opc_message_makes_size(message))
+      else if (opc_torch_says(OPC_TORCH_MAKES_SIZE, message))
         opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
                          "its fake kernel makes a size that depends on data (new_dynamic_size), for which Meta tensors "
                          "are not enough");

@@ -287,15 +287,6 @@ static void judge_refusal(symbolic_case_t *run) {
 
 /* ---- backward ---- */
 
-/* libtorch's texts where code wants a number and a size is a symbol. */
-static bool wants_number(const char *message) {
-  static const char *const words[] = {"with symbolic sizes", "when unpacking SymInt", "when unpacking SymIntArrayRef",
-                                      "concrete integers"};
-  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-    if (strstr(message, words[i])) return true;
-  return false;
-}
-
 /* libtorch's own derivatives have formulas in Python too. An operator that writes its arguments cannot be given leaves.
  */
 static bool has_own_derivative(const opc_operator_t *op) {
@@ -322,7 +313,8 @@ static void check_backward(symbolic_case_t *run, const opc_call_t *arguments) {
     add_place(run->finding, "symbolic.backward", event);
   }
   const char *text = opc_text_c(&message);
-  if (outcome != OPC_CALL_RETURNED && !run->finding->rule && !seen->inner_threw[0] && wants_number(text))
+  if (outcome != OPC_CALL_RETURNED && !run->finding->rule && !seen->inner_threw[0] &&
+      opc_torch_says(OPC_TORCH_WANTS_NUMBER, text))
     opc_finding_fail(run->finding, "symbolic.backward", "backward throws on symbolic sizes: %.*s",
                      (int)strcspn(text, "\n"), text);
 

@@ -252,7 +252,7 @@ static opc_status_t judge_refusal(opc_case_context_t *context, reference_t *refe
                                   opc_finding_t *finding, opc_error_t *error) {
   opc_again_t again = reference_again(context, reference);
   const char *message = opc_text_c(&call->message);
-  if (call->outcome != OPC_CALL_REJECTED || !strstr(message, "are out of bounds for storage of size") ||
+  if (call->outcome != OPC_CALL_REJECTED || !opc_torch_says(OPC_TORCH_VIEW_OUTSIDE, message) ||
       may_name_places(context->op))
     return OPC_OK;
   opc_status_t status = opc_again_run(&again, &reference->result, &reference->outcome, &reference->message, error);

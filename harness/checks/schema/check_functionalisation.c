@@ -99,7 +99,7 @@ static bool has_other_code(const opc_operator_t *op) {
 
 static opc_status_t compare(functional_case_t *run) {
   const char *message = opc_text_c(&run->functional.message);
-  if (run->functional.outcome != OPC_CALL_RETURNED && opc_message_wants_data(message) &&
+  if (run->functional.outcome != OPC_CALL_RETURNED && opc_torch_says(OPC_TORCH_WANTS_DATA, message) &&
       opc_operator_fake_may_be_in_python(run->context->op)) {
     opc_finding_skip(run->finding, OPC_SKIP_NO_KERNEL,
                      "there is no Meta kernel in C++, and the kernel for every device needs data: %.*s",
