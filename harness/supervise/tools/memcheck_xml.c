@@ -3,7 +3,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <libxml/xmlreader.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -138,30 +137,19 @@ static void read_message(const xmlNode *node, scan_t *scan) {
 
 /* ---- the file ---- */
 
-/* False: out of memory. A truncated file ends the loop. */
-static bool read_elements(xmlTextReader *reader, scan_t *scan) {
-  enum { OUTER = 1 };
-  bool fine = true;
-  int more = xmlTextReaderRead(reader);
-  while (more == 1 && fine) {
-    const char *name = (const char *)xmlTextReaderConstName(reader);
-    bool element =
-        xmlTextReaderNodeType(reader) == XML_READER_TYPE_ELEMENT && xmlTextReaderDepth(reader) == OUTER && name != NULL;
-    const xmlNode *node = NULL;
-    if (element && (strcmp(name, "error") == 0 || strcmp(name, "clientmsg") == 0 || strcmp(name, "status") == 0)) {
-      node = xmlTextReaderExpand(reader);
-      if (node == NULL) return true;
-      if (strcmp(name, "error") == 0) fine = keep_error(scan, node);
-      else if (strcmp(name, "clientmsg") == 0) read_message(node, scan);
-      else if (opc_xml_child(node, "state") != NULL) {
-        char state[16];
-        opc_xml_text(opc_xml_child(node, "state"), state, sizeof state);
-        scan->errors->finished |= strcmp(state, "FINISHED") == 0;
-      }
-    }
-    more = node != NULL ? xmlTextReaderNext(reader) : xmlTextReaderRead(reader);
-  }
-  return fine;
+static void read_state(const xmlNode *node, scan_t *scan) {
+  char state[16];
+  opc_xml_text(opc_xml_child(node, "state"), state, sizeof state);
+  scan->errors->finished |= strcmp(state, "FINISHED") == 0;
+}
+
+/* False: out of memory. */
+static bool read_element(const xmlNode *node, void *context) {
+  scan_t *scan = context;
+  if (opc_xml_is(node, "error")) return keep_error(scan, node);
+  if (opc_xml_is(node, "clientmsg")) read_message(node, scan);
+  else if (opc_xml_is(node, "status")) read_state(node, scan);
+  return true;
 }
 
 /* Loads the file up to the end of its last complete element, and adds the end tag of the root. A reader that meets an
@@ -197,10 +185,11 @@ opc_status_t opc_memcheck_xml_read(const char *path, opc_memcheck_errors_t *out,
   scan_t scan = {.errors = out, .announced = calloc(1, sizeof *scan.announced)};
   opc_status_t status = scan.announced != NULL ? load_file(path, &text, error) : opc_out_of_memory(error);
   if (status == OPC_OK) {
-    int options = XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING | XML_PARSE_HUGE;
-    xmlTextReader *reader = xmlReaderForMemory(text.data, (int)text.length, NULL, NULL, options);
-    if (reader == NULL || !read_elements(reader, &scan)) status = opc_out_of_memory(error);
-    xmlFreeTextReader(reader);
+    /* A truncated file ends the list. */
+    xmlTextReader *reader =
+        xmlReaderForMemory(text.data, (int)text.length, NULL, NULL, OPC_XML_OPTIONS | XML_PARSE_HUGE);
+    if (opc_xml_read(reader, "valgrindoutput", read_element, &scan) == OPC_XML_MEMORY)
+      status = opc_out_of_memory(error);
   }
   free(scan.announced);
   return status;

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <libxml/xmlreader.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,7 +73,9 @@ static void read_record(const xmlNode *node, opc_sanitize_record_t *out) {
   read_stack(opc_xml_child(node, "hostStack"), &out->host);
 }
 
-static bool keep_record(opc_sanitize_records_t *records, const xmlNode *node) {
+static bool keep_record(const xmlNode *node, void *context) {
+  opc_sanitize_records_t *records = context;
+  if (!opc_xml_is(node, "record")) return true;
   if (records->count == OPC_SANITIZE_RECORDS_MAX) {
     records->dropped++;
     return true;
@@ -88,54 +89,27 @@ static bool keep_record(opc_sanitize_records_t *records, const xmlNode *node) {
 
 /* ---- the file ---- */
 
-typedef enum report_end { REPORT_COMPLETE = 0, REPORT_CUT, REPORT_FOREIGN, REPORT_MEMORY } report_end_t;
-
-static report_end_t read_report(xmlTextReader *reader, opc_sanitize_records_t *out) {
-  enum { ROOT = 0, RECORD = 1 };
-  bool rooted = false;
-  int more = xmlTextReaderRead(reader);
-  while (more == 1) {
-    int type = xmlTextReaderNodeType(reader), depth = xmlTextReaderDepth(reader);
-    const char *name = (const char *)xmlTextReaderConstName(reader);
-    bool element = type == XML_READER_TYPE_ELEMENT && name != NULL,
-         record = element && depth == RECORD && strcmp(name, "record") == 0;
-    if (type == XML_READER_TYPE_DOCUMENT_TYPE) return REPORT_FOREIGN; /* entities can grow without limit */
-    if (element && depth == ROOT) {
-      if (strcmp(name, "ComputeSanitizerOutput") != 0) return REPORT_FOREIGN;
-      rooted = true;
-    }
-    if (record) {
-      const xmlNode *node = xmlTextReaderExpand(reader);
-      if (node == NULL) return REPORT_CUT;
-      if (!keep_record(out, node)) return REPORT_MEMORY;
-    }
-    more = record ? xmlTextReaderNext(reader) : xmlTextReaderRead(reader);
-  }
-  if (more < 0) return rooted ? REPORT_CUT : REPORT_FOREIGN;
-  return rooted ? REPORT_COMPLETE : REPORT_FOREIGN;
-}
-
 opc_status_t opc_sanitize_xml_read(const char *path, opc_sanitize_records_t *out, opc_error_t *error) {
-  enum { FILE_MAX = 256 << 20, OPTIONS = XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING };
+  enum { FILE_MAX = 256 << 20 };
   struct stat about;
   out->count = out->dropped = 0;
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* not blocking: it may be a pipe */
   if (fd < 0 && errno == ENOENT) return opc_error_set(error, OPC_ERR_NOT_FOUND, "there is no report %s", path);
   if (fd < 0) return opc_error_set(error, OPC_ERR_IO, "cannot read %s: %s", path, strerror(errno));
   bool sound = fstat(fd, &about) == 0 && S_ISREG(about.st_mode) && about.st_size > 0 && about.st_size <= FILE_MAX;
-  xmlTextReader *reader = sound ? xmlReaderForFd(fd, path, NULL, OPTIONS) : NULL;
-  report_end_t end = reader != NULL ? read_report(reader, out) : sound ? REPORT_MEMORY : REPORT_FOREIGN;
-  xmlFreeTextReader(reader);
+  opc_xml_end_t end =
+      sound ? opc_xml_read(xmlReaderForFd(fd, path, NULL, OPC_XML_OPTIONS), "ComputeSanitizerOutput", keep_record, out)
+            : OPC_XML_FOREIGN;
   close(fd);
   switch (end) {
-    case REPORT_MEMORY:
+    case OPC_XML_MEMORY:
       return opc_out_of_memory(error);
-    case REPORT_FOREIGN:
+    case OPC_XML_FOREIGN:
       return opc_error_set(error, OPC_ERR_IO, "%s is not a report of compute-sanitizer", path);
-    case REPORT_CUT:
+    case OPC_XML_CUT:
       return opc_error_set(error, OPC_ERR_IO, "the report %s is cut off after %zu record%s", path, out->count,
                            out->count == 1 ? "" : "s");
-    case REPORT_COMPLETE:
+    case OPC_XML_COMPLETE:
       break;
   }
   return OPC_OK;
