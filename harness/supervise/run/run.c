@@ -1,7 +1,6 @@
 #include "supervise/run/run.h"
 
 #include <inttypes.h>
-#include <limits.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,14 +12,11 @@
 #include "inspect/package.h"
 #include "model/case/verdict.h"
 #include "model/json/json_write.h"
-#include "model/sample/relations.h"
 #include "supervise/common/interrupt.h"
-#include "supervise/common/reference_pairs.h"
 #include "supervise/jobs/schedule.h"
 #include "supervise/jobs/search_rounds.h"
 #include "supervise/jobs/searched.h"
 #include "supervise/load/library_operators.h"
-#include "supervise/load/model_package_run.h"
 #include "supervise/process/batch_child.h"
 #include "supervise/run/list_cases.h"
 #include "supervise/session/classes.h"
@@ -168,144 +164,6 @@ static opc_status_t tell_loaded(opc_session_t *session, opc_error_t *error) {
         session->journal, error,
         "a library %s while it loads: every batch of cases gets a process of its own, which takes longer",
         loaded->cuda_initialised ? "initialises CUDA" : "starts threads");
-  }
-  return status;
-}
-
-static const opc_operator_t *find_operator(const char *name, void *context) {
-  const opc_loaded_t *loaded = context;
-  for (size_t i = 0; i < loaded->operator_count; i++) {
-    if (strcmp(loaded->operators[i].name, name) == 0) return &loaded->operators[i];
-  }
-  for (size_t i = 0; i < loaded->class_operator_count; i++) {
-    if (strcmp(loaded->class_operators[i].name, name) == 0) return &loaded->class_operators[i];
-  }
-  return NULL;
-}
-
-/* The names that sample files may use. */
-typedef struct names {
-  opc_loaded_t *loaded;
-  opc_class_t *classes;
-  size_t class_count;
-} names_t;
-
-static opc_status_t names_take(names_t *names, opc_error_t *error) {
-  size_t i;
-  json_t *class_;
-  opc_status_t status = OPC_OK;
-  names->classes = calloc(json_array_size(names->loaded->classes) + 1, sizeof *names->classes);
-  if (names->classes == NULL) return opc_out_of_memory(error);
-  json_array_foreach(names->loaded->classes, i, class_) {
-    if (status == OPC_OK) status = opc_class_from_json(class_, &names->classes[names->class_count], error);
-    if (status == OPC_OK) names->class_count++;
-  }
-  return status;
-}
-
-static void names_clear(names_t *names) {
-  for (size_t i = 0; i < names->class_count; i++) opc_class_clear(&names->classes[i]);
-  free(names->classes);
-}
-
-static const opc_operator_t *named_operator(const char *name, void *context) {
-  const names_t *names = context;
-  return find_operator(name, names->loaded);
-}
-
-static const opc_class_t *named_class(const char *name, void *context) {
-  const names_t *names = context;
-  for (size_t i = 0; i < names->class_count; i++) {
-    if (strcmp(names->classes[i].name, name) == 0) return &names->classes[i];
-  }
-  return NULL;
-}
-
-/* "libx.samples.json" beside "libx.so", "model.samples.json" beside "model.pt2". False: there is none. */
-static bool file_beside(const char *library, char *out, size_t size) {
-  size_t length = strlen(library);
-  if (length > 3 && strcmp(library + length - 3, ".so") == 0) length -= 3;
-  else if (length > 4 && strcmp(library + length - 4, ".pt2") == 0) length -= 4;
-  else if (length > 3 && strcmp(library + length - 3, ".py") == 0) length -= 3;
-  int written = snprintf(out, size, "%.*s.samples.json", (int)length, library);
-  return written > 0 && (size_t)written < size && access(opc_package_file(out), F_OK) == 0;
-}
-
-static opc_status_t tell_useless_references(const opc_session_t *session, opc_error_t *error) {
-  const opc_run_options_t *options = session->options;
-  opc_status_t status = OPC_OK;
-  for (size_t i = 0; i < options->reference_count && status == OPC_OK; i++) {
-    bool used = false;
-    for (size_t k = 0; k < session->loaded.operator_count && !used; k++) {
-      OPC_SCOPED(opc_scope_free)
-      char *reference = opc_reference_of_pair(options->references[i], session->loaded.operators[k].name);
-      used = reference != NULL && strcmp(reference, session->loaded.operators[k].name) != 0;
-    }
-    if (!used)
-      status = opc_journal_note(session->journal, error, "--reference %s: no operator of the libraries has such a name",
-                                options->references[i]);
-  }
-  return status;
-}
-
-static opc_status_t read_samples(opc_session_t *session, opc_error_t *error) {
-  const opc_run_options_t *options = session->options;
-  opc_loaded_t *loaded = &session->loaded;
-  names_t names = {.loaded = loaded};
-  /* The classes of a --preload library are not listed. */
-  opc_class_lookup_t *classes = options->preload_count > 0 ? NULL : named_class;
-  bool all_loaded = true;
-  opc_status_t status = names_take(&names, error);
-  for (size_t i = 0; i < loaded->library_count; i++) {
-    char beside[PATH_MAX];
-    all_loaded &= loaded->libraries[i].state == OPC_LIBRARY_LOADED;
-    if (options->sample_file_count > 0 || loaded->libraries[i].state != OPC_LIBRARY_LOADED || status != OPC_OK)
-      continue;
-    if (file_beside(loaded->libraries[i].path, beside, sizeof beside)) {
-      status = opc_sample_set_read(&session->samples, opc_package_file(beside), named_operator, classes, &names, error);
-    }
-  }
-  for (size_t i = 0; i < options->sample_file_count && status == OPC_OK; i++) {
-    size_t before = session->samples.count;
-    opc_error_t why = {0};
-    status = opc_sample_set_read(&session->samples, options->sample_files[i], named_operator, classes, &names, &why);
-    if (status == OPC_ERR_INPUT && !all_loaded) {
-      /* The file may be about operators of a library that could not be loaded; the run reports that first. */
-      while (session->samples.count > before) opc_sample_clear(&session->samples.samples[--session->samples.count]);
-      status =
-          opc_journal_note(session->journal, error, "no sample of %s is used, as not all libraries could be loaded: %s",
-                           options->sample_files[i], why.message);
-    } else if (status != OPC_OK) {
-      status = opc_error_set(error, status, "%s", why.message);
-    }
-  }
-  names_clear(&names);
-  if (status == OPC_OK && options->package != NULL) status = opc_package_samples(session, error);
-  for (size_t i = 0; i < session->samples.count; i++) opc_reference_give(options, &session->samples.samples[i]);
-  return status == OPC_OK ? tell_useless_references(session, error) : status;
-}
-
-/* For a list: which operators the files have samples for, and what these say about the arguments. */
-static opc_status_t tell_listed_samples(opc_session_t *session, opc_error_t *error) {
-  opc_status_t status = OPC_OK;
-  for (size_t i = 0; i < session->loaded.operator_count && status == OPC_OK; i++) {
-    const opc_operator_t *op = &session->loaded.operators[i];
-    const opc_sample_t *first = NULL;
-    json_t *known = json_object();
-    for (size_t k = 0; k < session->samples.count; k++) {
-      const opc_sample_t *sample = &session->samples.samples[k];
-      if (strcmp(sample->operator_name, op->name) != 0) continue;
-      if (first == NULL) first = sample;
-      if (sample->relations != NULL) opc_json_put(&known, sample->name, opc_relations_to_json(sample->relations));
-    }
-    if (first != NULL)
-      status =
-          opc_journal_write(session->journal,
-                            json_pack("{s:s, s:s, s:s, s:s*, s:{s:O*}}", "t", "sample_source", "operator", op->name,
-                                      "source", first->source == OPC_SAMPLE_RECORDED ? "recorded" : "file", "detail",
-                                      first->origin, "relations", "samples", known),
-                            error);
-    json_decref(known);
   }
   return status;
 }
@@ -521,8 +379,8 @@ static opc_status_t choose_architecture(opc_session_t *session, opc_run_options_
 /* Also after a failed run: its findings have lines that reproduce them. The first error counts. */
 static opc_status_t write_found(opc_session_t *session, opc_status_t status, opc_error_t *error) {
   opc_error_t own = {0};
-  opc_status_t written = opc_sample_set_write(&session->found_samples, session->options->found_samples, find_operator,
-                                              &session->loaded, &own);
+  opc_status_t written = opc_sample_set_write(&session->found_samples, session->options->found_samples,
+                                              opc_session_operator, session, &own);
   if (status != OPC_OK || written == OPC_OK) return status;
   return opc_error_set(error, written, "%s", own.message);
 }
@@ -546,8 +404,8 @@ static opc_status_t run(opc_session_t *session, opc_run_options_t *own, int *out
   if (status == OPC_OK) status = tell_loaded(session, error);
   if (status == OPC_OK) status = opc_classes_take(&session->loaded, error);
   if (status == OPC_OK && (!options->list_only || options->sample_file_count > 0))
-    status = read_samples(session, error);
-  if (status == OPC_OK && options->list_only) status = tell_listed_samples(session, error);
+    status = opc_session_read_samples(session, error);
+  if (status == OPC_OK && options->list_only) status = opc_session_tell_samples(session, error);
   if (status == OPC_OK && !options->list_only) status = opc_session_read_recipes(session, error);
   if (status == OPC_OK && !options->list_only) status = opc_symboliser_new(&session->symboliser, error);
   if (status == OPC_OK && !options->list_only) status = run_operators(session, &selected, error);
@@ -558,7 +416,7 @@ static opc_status_t run(opc_session_t *session, opc_run_options_t *own, int *out
   if (status == OPC_OK && session->memcheck != NULL) status = tell_memcheck(session, error);
   session->finished = status == OPC_OK && !session->trouble;
   if (status == OPC_OK && options->save_samples != NULL && !options->list_only) {
-    status = opc_sample_set_write(&session->samples, options->save_samples, find_operator, &session->loaded, error);
+    status = opc_sample_set_write(&session->samples, options->save_samples, opc_session_operator, session, error);
   }
   if (session->found_samples.count > 0 && status != OPC_ERR_MEMORY) status = write_found(session, status, error);
   if (status == OPC_OK && session->trouble) {

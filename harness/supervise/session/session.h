@@ -51,8 +51,13 @@ typedef struct opc_session {
  * NULL creates the --case line if the result is a finding. */
 opc_status_t opc_session_result(opc_session_t *session, const opc_operator_t *op, json_t *result, const char *repro,
                                 opc_error_t *error) OPC_CHECKED;
-/* Reads the recipe files. read_recipes.c */
+/* Read the sample and recipe files, named or beside the libraries; samples also from a package. read_files.c */
+opc_status_t opc_session_read_samples(opc_session_t *session, opc_error_t *error) OPC_CHECKED;
 opc_status_t opc_session_read_recipes(opc_session_t *session, opc_error_t *error) OPC_CHECKED;
+/* For a list: which operators the files have samples for, and what these say about the arguments. */
+opc_status_t opc_session_tell_samples(opc_session_t *session, opc_error_t *error) OPC_CHECKED;
+/* The operator or constructor with this name; NULL: none. context: the session. */
+const opc_operator_t *opc_session_operator(const char *name, void *context);
 /* At the end: writes the passes that waited for their expected failure to occur in another case. */
 opc_status_t opc_session_release(opc_session_t *session, opc_error_t *error) OPC_CHECKED;
 /* A result created by the supervisor; message may contain any bytes. */

@@ -1,0 +1,202 @@
+/* The sample and recipe files of a run: the named ones, else those beside the libraries. */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "inspect/package.h"
+#include "model/json/json_write.h"
+#include "model/sample/relations.h"
+#include "supervise/common/reference_pairs.h"
+#include "supervise/load/model_package_run.h"
+#include "supervise/session/session.h"
+
+const opc_operator_t *opc_session_operator(const char *name, void *context) {
+  const opc_loaded_t *loaded = &((opc_session_t *)context)->loaded;
+  for (size_t i = 0; i < loaded->operator_count; i++) {
+    if (strcmp(loaded->operators[i].name, name) == 0) return &loaded->operators[i];
+  }
+  for (size_t i = 0; i < loaded->class_operator_count; i++) {
+    if (strcmp(loaded->class_operators[i].name, name) == 0) return &loaded->class_operators[i];
+  }
+  return NULL;
+}
+
+/* "libx.samples.json" beside "libx.so", "model.samples.json" beside "model.pt2". NULL: there is none. */
+static const char *file_beside(const char *library, const char *kind, char beside[PATH_MAX]) {
+  static const char *const endings[] = {".so", ".pt2", ".py"};
+  const char *dot = strrchr(library, '.');
+  size_t length = strlen(library);
+  for (size_t i = 0; dot != NULL && i < sizeof endings / sizeof *endings; i++)
+    if (dot != library && strcmp(dot, endings[i]) == 0) length = (size_t)(dot - library);
+  const int written = snprintf(beside, PATH_MAX, "%.*s.%s.json", (int)length, library, kind);
+  const char *file = written > 0 && written < PATH_MAX ? opc_package_file(beside) : NULL;
+  return file != NULL && access(file, F_OK) == 0 ? file : NULL;
+}
+
+/* Reads a file into the run; context: the reader's own. */
+typedef opc_status_t read_file_t(opc_session_t *session, const char *file, void *context, opc_error_t *error);
+
+/* Reads the files that the user names, which may be about operators of a library that could not be loaded: the run
+ * reports that first. Without such files, reads those beside the loaded libraries. */
+static opc_status_t read_files(opc_session_t *session, const char *kind, const char *const *files, size_t count,
+                               read_file_t *read, void *context, opc_error_t *error) {
+  bool all_loaded = true;
+  for (size_t i = 0; i < session->loaded.library_count; i++) {
+    const opc_library_t *library = &session->loaded.libraries[i];
+    char beside[PATH_MAX];
+    const bool loaded = library->state == OPC_LIBRARY_LOADED;
+    const char *file = loaded && count == 0 ? file_beside(library->path, kind, beside) : NULL;
+    all_loaded &= loaded;
+    if (file != NULL) OPC_RETURN_IF_ERROR(read(session, file, context, error));
+  }
+  for (size_t i = 0; i < count; i++) {
+    opc_error_t why = {0};
+    opc_status_t status = read(session, files[i], context, &why);
+    if (status == OPC_ERR_INPUT && !all_loaded)
+      status = opc_journal_note(session->journal, error, "%s of %s is used, as not all libraries could be loaded: %s",
+                                strcmp(kind, "samples") == 0 ? "no sample" : "not every recipe", files[i], why.message);
+    else if (status != OPC_OK) status = opc_error_set(error, status, "%s", why.message);
+    if (status != OPC_OK) return status;
+  }
+  return OPC_OK;
+}
+
+/* ---- samples ---- */
+
+/* The names that sample files may use. */
+typedef struct names {
+  opc_session_t *session;
+  opc_class_t *classes;
+  size_t class_count;
+} names_t;
+
+static opc_status_t names_take(names_t *names, opc_error_t *error) {
+  size_t i;
+  json_t *class_;
+  opc_status_t status = OPC_OK;
+  names->classes = calloc(json_array_size(names->session->loaded.classes) + 1, sizeof *names->classes);
+  if (names->classes == NULL) return opc_out_of_memory(error);
+  json_array_foreach(names->session->loaded.classes, i, class_) {
+    if (status == OPC_OK) status = opc_class_from_json(class_, &names->classes[names->class_count], error);
+    if (status == OPC_OK) names->class_count++;
+  }
+  return status;
+}
+
+static void names_clear(names_t *names) {
+  for (size_t i = 0; i < names->class_count; i++) opc_class_clear(&names->classes[i]);
+  free(names->classes);
+}
+
+static const opc_operator_t *named_operator(const char *name, void *context) {
+  return opc_session_operator(name, ((const names_t *)context)->session);
+}
+
+static const opc_class_t *named_class(const char *name, void *context) {
+  const names_t *names = context;
+  for (size_t i = 0; i < names->class_count; i++) {
+    if (strcmp(names->classes[i].name, name) == 0) return &names->classes[i];
+  }
+  return NULL;
+}
+
+static opc_status_t read_samples(opc_session_t *session, const char *file, void *context, opc_error_t *error) {
+  /* The classes of a --preload library are not listed. */
+  opc_class_lookup_t *classes = session->options->preload_count > 0 ? NULL : named_class;
+  const size_t before = session->samples.count;
+  opc_status_t status = opc_sample_set_read(&session->samples, file, named_operator, classes, context, error);
+  while (status == OPC_ERR_INPUT && session->samples.count > before)
+    opc_sample_clear(&session->samples.samples[--session->samples.count]);
+  return status;
+}
+
+static opc_status_t tell_useless_references(const opc_session_t *session, opc_error_t *error) {
+  const opc_run_options_t *options = session->options;
+  opc_status_t status = OPC_OK;
+  for (size_t i = 0; i < options->reference_count && status == OPC_OK; i++) {
+    bool used = false;
+    for (size_t k = 0; k < session->loaded.operator_count && !used; k++) {
+      OPC_SCOPED(opc_scope_free)
+      char *reference = opc_reference_of_pair(options->references[i], session->loaded.operators[k].name);
+      used = reference != NULL && strcmp(reference, session->loaded.operators[k].name) != 0;
+    }
+    if (!used)
+      status = opc_journal_note(session->journal, error, "--reference %s: no operator of the libraries has such a name",
+                                options->references[i]);
+  }
+  return status;
+}
+
+opc_status_t opc_session_read_samples(opc_session_t *session, opc_error_t *error) {
+  const opc_run_options_t *options = session->options;
+  OPC_SCOPED(names_clear) names_t names = {.session = session};
+  OPC_RETURN_IF_ERROR(names_take(&names, error));
+  OPC_RETURN_IF_ERROR(
+      read_files(session, "samples", options->sample_files, options->sample_file_count, read_samples, &names, error));
+  if (options->package != NULL) OPC_RETURN_IF_ERROR(opc_package_samples(session, error));
+  for (size_t i = 0; i < session->samples.count; i++) opc_reference_give(options, &session->samples.samples[i]);
+  return tell_useless_references(session, error);
+}
+
+opc_status_t opc_session_tell_samples(opc_session_t *session, opc_error_t *error) {
+  opc_status_t status = OPC_OK;
+  for (size_t i = 0; i < session->loaded.operator_count && status == OPC_OK; i++) {
+    const opc_operator_t *op = &session->loaded.operators[i];
+    const opc_sample_t *first = NULL;
+    json_t *known = json_object();
+    for (size_t k = 0; k < session->samples.count; k++) {
+      const opc_sample_t *sample = &session->samples.samples[k];
+      if (strcmp(sample->operator_name, op->name) != 0) continue;
+      if (first == NULL) first = sample;
+      if (sample->relations != NULL) opc_json_put(&known, sample->name, opc_relations_to_json(sample->relations));
+    }
+    if (first != NULL)
+      status =
+          opc_journal_write(session->journal,
+                            json_pack("{s:s, s:s, s:s, s:s*, s:{s:O*}}", "t", "sample_source", "operator", op->name,
+                                      "source", first->source == OPC_SAMPLE_RECORDED ? "recorded" : "file", "detail",
+                                      first->origin, "relations", "samples", known),
+                            error);
+    json_decref(known);
+  }
+  return status;
+}
+
+/* ---- recipes ---- */
+
+/* A constructor has no recipe. */
+static const opc_operator_t *recipe_operator(const char *name, void *context) {
+  const opc_operator_t *op = opc_session_operator(name, context);
+  return op != NULL && op->kind == OPC_OPERATOR_CLASS ? NULL : op;
+}
+
+static opc_status_t read_recipes(opc_session_t *session, const char *file, void *context, opc_error_t *error) {
+  (void)context;
+  return opc_recipe_set_read(&session->recipes, file, recipe_operator, session, error);
+}
+
+/* Samples give the operator's arguments. A search and its recipe are then not needed. */
+static opc_status_t tell_unused(opc_session_t *session, opc_error_t *error) {
+  opc_status_t status = OPC_OK;
+  for (size_t i = 0; i < session->samples.count && status == OPC_OK; i++) {
+    const opc_sample_t *sample = &session->samples.samples[i];
+    const opc_recipe_t *recipe = opc_recipe_find(&session->recipes, sample->operator_name);
+    bool told = recipe == NULL;
+    for (size_t k = 0; k < i && !told; k++)
+      told = strcmp(session->samples.samples[k].operator_name, sample->operator_name) == 0;
+    if (!told)
+      status = opc_journal_note(session->journal, error, "the recipe %s of %s is not used: there are samples (%s)",
+                                opc_recipe_origin(recipe), sample->operator_name,
+                                sample->origin != NULL ? sample->origin : "of a file");
+  }
+  return status;
+}
+
+opc_status_t opc_session_read_recipes(opc_session_t *session, opc_error_t *error) {
+  const opc_run_options_t *options = session->options;
+  OPC_RETURN_IF_ERROR(
+      read_files(session, "recipes", options->recipe_files, options->recipe_file_count, read_recipes, NULL, error));
+  return tell_unused(session, error);
+}
