@@ -41,6 +41,11 @@ int opc_dtype_digits(opc_dtype_t dtype) { return known(dtype) ? dtypes[dtype].di
 opc_encoding_t opc_dtype_encoding(opc_dtype_t dtype) {
   return known(dtype) ? dtypes[dtype].encoding : OPC_ENCODING_NONE;
 }
+bool opc_dtype_is_integral(opc_dtype_t dtype) {
+  opc_dtype_class_t kind = opc_dtype_class(dtype);
+  return kind == OPC_CLASS_SIGNED || kind == OPC_CLASS_UNSIGNED;
+}
+
 bool opc_dtype_is_inexact(opc_dtype_t dtype) {
   opc_dtype_class_t kind = opc_dtype_class(dtype);
   return kind == OPC_CLASS_FLOATING || kind == OPC_CLASS_COMPLEX;

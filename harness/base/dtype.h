@@ -46,7 +46,8 @@ int opc_dtype_digits(opc_dtype_t dtype); /* significand bits including the hidde
 opc_encoding_t opc_dtype_encoding(opc_dtype_t dtype);
 /* Kernels store and convert float8, but hardly any compute in it: wider floating tensors are treated separately. */
 bool opc_dtype_is_float8(opc_dtype_t dtype);
-bool opc_dtype_is_inexact(opc_dtype_t dtype); /* floating or complex */
+bool opc_dtype_is_integral(opc_dtype_t dtype); /* signed or unsigned; not bool */
+bool opc_dtype_is_inexact(opc_dtype_t dtype);  /* floating or complex */
 
 typedef enum opc_device_type {
   OPC_DEVICE_CPU = 0,

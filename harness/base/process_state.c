@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/old_glibc.h"
-#include "base/owned.h"
 
 /* ---- reading ---- */
 

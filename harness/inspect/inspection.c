@@ -1,13 +1,11 @@
 #include "inspect/inspection.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "inspect/facts.h"
-#include "inspect/package_hint.h"
 #include "inspect/symbol_search.h"
 
 typedef struct inspecting {

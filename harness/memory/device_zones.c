@@ -1,7 +1,6 @@
 #include "memory/device_zones.h"
 
 #include <pthread.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,7 +2,6 @@
 
 #include <link.h>
 #include <stdatomic.h>
-#include <stdint.h>
 #include <unwind.h>
 
 #include "memory/valgrind_requests.h"

@@ -1,7 +1,6 @@
 #include "memory/red_zone.h"
 
 #include <stdatomic.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 

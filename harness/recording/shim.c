@@ -15,8 +15,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <link.h>
-#include <stdatomic.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +25,32 @@
 #include "recording/quiet.h"
 #include "recording/record_folder.h"
 #include "recording/record_settings.h"
-#include "recording/torch_found.h"
+
+/* Finds the libtorch version of a libtorch_cpu.so. */
+/* A wheel has the first, an archive for C++ has the second; either may lack the headers. */
+static const char *const version_files[] = {"version.py", "build-version", "include/torch/headeronly/version.h",
+                                            "include/torch/csrc/api/include/torch/version.h"};
+
+/* "2.11" for ROOT/lib/libtorch_cpu.so, from the files around it; "": unknown. */
+static void torch_version_of(const char *torch_cpu_file, char out[16]) {
+  const char *lib = strstr(torch_cpu_file, "/lib/libtorch_cpu.so");
+  out[0] = '\0';
+  for (size_t i = 0; lib && out[0] == '\0' && i < sizeof version_files / sizeof version_files[0]; i++) {
+    char path[PATH_MAX], line[512];
+    int major = -1, minor = -1;
+    snprintf(path, sizeof path, "%.*s/%s", (int)(lib - torch_cpu_file), torch_cpu_file, version_files[i]);
+    FILE *file = fopen(path, "re");
+    if (!file) continue;
+    while ((major < 0 || minor < 0) && fgets(line, sizeof line, file)) {
+      (void)sscanf(line, "#define TORCH_VERSION_MAJOR %d", &major);
+      (void)sscanf(line, "#define TORCH_VERSION_MINOR %d", &minor);
+      if (sscanf(line, "__version__ = '%d.%d", &major, &minor) != 2 && i == 1)
+        (void)sscanf(line, "%d.%d", &major, &minor);
+    }
+    fclose(file);
+    if (major >= 0 && minor >= 0) snprintf(out, 16, "%d.%d", major % 1000, minor % 1000);
+  }
+}
 
 /* at::addGlobalCallback(at::RecordFunctionCallback): libtorch_cpu defines it, and the observer needs it. */
 #define TORCH_MARK "_ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE"
@@ -94,7 +117,7 @@ static void load_observer(const char *torch_file) {
   opc_error_t error;
   if (opc_record_settings_read(folder(), &settings, &error) != OPC_OK)
     return; /* the recording is over: its folder is gone */
-  opc_torch_version_of(torch_file, version);
+  torch_version_of(torch_file, version);
   snprintf(path, sizeof path, "%s/" OPC_RECORD_OBSERVER "-%s.so", settings.observers, version);
   if (version[0] == '\0' || access(path, R_OK) != 0)
     snprintf(path, sizeof path, "%s/" OPC_RECORD_OBSERVER ".so", settings.observers);

@@ -1,7 +1,6 @@
 #include "recording/stale_values.h"
 
 #include <limits.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,14 +1,12 @@
 #include "bridge/api/prepare.h"
 
 #include <dlfcn.h>
-#include <limits.h>
 #include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "bridge/stub/stub_library.h"
 #include "bridge/stub/stub_symbols.h"
 #include "inspect/library_search.h"
 

@@ -4,12 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/number.h"
 #include "checks/autograd/autograd_case.h"
 #include "checks/compare/as_strided_like.h"
-#include "checks/framework/case_run.h"
 #include "checks/framework/guard_findings.h"
-#include "memory/guard.h"
 
 enum { ORDER = 1 << 16 /* units of epsilon allowed for another order of summing */ };
 

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/number.h"
 #include "checks/autograd/autograd_case.h"
 #include "checks/autograd/autograd_difference.h"
 #include "checks/framework/outcome.h"

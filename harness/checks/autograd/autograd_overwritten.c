@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/number.h"
 #include "checks/autograd/autograd_difference.h"
 
 static const double FAR =

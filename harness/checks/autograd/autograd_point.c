@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/number.h"
 #include "base/random.h"
 
 static bool is_differentiable(const opc_tensor_meta_t *meta) {

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/number.h"
 #include "checks/autograd/autograd_point.h"
 
 static bool is_complex(const opc_tensor_meta_t *meta) { return opc_dtype_class(meta->dtype) == OPC_CLASS_COMPLEX; }

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/number.h"
 #include "base/random.h"
 
 /* An integer value in a dtype that could hold a fraction of that size. */

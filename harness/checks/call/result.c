@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/number.h"
-
 typedef struct taker {
   opc_result_t *result;
   unsigned flags;

@@ -3,8 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/number.h"
-
 static bool takes_list(const opc_call_t *call, size_t argument, int length, int64_t *out) {
   const opc_value_t *value = &call->arguments[argument];
   if ((call->absent && call->absent[argument]) || value->kind != OPC_VALUE_LIST || value->list.count != (size_t)length)

@@ -1,6 +1,5 @@
 #include "checks/compare/object_addresses.h"
 
-#include <stdint.h>
 #include <string.h>
 
 #include "memory/safe_read.h"

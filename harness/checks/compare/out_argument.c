@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "base/number.h"
 #include "checks/call/replay.h"
 #include "checks/call/result.h"
 

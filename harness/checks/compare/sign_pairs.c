@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/number.h"
-
 static double nearly(opc_dtype_t dtype) { return fmax(1e-6, 64 * opc_dtype_ulp(dtype, 1.0)); }
 
 /* Vectors of an item's matrices: its columns, or its rows. */

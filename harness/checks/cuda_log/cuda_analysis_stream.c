@@ -4,7 +4,168 @@
 #include <stdlib.h>
 
 #include "checks/cuda_log/cuda_analysis.h"
-#include "checks/cuda_log/cuda_order.h"
+
+/* The order of the work in a log: streams are sequences of work, ordered by events, waiting streams and a waiting host.
+ *
+ * One vector clock per stream: how much of every stream's work comes before its next work. The host counts as one
+ * thread, because a log does not show threads waiting for each other. Treating unordered work as ordered causes a
+ * missed finding, not a false positive. Ownership: opc_cuda_order_t is a plain struct. Threads: no shared state. */
+enum { OPC_CUDA_ORDER_STREAMS = 32, OPC_CUDA_ORDER_EVENTS = 128 };
+
+typedef struct opc_cuda_clock {
+  uint32_t work[OPC_CUDA_ORDER_STREAMS]; /* per stream: number of finished pieces of work */
+} opc_cuda_clock_t;
+
+typedef struct opc_cuda_order {
+  struct opc_cuda_order_stream {
+    opc_cuda_stream_kind_t kind;
+    uint64_t handle;
+    int device;
+    opc_cuda_clock_t clock;
+  } streams[OPC_CUDA_ORDER_STREAMS]; /* the first is the stream that was current */
+  size_t stream_count;
+  struct opc_cuda_order_event {
+    uint64_t handle;
+    opc_cuda_clock_t clock;
+  } events[OPC_CUDA_ORDER_EVENTS];
+  size_t event_count;
+  opc_cuda_clock_t host;
+  bool overflow; /* more streams or events than there is room for: the order is unknown */
+} opc_cuda_order_t;
+
+/* A piece of work and its place in the order. */
+typedef struct opc_cuda_moment {
+  size_t stream;   /* index in streams */
+  uint32_t number; /* number within the stream, from 1; the current stream has had one piece of work before the call */
+  opc_cuda_clock_t after; /* what is finished when it begins, itself included */
+} opc_cuda_moment_t;
+
+static void clock_join(opc_cuda_clock_t *clock, const opc_cuda_clock_t *other) {
+  for (size_t i = 0; i < OPC_CUDA_ORDER_STREAMS; i++)
+    if (other->work[i] > clock->work[i]) clock->work[i] = other->work[i];
+}
+
+/* Returns the index; OPC_CUDA_ORDER_STREAMS: no room. */
+static size_t stream_index(opc_cuda_order_t *order, opc_cuda_stream_kind_t kind, uint64_t handle, int device) {
+  for (size_t i = 0; i < order->stream_count; i++) {
+    const struct opc_cuda_order_stream *stream = &order->streams[i];
+    bool named = kind == OPC_CUDA_STREAM_CREATED || kind == OPC_CUDA_STREAM_UNKNOWN;
+    if (stream->kind == kind && (named ? stream->handle == handle : stream->device == device)) return i;
+  }
+  if (order->stream_count == OPC_CUDA_ORDER_STREAMS) {
+    order->overflow = true;
+    return OPC_CUDA_ORDER_STREAMS;
+  }
+  order->streams[order->stream_count] =
+      (struct opc_cuda_order_stream){.kind = kind, .handle = handle, .device = device};
+  return order->stream_count++;
+}
+
+/* NULL: it was not recorded in this log. */
+static struct opc_cuda_order_event *event_find(opc_cuda_order_t *order, uint64_t handle) {
+  for (size_t i = 0; i < order->event_count; i++)
+    if (order->events[i].handle == handle) return &order->events[i];
+  return NULL;
+}
+
+static void event_record(opc_cuda_order_t *order, uint64_t handle, const opc_cuda_clock_t *clock) {
+  struct opc_cuda_order_event *event = event_find(order, handle);
+  if (!event && order->event_count == OPC_CUDA_ORDER_EVENTS) {
+    order->overflow = true;
+    return;
+  }
+  if (!event) event = &order->events[order->event_count++];
+  *event = (struct opc_cuda_order_event){.handle = handle, .clock = *clock};
+}
+
+/* stream, device: the current one when the operator was called. */
+static void cuda_order_begin(opc_cuda_order_t *order, uint64_t stream, int device) {
+  opc_cuda_stream_kind_t kind = stream <= 1   ? OPC_CUDA_STREAM_LEGACY
+                                : stream == 2 ? OPC_CUDA_STREAM_PER_THREAD
+                                              : OPC_CUDA_STREAM_CREATED;
+  *order = (opc_cuda_order_t){0};
+  size_t current = stream_index(order, kind, stream, device);
+  order->streams[current].clock.work[current] = 1; /* the work that created the arguments */
+}
+
+static void host_waits_for_device(opc_cuda_order_t *order, int device) {
+  for (size_t i = 0; i < order->stream_count; i++)
+    if (order->streams[i].device == device || order->streams[i].device < 0)
+      clock_join(&order->host, &order->streams[i].clock);
+}
+
+static bool is_of_stream(const opc_cuda_call_t *call) {
+  switch (call->kind) {
+    case OPC_CUDA_LAUNCH:
+    case OPC_CUDA_LIBRARY_WORK:
+    case OPC_CUDA_COPY:
+    case OPC_CUDA_FILL:
+    case OPC_CUDA_EVENT_RECORD:
+    case OPC_CUDA_STREAM_WAIT:
+    case OPC_CUDA_STREAM_SYNCHRONIZE:
+      return true;
+    case OPC_CUDA_QUERY:
+      return call->event == 0;
+    default:
+      return false;
+  }
+}
+
+static void do_work(opc_cuda_order_t *order, const opc_cuda_call_t *call, size_t index, opc_cuda_moment_t *out) {
+  opc_cuda_clock_t *clock = &order->streams[index].clock;
+  clock_join(clock, &order->host);
+  clock->work[index]++;
+  if (out) *out = (opc_cuda_moment_t){.stream = index, .number = clock->work[index], .after = *clock};
+  if (call->synchronous) clock_join(&order->host, clock);
+}
+
+/* Processes the next call of the log. True: it is work (opc_cuda_is_work), and *out (may be NULL) is filled in. */
+static bool cuda_order_step(opc_cuda_order_t *order, const opc_cuda_call_t *call, opc_cuda_moment_t *out) {
+  if (call->kind == OPC_CUDA_DEVICE_SYNCHRONIZE) host_waits_for_device(order, call->device);
+  struct opc_cuda_order_event *event = event_find(order, call->event);
+  if (call->kind == OPC_CUDA_EVENT_SYNCHRONIZE && event) clock_join(&order->host, &event->clock);
+  bool is_over = call->kind == OPC_CUDA_QUERY && call->code == 0; /* later calls of the host come after it */
+  if (is_over && event) clock_join(&order->host, &event->clock);
+  if (!is_of_stream(call)) return false;
+
+  size_t index = stream_index(order, call->stream_kind, call->stream, call->stream_device);
+  if (index == OPC_CUDA_ORDER_STREAMS) return false;
+  opc_cuda_clock_t *clock = &order->streams[index].clock;
+  switch (call->kind) {
+    case OPC_CUDA_LAUNCH:
+    case OPC_CUDA_LIBRARY_WORK:
+    case OPC_CUDA_COPY:
+    case OPC_CUDA_FILL:
+      do_work(order, call, index, out);
+      return true;
+    case OPC_CUDA_EVENT_RECORD:
+      event_record(order, call->event, clock);
+      break;
+    case OPC_CUDA_STREAM_WAIT:
+      if (event) clock_join(clock, &event->clock);
+      break;
+    case OPC_CUDA_STREAM_SYNCHRONIZE:
+      clock_join(&order->host, clock);
+      break;
+    case OPC_CUDA_QUERY:
+      if (is_over) clock_join(&order->host, clock);
+      break;
+    default:
+      break;
+  }
+  return false;
+}
+
+/* True: the first is finished when the second begins. */
+static bool cuda_moment_before(const opc_cuda_moment_t *first, const opc_cuda_moment_t *second) {
+  return second->after.work[first->stream] >= first->number;
+}
+
+/* True: it is finished before the next work on the current stream, or before the host continues. */
+static bool cuda_order_is_awaited(const opc_cuda_order_t *order, const opc_cuda_moment_t *moment) {
+  return order->streams[0].clock.work[moment->stream] >= moment->number ||
+         order->host.work[moment->stream] >= moment->number;
+}
 
 /* A piece of work and its position in the stream order. */
 typedef struct work {
@@ -23,11 +184,11 @@ static bool works_collect(const opc_cuda_facts_t *facts, works_t *works) {
   const opc_cuda_log_t *log = &facts->log;
   works->items = calloc(log->count + 1, sizeof *works->items);
   if (!works->items) return false;
-  opc_cuda_order_begin(&works->order, facts->stream, facts->device);
+  cuda_order_begin(&works->order, facts->stream, facts->device);
   for (size_t i = 0; i < log->count; i++) {
     work_t *work = &works->items[works->count];
     work->index = i;
-    works->count += opc_cuda_order_step(&works->order, &log->calls[i], &work->moment);
+    works->count += cuda_order_step(&works->order, &log->calls[i], &work->moment);
   }
   return !works->order.overflow;
 }
@@ -69,7 +230,7 @@ static void judge_place(const opc_cuda_facts_t *facts, const works_t *works, con
   char name[256], stream[128];
   bool waits = work->moment.after.work[0] >= 1 || touches_only_fresh(facts, work->index);
   bool awaited = facts->cut || facts->log.dropped ||
-                 opc_cuda_order_is_awaited(&works->order, &work->moment); /* the wait may be missing from the log */
+                 cuda_order_is_awaited(&works->order, &work->moment); /* the wait may be missing from the log */
   if (waits && awaited) return;
   opc_cuda_call_name(call, name, sizeof name);
   opc_cuda_stream_name(call, stream, sizeof stream);
@@ -112,7 +273,7 @@ static void judge_pair(const opc_cuda_facts_t *facts, const work_t *first, const
                        opc_cuda_founds_t *out) {
   const opc_cuda_call_t *earlier = &facts->log.calls[first->index], *later = &facts->log.calls[second->index];
   char writer_name[256], user_name[256], stream[128], other[128];
-  if (first->moment.stream == second->moment.stream || opc_cuda_moment_before(&first->moment, &second->moment)) return;
+  if (first->moment.stream == second->moment.stream || cuda_moment_before(&first->moment, &second->moment)) return;
   if (!opc_cuda_is_own(facts, earlier) && !opc_cuda_is_own(facts, later)) return;
   bool earlier_writes = writes_what_is_used(earlier, later);
   if (!earlier_writes && !writes_what_is_used(later, earlier)) return;

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "checks/cuda_log/cuda_analysis.h"
 
 enum { LAUNCHES_SHOWN = 3 };

@@ -9,7 +9,6 @@
 #include "checks/determinism/determinism_cache.h"
 #include "checks/determinism/determinism_generators.h"
 #include "checks/determinism/determinism_once.h"
-#include "checks/determinism/determinism_tags.h"
 #include "checks/determinism/determinism_under_load.h"
 #include "checks/framework/outcome.h"
 #include "memory/poison.h"
@@ -105,7 +104,7 @@ static opc_status_t first_call(sample_case_t *run, bool plain) {
   if (status == OPC_OK) status = opc_generators_used(context, &generators, &run->uses_generator, run->error);
   if (status == OPC_OK && plain)
     status = opc_asynchronous_check(&call, &threads, &run->first.result, run->finding, run->error);
-  if (status == OPC_OK && run->uses_generator && !opc_operator_is_seeded(context->op))
+  if (status == OPC_OK && run->uses_generator && !opc_operator_has_tag(context->op, "nondeterministic_seeded"))
     opc_finding_fail(run->finding, "determinism.untagged_random",
                      "the call takes numbers from the default generator and changes its state; the "
                      "operator has no tag that says so");
@@ -163,7 +162,9 @@ static opc_status_t report_run_to_run(sample_case_t *run, const char *text) {
                      "algorithms are allowed");
   else if (status == OPC_OK)
     opc_finding_fail(run->finding, "determinism.run_to_run", "%s%s", text,
-                     opc_operator_is_seeded(run->context->op) ? "; both with the same seed of all generators" : "");
+                     opc_operator_has_tag(run->context->op, "nondeterministic_seeded")
+                         ? "; both with the same seed of all generators"
+                         : "");
   return status;
 }
 
@@ -288,7 +289,8 @@ static opc_status_t check_conditions(sample_case_t *run) {
   bool found = false;
   /* Random numbers of another dtype are other numbers. */
   if (run->says_dtype && !run->uses_generator) conditions |= OPC_TRIAL_DEFAULT_DTYPE;
-  if (!run->uses_generator && !opc_operator_is_seeded(run->context->op)) conditions |= OPC_TRIAL_OTHER_SEED;
+  if (!run->uses_generator && !opc_operator_has_tag(run->context->op, "nondeterministic_seeded"))
+    conditions |= OPC_TRIAL_OTHER_SEED;
   opc_trial_t trial = trial_of(run, conditions, OPC_CALL_LABEL(CALL, "in other surroundings"));
   opc_status_t status = compare_under(run, &trial, "in other surroundings it", &together, &run->differs);
   for (int i = 0; status == OPC_OK && run->differs && !found && i < AGAIN; i++) { /* to rule out chance */
@@ -341,7 +343,7 @@ static opc_status_t run_case(sample_case_t *run) {
   if (status != OPC_OK || run->finding->decided) return status;
 
   int64_t numel = opc_result_numel(&run->first.result);
-  if (!opc_operator_is_repeatable(context->op)) {
+  if (opc_operator_has_tag(context->op, "nondeterministic_bitwise")) {
     opc_finding_skip(run->finding, OPC_SKIP_NOT_APPLICABLE, "it is tagged nondeterministic_bitwise");
     return status;
   }
@@ -371,7 +373,8 @@ static opc_subprocess_t **apart_of(const opc_case_context_t *context) {
 
 static void before(opc_case_context_t *context) {
   bool cpu = context->device.type == OPC_DEVICE_CPU;
-  if (cpu && opc_operator_is_repeatable(context->op)) *apart_of(context) = opc_subprocess_start(context);
+  if (cpu && !opc_operator_has_tag(context->op, "nondeterministic_bitwise"))
+    *apart_of(context) = opc_subprocess_start(context);
 }
 
 static void run(opc_case_context_t *context, opc_finding_t *finding) {

@@ -1,7 +1,6 @@
 #include "checks/determinism/determinism_grow.h"
 
 #include <math.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "checks/framework/case_run.h"

@@ -8,7 +8,6 @@
 #include "checks/determinism/determinism_asynchronous.h"
 #include "checks/determinism/determinism_generators.h"
 #include "checks/determinism/determinism_once.h"
-#include "checks/determinism/determinism_tags.h"
 #include "checks/determinism/determinism_threads.h"
 #include "checks/framework/outcome.h"
 
@@ -124,7 +123,7 @@ static opc_status_t see_sample(once_t *once, size_t number) {
   trial.conditions = OPC_TRIAL_ELSEWHERE;
   status = opc_trial_run(&trial, &again, once->error);
   once->nondeterministic |= status == OPC_OK && opc_trial_differ(&first, &again, "", NULL);
-  if (status != OPC_OK || used || !opc_operator_is_seeded(context->op)) goto release;
+  if (status != OPC_OK || used || !opc_operator_has_tag(context->op, "nondeterministic_seeded")) goto release;
   trial.conditions = OPC_TRIAL_OTHER_SEED;
   status = opc_trial_run(&trial, &other, once->error);
   once->follows_seed |= status == OPC_OK && opc_trial_differ(&first, &other, "", NULL);
@@ -138,8 +137,8 @@ release:
 
 static void check_seeded_tag(once_t *once, const opc_subprocess_t *subprocess) {
   if (subprocess && opc_subprocess_random(subprocess)) return;
-  if (!opc_operator_is_seeded(once->context->op) || !once->returned || once->random || once->follows_seed ||
-      once->given_generator)
+  if (!opc_operator_has_tag(once->context->op, "nondeterministic_seeded") || !once->returned || once->random ||
+      once->follows_seed || once->given_generator)
     return;
   opc_finding_fail(once->finding, "determinism.seeded_tag",
                    "it is tagged nondeterministic_seeded; on %zu samples no call took a number from the default "
@@ -270,8 +269,8 @@ static opc_status_t check_threads(once_t *once, const opc_subprocess_t *subproce
   opc_status_t status = opc_grown_make(context, sample, &large, false, &grown, once->error);
   if (status == OPC_OK) status = opc_thread_counts_check(context, &grown, &counted, once->finding, once->error);
   opc_grown_clear(&grown);
-  bool alone = !once->random && !opc_operator_is_seeded(context->op) && !sample_holds(sample, OPC_VALUE_OBJECT) &&
-               !sample_holds(sample, OPC_VALUE_GENERATOR);
+  bool alone = !once->random && !opc_operator_has_tag(context->op, "nondeterministic_seeded") &&
+               !sample_holds(sample, OPC_VALUE_OBJECT) && !sample_holds(sample, OPC_VALUE_GENERATOR);
   if (status == OPC_OK && alone) status = opc_grown_make(context, sample, &medium, true, &grown, once->error);
   if (status == OPC_OK && alone) status = opc_concurrent_check(context, &grown, &met, once->finding, once->error);
   opc_grown_clear(&grown);
@@ -291,8 +290,8 @@ void opc_determinism_run_once(opc_case_context_t *context, opc_subprocess_t *sub
     opc_subprocess_join(subprocess);
   }
   if (status == OPC_OK) check_seeded_tag(&once, subprocess);
-  bool comparable = subprocess && opc_operator_is_repeatable(context->op) && !once.nondeterministic &&
-                    !opc_asynchronous_found() && !opc_trial_strays();
+  bool comparable = subprocess && !opc_operator_has_tag(context->op, "nondeterministic_bitwise") &&
+                    !once.nondeterministic && !opc_asynchronous_found() && !opc_trial_strays();
   if (status == OPC_OK && comparable) status = check_order(&once, subprocess);
   if (status == OPC_OK && comparable && !finding->decided && once.callable[0])
     status = check_threads(&once, subprocess);
@@ -301,7 +300,7 @@ void opc_determinism_run_once(opc_case_context_t *context, opc_subprocess_t *sub
   else if (once.compared)
     opc_finding_pass(finding, "%lld values have the same bits %s", (long long)once.compared, opc_text_c(&once.done));
   else if (!once.returned) opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no sample's call returned");
-  else if (!opc_operator_is_repeatable(context->op))
+  else if (opc_operator_has_tag(context->op, "nondeterministic_bitwise"))
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "it is tagged nondeterministic_bitwise");
   else if (!subprocess)
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,

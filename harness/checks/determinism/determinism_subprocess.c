@@ -12,11 +12,9 @@
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "checks/determinism/determinism_change.h"
 #include "checks/determinism/determinism_generators.h"
 #include "checks/determinism/determinism_record.h"
 #include "memory/valgrind_requests.h"

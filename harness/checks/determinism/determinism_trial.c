@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/number.h"
 #include "checks/framework/case_run.h"
 #include "memory/cpu_memory.h"
 

@@ -6,7 +6,6 @@
 
 #include "checks/compare/nan_bits.h"
 #include "checks/compare/sign_pairs.h"
-#include "checks/compare/tolerance.h"
 #include "checks/framework/outcome.h"
 
 /* CUDA's mathematical functions are less accurate than the CPU's: up to 8 units in the last place (CUDA C++ Programming

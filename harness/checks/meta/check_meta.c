@@ -248,7 +248,7 @@ static void judge_refusal(const opc_case_context_t *context, const opc_call_t *c
   const opc_operator_t *op = context->op;
   bool has_own = opc_operator_kernel(op, "Meta") || opc_operator_kernel(op, "CompositeImplicitAutograd") ||
                  opc_operator_kernel(op, "CompositeExplicitAutograd");
-  bool by_tag = opc_operator_has_tag(op, "data_dependent_output") || opc_operator_has_tag(op, "dynamic_output_shape");
+  bool by_tag = opc_operator_output_depends_on_data(op);
   const bool wants_data = opc_torch_says(OPC_TORCH_WANTS_DATA, message),
              asks_for_value = call->outcome == OPC_CALL_NO_KERNEL && wants_data && !is_torchs(op);
   switch (asks_for_value ? OPC_CALL_REJECTED : call->outcome) {

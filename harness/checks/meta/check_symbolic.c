@@ -204,12 +204,6 @@ static bool has_number(const symbolic_case_t *run) {
   return false;
 }
 
-/* If a size depends on values, the arguments' sizes do not determine it; check meta still compares rank, dtype and
- * device. */
-static bool sizes_follow_values(const opc_operator_t *op) {
-  return opc_operator_has_tag(op, "dynamic_output_shape") || opc_operator_has_tag(op, "data_dependent_output");
-}
-
 /* With the arguments of the other shape the Meta kernel gives this size, so it follows from something that is no
  * symbol: a size of 1, or a number among the arguments. */
 static bool meta_follows(symbolic_case_t *run, const char *variant, size_t number, int dimension, int64_t size) {
@@ -230,7 +224,7 @@ static bool meta_follows(symbolic_case_t *run, const char *variant, size_t numbe
 }
 
 static void report_numbers(symbolic_case_t *run) {
-  if (sizes_follow_values(run->context->op)) return;
+  if (opc_operator_output_depends_on_data(run->context->op)) return;
   for (size_t i = 0; i < run->symbolic.output_count; i++) {
     const opc_symbolic_output_t *output = &run->symbolic.outputs[i];
     for (size_t k = 0; k < run->other_count; k++) {

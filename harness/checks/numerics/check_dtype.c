@@ -6,8 +6,6 @@
 #include <string.h>
 
 #include "checks/compare/sign_pairs.h"
-#include "checks/compare/tolerance.h"
-#include "checks/framework/case_run.h"
 #include "checks/framework/outcome.h"
 
 enum {

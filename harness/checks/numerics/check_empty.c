@@ -340,17 +340,12 @@ static opc_status_t ask_oracles(opc_case_context_t *context, const opc_call_t *e
   return status;
 }
 
-/* Tags say that the shape depends on the data, so there is no sequence to continue. */
-static bool shape_follows_data(const opc_operator_t *op) {
-  return opc_operator_has_tag(op, "dynamic_output_shape") || opc_operator_has_tag(op, "data_dependent_output");
-}
-
 static opc_status_t check_shapes(opc_case_context_t *context, const opc_call_t *call, const opc_result_t *got,
                                  int *out_known, opc_finding_t *finding, opc_error_t *error) {
   shape_oracle_t oracle = {0};
   opc_status_t status = OPC_OK;
   *out_known = 0;
-  if (!shape_follows_data(context->op)) status = ask_oracles(context, call, got, &oracle, error);
+  if (!opc_operator_output_depends_on_data(context->op)) status = ask_oracles(context, call, got, &oracle, error);
   for (size_t i = 0; status == OPC_OK && i < got->count; i++)
     if (got->items[i].kind == OPC_VALUE_TENSOR && !got->items[i].argument) {
       bool wrong = false;

@@ -2,7 +2,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/number.h"
 #include "checks/compare/tolerance.h"
 #include "checks/framework/outcome.h"
 #include "checks/numerics/equivalent_ignored.h"

@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "checks/compare/tolerance.h"
 #include "checks/framework/guard_findings.h"
 #include "checks/framework/outcome.h"

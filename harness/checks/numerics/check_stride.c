@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/number.h"
 #include "checks/compare/as_strided_like.h"
 #include "checks/compare/nan_bits.h"
 #include "checks/compare/tolerance.h"

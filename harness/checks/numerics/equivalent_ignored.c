@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/number.h"
 #include "checks/compare/tolerance.h"
 #include "checks/framework/outcome.h"
 #include "checks/numerics/equivalent_padding.h"

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/number.h"
 #include "checks/compare/tolerance.h"
 #include "model/sample/relations.h"
 #include "model/schema/argument_words.h"

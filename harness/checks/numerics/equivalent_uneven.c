@@ -4,11 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/number.h"
 #include "checks/compare/tolerance.h"
 #include "checks/framework/guard_findings.h"
 #include "checks/framework/outcome.h"
-#include "memory/guard.h"
 #include "plan/variant/variant_change.h"
 
 /* Positions: fewer could not show that one is an exception. At most every fourth may be one. */
@@ -53,11 +51,6 @@ static int64_t element_at(const way_t *way, int64_t numel, int64_t position, int
   return way->part == COLUMNS ? within * way->count + position : position * (numel / way->count) + within;
 }
 
-static bool is_integral(opc_dtype_t dtype) {
-  const opc_dtype_class_t kind = opc_dtype_class(dtype);
-  return kind == OPC_CLASS_SIGNED || kind == OPC_CLASS_UNSIGNED;
-}
-
 static bool mentions(const opc_tensor_meta_t *meta, int64_t size) {
   for (int dim = 0; dim < meta->ndim; dim++)
     if (meta->sizes[dim] == size) return true;
@@ -71,7 +64,7 @@ static bool applies(const uneven_t *uneven) {
   for (size_t i = 0; i < uneven->call->tensor_arg_count; i++) {
     const opc_tensor_arg_t *arg = &uneven->call->tensor_args[i];
     const bool member = belongs(&uneven->way, &arg->before), floating = opc_dtype_is_inexact(arg->before.dtype);
-    if (!arg->before.dtype_known || !uneven->own[i] || is_integral(arg->before.dtype)) return false;
+    if (!arg->before.dtype_known || !uneven->own[i] || opc_dtype_is_integral(arg->before.dtype)) return false;
     if (!member && (opc_tensor_arg_is_mutable(arg) || (uneven->way.part == ELEMENTS && !floating) ||
                     (uneven->way.part != ELEMENTS && mentions(&arg->before, uneven->way.count))))
       return false;

@@ -8,7 +8,6 @@
 #include "bridge/api/prepare.h"
 #include "checks/cuda_log/cuda_analysis.h"
 #include "checks/framework/check.h"
-#include "cuda/log/launch.h"
 #include "inspect/facts.h"
 #include "inspect/gpu_cover.h"
 #include "inspect/kernel_cover.h"

@@ -1,10 +1,10 @@
+#include "base/clock.h"
 #include "checks/runner/runner_inside.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "catalogue/rules.h"
 #include "checks/call/result.h"
 #include "checks/cuda/cuda_untracked.h"
 #include "checks/cuda_log/cuda_fault.h"
@@ -15,12 +15,6 @@
 #include "checks/framework/simulated_case.h"
 #include "memory/cpu_memory.h"
 #include "memory/valgrind_requests.h"
-
-static double seconds_now(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
 
 bool opc_run_names(const char *name, const char *const *list, size_t count) {
   for (size_t i = 0; i < count; i++)
@@ -241,7 +235,7 @@ bool opc_run_case(opc_run_t *run, const char *id_text, opc_case_context_t *conte
   settle_standing(run, id_text, context, planned, standing);
   tell_input(run, id_text, context);
   uint64_t witnessed = opc_valgrind_errors();
-  double began = seconds_now();
+  double began = opc_clock();
   if (planned->action == OPC_PLAN_SKIP) {
     opc_finding_skip(&finding, planned->reason, "%s", planned->detail);
   } else if (opc_run_skips(request, check->name, opc_standing_rank(&context->standing))) {
@@ -292,7 +286,7 @@ bool opc_run_case(opc_run_t *run, const char *id_text, opc_case_context_t *conte
     *found_of(run) = true;
   opc_cpu_memory_plain();
   opc_first_call_case(id_text);
-  bool go_on = run->sink->end(id_text, standing, &finding, seconds_now() - began, run->sink->context);
+  bool go_on = run->sink->end(id_text, standing, &finding, opc_clock() - began, run->sink->context);
   run->cases++;
   opc_finding_clear(&finding);
   if (run->spent && run->sink->spent) run->sink->spent(run->sink->context);

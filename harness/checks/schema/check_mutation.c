@@ -7,7 +7,6 @@
 #include "checks/framework/guard_findings.h"
 #include "checks/framework/outcome.h"
 #include "memory/cpu_memory.h"
-#include "memory/scratch_memory.h"
 
 static bool shares_storage(const opc_tensor_arg_t *left, const opc_tensor_arg_t *right) {
   return left->before.storage && left->before.storage == right->before.storage;

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "checks/framework/check.h"
 #include "checks/schema/registration_overloads.h"
 
 static bool starts_with(const char *text, const char *prefix) { return strncmp(text, prefix, strlen(prefix)) == 0; }
@@ -93,12 +92,6 @@ static bool takes_or_gives_tensors(const opc_operator_t *op) {
   return false;
 }
 
-/* FakeTensor raises DynamicOutputShapeException or DataDependentOutputException for these tags before it looks for a
- * Meta kernel; a fake kernel in Python, with a size that depends on data, is what helps. */
-static bool has_tag_of_data(const opc_operator_t *op) {
-  return opc_operator_has_tag(op, "dynamic_output_shape") || opc_operator_has_tag(op, "data_dependent_output");
-}
-
 /* Records a warning, or that the fake kernel is in Python. */
 static void check_meta_kernel(const opc_operator_t *op, opc_finding_t *finding, bool *fake_in_python) {
   if (!op->schema || !op->defined_here || !real_kernel(op) || !takes_or_gives_tensors(op)) return;
@@ -120,7 +113,9 @@ static void check_meta_kernel(const opc_operator_t *op, opc_finding_t *finding, 
                    opc_operator_has_tag(op, "pt2_compliant_tag") ? ", although it is tagged pt2_compliant_tag" : "",
                    op->python_module ? "; Python module " : "", op->python_module ? op->python_module : "",
                    op->python_module ? " registers none either" : "",
-                   has_tag_of_data(op) ? "; as its result depends on data, only a fake kernel in Python helps" : "");
+                   opc_operator_output_depends_on_data(op)
+                       ? "; as its result depends on data, only a fake kernel in Python helps"
+                       : "");
 }
 
 /* Iterates over the types in a C++ signature "(Tensor _0, int[] _1) -> Tensor _0". False: no more. */

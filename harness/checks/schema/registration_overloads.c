@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bridge/api/bridge.h"
 #include "checks/framework/outcome.h"
 
 /* ---- types ---- */

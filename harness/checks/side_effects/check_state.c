@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "checks/framework/first_call.h"
-#include "checks/framework/global_state.h"
 #include "checks/framework/outcome.h"
 
 /* An operator that sets the seed uses 0, or another small number. */

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { WARM_UP = 4, ROUND = 8, REFUSED_WARM_UP = 2, REFUSED_ROUND = 3 };

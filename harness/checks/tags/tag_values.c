@@ -146,16 +146,12 @@ static opc_status_t report_missing(const opc_tag_case_t *tagged, const opc_follo
   return OPC_OK;
 }
 
-static bool said_by_tag(const opc_operator_t *op) {
-  return opc_operator_has_tag(op, "dynamic_output_shape") || opc_operator_has_tag(op, "data_dependent_output");
-}
-
 opc_status_t opc_tag_missing(const opc_tag_case_t *tagged, bool *out_tested, opc_error_t *error) {
   opc_status_t status = OPC_OK;
   opc_follows_t follows = {0};
   const opc_kernel_t *meta = opc_operator_kernel(tagged->context->op, "Meta");
-  if (!meta || meta->fallthrough || said_by_tag(tagged->context->op) || tagged->call->tensor_arg_count == 0 ||
-      tagged->result->count == 0)
+  if (!meta || meta->fallthrough || opc_operator_output_depends_on_data(tagged->context->op) ||
+      tagged->call->tensor_arg_count == 0 || tagged->result->count == 0)
     return OPC_OK;
   for (opc_other_values_t how = OPC_OTHER_SEED; status == OPC_OK && !follows.path[0] && how <= OPC_OTHER_ZEROS; how++) {
     OPC_SCOPED(opc_result_clear) opc_result_t other = {0};

@@ -1,7 +1,6 @@
 #include "model/json/json_read.h"
 
 #include <ctype.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>

@@ -1,12 +1,10 @@
 #include "model/package/model_inputs.h"
 
 #include <inttypes.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/dtype.h"
 #include "model/value/value.h"
 
 enum { INPUTS_MAX = 4096, VARYING_SIZE = 3 };
@@ -86,8 +84,7 @@ static json_t *input_value(const input_t *input) {
   json_t *spec = json_pack("{s:o, s:s}", "shape", shape, "dtype", opc_dtype_name(input->dtype));
   if (known && !contiguous) json_object_set(spec, "strides", strides);
   /* Integers are mostly indices: 0 and 1 are valid most often. */
-  if (opc_dtype_class(input->dtype) == OPC_CLASS_SIGNED || opc_dtype_class(input->dtype) == OPC_CLASS_UNSIGNED)
-    json_object_set_new(spec, "fill", json_pack("{s:[i, i]}", "range", 0, 2));
+  if (opc_dtype_is_integral(input->dtype)) json_object_set_new(spec, "fill", json_pack("{s:[i, i]}", "range", 0, 2));
   json_decref(strides);
   return json_pack("{s:o}", "tensor", spec);
 }

@@ -1,6 +1,5 @@
 #include "model/package/torch_saved.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -122,11 +122,6 @@ bool opc_sample_size(const opc_sample_t *sample, const opc_operator_t *op, const
 
 /* ---- integers ---- */
 
-static bool is_integral(opc_dtype_t dtype) {
-  opc_dtype_class_t class_ = opc_dtype_class(dtype);
-  return class_ == OPC_CLASS_SIGNED || class_ == OPC_CLASS_UNSIGNED;
-}
-
 /* See value.h for the range of random integers. */
 static bool random_range(const opc_tensor_spec_t *spec, int64_t *out_lowest, int64_t *out_highest) {
   const bool is_signed = opc_dtype_class(spec->dtype) == OPC_CLASS_SIGNED;
@@ -152,8 +147,9 @@ bool opc_integers_of(const opc_tensor_spec_t *spec, opc_integers_t *out) {
   const int64_t numel = opc_tensor_spec_numel(spec);
   const size_t width = opc_dtype_size(spec->dtype);
   *out = (opc_integers_t){.highest = -1};
-  if (!is_integral(spec->dtype) || spec->fill.special != OPC_SPECIAL_NONE || numel > INTEGERS_MAX) return false;
-  if (spec->fill.filled_as != OPC_DTYPE_OTHER && !is_integral(spec->fill.filled_as)) return false;
+  if (!opc_dtype_is_integral(spec->dtype) || spec->fill.special != OPC_SPECIAL_NONE || numel > INTEGERS_MAX)
+    return false;
+  if (spec->fill.filled_as != OPC_DTYPE_OTHER && !opc_dtype_is_integral(spec->fill.filled_as)) return false;
   if (numel == 0) return (out->values = calloc(1, sizeof *out->values)) != NULL;
   if (random_range(spec, &out->lowest, &out->highest)) return true;
   char *bytes = calloc((size_t)numel, width);

@@ -4,7 +4,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/text.h"
 #include "model/json/json_file.h"
 #include "model/sample/sample.h"
 

@@ -212,6 +212,10 @@ bool opc_operator_has_tag(const opc_operator_t *op, const char *tag) {
   return false;
 }
 
+bool opc_operator_output_depends_on_data(const opc_operator_t *op) {
+  return opc_operator_has_tag(op, "dynamic_output_shape") || opc_operator_has_tag(op, "data_dependent_output");
+}
+
 static bool is_seed(const char *name) {
   static const char word[] = "seed";
   const char *at = strstr(name, word);

@@ -133,6 +133,8 @@ bool opc_kernel_is_python(const opc_kernel_t *kernel);
 bool opc_operator_serves(const opc_operator_t *op, opc_device_type_t device);
 bool opc_operator_is_python(const opc_operator_t *op); /* Python registered a kernel that computes */
 bool opc_operator_has_tag(const opc_operator_t *op, const char *tag);
+/* True if tagged dynamic_output_shape or data_dependent_output: arguments' sizes do not determine the result's. */
+bool opc_operator_output_depends_on_data(const opc_operator_t *op);
 /* True if tagged nondeterministic_seeded, or if an argument is a seed by its name ("seed", "philox_seed", "seed0"):
  * equal numbers in another place or dtype may get other random numbers. */
 bool opc_operator_is_random(const opc_operator_t *op);

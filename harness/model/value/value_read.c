@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "model/schema/schema.h"
 
 static const char *const tag_words[] = {"tensor", "dtype", "device", "generator", "complex", "bits", "object", NULL};
 

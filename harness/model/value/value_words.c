@@ -1,7 +1,5 @@
 #include "model/value/value_words.h"
 
-#include <stddef.h>
-
 #include "model/value/value.h"
 
 const char *const opc_fill_words[] = {

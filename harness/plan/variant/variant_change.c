@@ -18,16 +18,6 @@ enum {
   DIFFERS_RANDOMLY = 1 << 3 /* with DIFFERS_VALUES: other random numbers of the same kind */
 };
 
-static bool is_integral(const opc_tensor_spec_t *spec) {
-  opc_dtype_class_t class_ = opc_dtype_class(spec->dtype);
-  return class_ == OPC_CLASS_SIGNED || class_ == OPC_CLASS_UNSIGNED;
-}
-
-static bool is_floating(const opc_tensor_spec_t *spec) {
-  opc_dtype_class_t class_ = opc_dtype_class(spec->dtype);
-  return class_ == OPC_CLASS_FLOATING || class_ == OPC_CLASS_COMPLEX;
-}
-
 static bool is_random(const opc_fill_t *fill) {
   return fill->kind == OPC_FILL_NORMAL || fill->kind == OPC_FILL_UNIFORM || fill->kind == OPC_FILL_RANGE;
 }
@@ -163,7 +153,7 @@ static bool compare(comparison_t *c, const opc_sample_t *base, const opc_operato
   for (size_t i = 0; i < c->from.count && !c->lists_differ; i++)
     c->lists_differ = strcmp(c->from.items[i].path, c->to.items[i].path) != 0;
   for (size_t i = 0; i < c->from.count; i++) {
-    c->integral |= is_integral(c->from.items[i].value->tensor);
+    c->integral |= opc_dtype_is_integral(c->from.items[i].value->tensor->dtype);
     c->own += c->from.items[i].twin == i;
   }
   return true;
@@ -259,7 +249,8 @@ static bool is_smaller(const opc_fill_t *fill) {
 
 /* Other integers are other indices, lengths or links; explicit numbers may have an order, or all the same sign. */
 static bool is_structured(const opc_tensor_spec_t *from, const opc_tensor_spec_t *to, unsigned differs) {
-  if (is_integral(from) || from->fill.kind == OPC_FILL_ARANGE || from->fill.kind == OPC_FILL_FILE) return true;
+  if (opc_dtype_is_integral(from->dtype) || from->fill.kind == OPC_FILL_ARANGE || from->fill.kind == OPC_FILL_FILE)
+    return true;
   if (to->fill.special == OPC_SPECIAL_ONES || to->fill.special == OPC_SPECIAL_TIMES_64) return true;
   if (from->fill.kind == OPC_FILL_VALUES) return !is_smaller(&to->fill) || have_order(&from->fill);
   if (to->fill.kind == OPC_FILL_ZEROS) return false;
@@ -275,7 +266,7 @@ static bool are_moved_ends(const opc_relations_t *relations, const char *path, c
   for (size_t i = 0; i < relations->count && !ends; i++)
     ends = relations->items[i].kind == OPC_RELATION_ASCENDING && relations->items[i].movable &&
            strcmp(relations->items[i].values, path) == 0;
-  if (!ends || !is_integral(from) || !opc_integers_of(from, &before)) return false;
+  if (!ends || !opc_dtype_is_integral(from->dtype) || !opc_integers_of(from, &before)) return false;
   ends = opc_integers_of(to, &after) && before.values && after.values && after.count == before.count &&
          after.count > 0 && opc_integers_ascend(&after) && after.values[0] == before.values[0] &&
          after.values[after.count - 1] == before.values[after.count - 1];
@@ -375,7 +366,8 @@ static bool loses_room(const comparison_t *c, const opc_relations_t *relations) 
 /* A row of offsets has one more than there are segments: it is never empty. */
 static bool loses_offsets(const opc_tensor_spec_t *from, const opc_tensor_spec_t *to) {
   opc_integers_t offsets = {0};
-  if (!is_integral(from) || from->ndim != 1 || from->sizes[0] < 2 || opc_tensor_spec_numel(to) > 0) return false;
+  if (!opc_dtype_is_integral(from->dtype) || from->ndim != 1 || from->sizes[0] < 2 || opc_tensor_spec_numel(to) > 0)
+    return false;
   const bool read = opc_integers_of(from, &offsets) && offsets.values;
   const bool are =
       read && offsets.values[0] == 0 && offsets.values[offsets.count - 1] > 0 && opc_integers_ascend(&offsets);
@@ -397,8 +389,9 @@ static opc_input_change_t change_along(const comparison_t *c, const opc_relation
     change = OPC_INPUT_RELATED;
     if (!same_text(from->identity, to->identity) || is_unknown(relations, path, from, to)) return OPC_INPUT_ALONE;
     if (loses_offsets(from, to)) return OPC_INPUT_ALONE;
-    if ((differs & DIFFERS_DTYPE) && !is_floating(from) && has_meaning(relations, path)) return OPC_INPUT_ALONE;
-    if (is_integral(from) && from->fill.special != to->fill.special) return OPC_INPUT_ALONE;
+    if ((differs & DIFFERS_DTYPE) && !opc_dtype_is_inexact(from->dtype) && has_meaning(relations, path))
+      return OPC_INPUT_ALONE;
+    if (opc_dtype_is_integral(from->dtype) && from->fill.special != to->fill.special) return OPC_INPUT_ALONE;
     if (!resized && (differs & DIFFERS_VALUES) && is_structured(from, to, differs) &&
         !are_moved_ends(relations, path, from, to))
       return OPC_INPUT_ALONE;
@@ -426,7 +419,7 @@ static opc_input_change_t change_of(const comparison_t *c, const char *variant) 
     if (!differs) continue;
     change = OPC_INPUT_RELATED;
     if (!same_text(from->identity, to->identity)) return OPC_INPUT_ALONE;
-    if ((differs & (DIFFERS_DTYPE | DIFFERS_VALUES)) && !is_floating(from)) return OPC_INPUT_ALONE;
+    if ((differs & (DIFFERS_DTYPE | DIFFERS_VALUES)) && !opc_dtype_is_inexact(from->dtype)) return OPC_INPUT_ALONE;
     if ((differs & DIFFERS_VALUES) && !(differs & DIFFERS_DTYPE) && is_structured(from, to, differs))
       return OPC_INPUT_ALONE;
     resized |= (differs & DIFFERS_SIZES) != 0;
@@ -455,7 +448,7 @@ static bool loses_needed_size(const opc_sample_t *base, const opc_sample_t *vari
   for (size_t i = 0; (from = opc_sample_tensor(base, i)) && (to = opc_sample_tensor(varied, i)); i++)
     for (int dim = 0; dim < from->ndim && from->ndim == to->ndim; dim++) {
       const bool small = from->sizes[dim] <= SMALL && (single || dim > 0);
-      if (to->sizes[dim] < from->sizes[dim] && (small || (single && is_integral(from)))) return true;
+      if (to->sizes[dim] < from->sizes[dim] && (small || (single && opc_dtype_is_integral(from->dtype)))) return true;
     }
   return false;
 }

@@ -5,16 +5,12 @@
 #include "base/owned.h"
 #include "plan/variant/variant_table.h"
 
-static bool is_integral(opc_dtype_t dtype) {
-  opc_dtype_class_t class_ = opc_dtype_class(dtype);
-  return class_ == OPC_CLASS_SIGNED || class_ == OPC_CLASS_UNSIGNED;
-}
-
 /* Explicit integers are mostly indices, offsets or lengths, and a range is a stated domain. A number outside it is no
  * valid input, so a crash on it would say nothing about the operator. */
 static bool has_domain(const opc_tensor_spec_t *spec) {
   if (spec->fill.kind == OPC_FILL_RANGE) return true;
-  return is_integral(spec->dtype) && spec->fill.kind != OPC_FILL_NORMAL && spec->fill.kind != OPC_FILL_UNIFORM;
+  return opc_dtype_is_integral(spec->dtype) && spec->fill.kind != OPC_FILL_NORMAL &&
+         spec->fill.kind != OPC_FILL_UNIFORM;
 }
 
 static bool overlay(opc_tensor_spec_t *spec, opc_special_t special) {
@@ -314,7 +310,8 @@ bool opc_zero_integers(opc_variant_step_t *step) {
   if (strcmp(step->path, "all") != 0) return false;
   for (size_t i = 0; i < step->tensors->count; i++) {
     opc_tensor_spec_t *spec = step->tensors->items[i].value->tensor;
-    if (step->tensors->items[i].twin != i || !is_integral(spec->dtype) || spec->fill.kind == OPC_FILL_ZEROS) continue;
+    if (step->tensors->items[i].twin != i || !opc_dtype_is_integral(spec->dtype) || spec->fill.kind == OPC_FILL_ZEROS)
+      continue;
     free(spec->fill.file);
     free(spec->fill.values);
     spec->fill = (opc_fill_t){.kind = OPC_FILL_ZEROS, .filled_as = spec->fill.filled_as};

@@ -2,7 +2,6 @@
  * dtype's largest. */
 #include <stdlib.h>
 
-#include "model/sample/relations.h"
 #include "plan/variant/variant_related.h"
 #include "plan/variant/variant_table.h"
 

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/owned.h"
 #include "base/text.h"
 #include "model/schema/argument_words.h"
 #include "plan/variant/variant_table.h"

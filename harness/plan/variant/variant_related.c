@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/variant/resize.h"
 #include "plan/variant/variant_table.h"
 
 enum { PASSES = 8 };

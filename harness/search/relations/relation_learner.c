@@ -11,11 +11,6 @@ enum { ELEMENTS_MAX = 1 << 18, INTEGERS_MAX = 4096 /* of a tensor */, LIST_MAX =
 
 /* ---- places and integers that can change ---- */
 
-static bool is_integral(const opc_tensor_spec_t *spec) {
-  opc_dtype_class_t class_ = opc_dtype_class(spec->dtype);
-  return class_ == OPC_CLASS_SIGNED || class_ == OPC_CLASS_UNSIGNED;
-}
-
 static bool add_place(opc_learner_t *learner, const char *path, int dim, size_t argument, int64_t size) {
   if (learner->place_count == LEARN_PLACES_MAX) {
     learner->unknown[argument] = true;
@@ -70,7 +65,8 @@ static bool collect(opc_learner_t *learner) {
     if (tensor->twin != i || tensor->shared) continue;
     for (int dim = 0; dim < spec->ndim && made; dim++)
       made = add_place(learner, tensor->path, dim, tensor->argument, spec->sizes[dim]);
-    if (made && is_integral(spec)) made = add_integers(learner, tensor->path, tensor->argument, tensor->value);
+    if (made && opc_dtype_is_integral(spec->dtype))
+      made = add_integers(learner, tensor->path, tensor->argument, tensor->value);
   }
   opc_variant_tensors_clear(&tensors);
   for (size_t i = 0; i < learner->base.argument_count && made; i++)
@@ -110,7 +106,7 @@ bool opc_learner_is_worth_it(const opc_operator_t *op, const opc_sample_t *sampl
     const int64_t numel = opc_tensor_spec_numel(spec);
     elements += numel < ELEMENTS_MAX ? numel : ELEMENTS_MAX;
     for (int dim = 0; dim < spec->ndim; dim++) dimensions += spec->sizes[dim] > 1;
-    integers += is_integral(spec) && numel > 0;
+    integers += opc_dtype_is_integral(spec->dtype) && numel > 0;
   }
   opc_variant_tensors_clear(&tensors);
   for (size_t i = 0; i < sample->argument_count; i++) {
@@ -267,7 +263,8 @@ static bool has_same_form(const opc_operator_t *op, const opc_sample_t *from, co
   for (size_t i = 0; i < left.count && same; i++) {
     const opc_tensor_spec_t *one = left.items[i].value->tensor, *other = right.items[i].value->tensor;
     same = strcmp(left.items[i].path, right.items[i].path) == 0 && one->ndim == other->ndim &&
-           is_integral(one) == is_integral(other) && left.items[i].twin == right.items[i].twin;
+           opc_dtype_is_integral(one->dtype) == opc_dtype_is_integral(other->dtype) &&
+           left.items[i].twin == right.items[i].twin;
   }
   opc_variant_tensors_clear(&left);
   opc_variant_tensors_clear(&right);

@@ -1,7 +1,6 @@
 #include "worker/process/fork_server.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>

@@ -4,7 +4,6 @@
  * In an interpreter, where this library is loaded later, others do not call them. */
 #include <dlfcn.h>
 #include <errno.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
