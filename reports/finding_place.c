@@ -1,6 +1,5 @@
 #include <string.h>
 
-#include "model/case/case.h"
 #include "reports/journal/journal_record.h"
 #include "reports/terminal.h"
 
@@ -20,16 +19,14 @@ static const struct {
 } devices[] = {{"cpu", "CPU", "CPU kernel"}, {"cuda", "CUDA", "CUDA kernel"}, {"cuda-sim", "CUDA", "CUDA kernel"}};
 
 /* False: a finding about the operator itself. */
-static bool find_key(const char *case_id, const char **key, const char **words) {
-  opc_case_id_t id;
-  if (opc_case_id_parse(case_id, &id, NULL) != OPC_OK) return false;
+static bool find_key(const opc_case_id_t *id, const char **key, const char **words) {
   for (size_t i = 0; i < sizeof judged / sizeof *judged; i++) {
     *key = judged[i].key, *words = judged[i].words;
-    if (strcmp(judged[i].check, id.check) == 0) return *key != NULL;
+    if (strcmp(judged[i].check, id->check) == 0) return *key != NULL;
   }
   for (size_t i = 0; i < sizeof devices / sizeof *devices; i++) {
     *key = devices[i].key, *words = devices[i].words;
-    if (strcmp(devices[i].device, id.device) == 0) return true;
+    if (strcmp(devices[i].device, id->device) == 0) return true;
   }
   return false;
 }
@@ -49,7 +46,7 @@ static const json_t *find_kernel(const json_t *op, const char *key) {
   return NULL;
 }
 
-void opc_finding_place(const json_t *finding, const json_t *record, const json_t *op, opc_text_t *out) {
+void opc_finding_place(const json_t *finding, const opc_case_id_t *id, const json_t *op, opc_text_t *out) {
   const char *location = opc_record_text(finding, "location"), *registered = opc_record_text(op, "registered_at");
   const char *library = opc_record_text(op, "library"), *key, *words;
   if (*location) {
@@ -57,7 +54,7 @@ void opc_finding_place(const json_t *finding, const json_t *record, const json_t
     if (*library && !strstr(location, opc_base_name(library))) opc_text_addf(out, " in %s", opc_base_name(library));
     return;
   }
-  const json_t *kernel = find_key(opc_record_text(record, "case"), &key, &words) ? find_kernel(op, key) : NULL;
+  const json_t *kernel = find_key(id, &key, &words) ? find_kernel(op, key) : NULL;
   if (kernel && strcmp(opc_record_text(kernel, "registered_at"), registered) != 0) {
     const char *other = opc_record_text(kernel, "library");
     OPC_SCOPED(opc_text_clear) opc_text_t before = {0};

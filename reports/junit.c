@@ -10,25 +10,17 @@
 
 #include "reports/junit_write.h"
 
-static bool visit_result(const json_t *record, void *context) {
+static bool visit_result(const opc_case_result_t *result, const json_t *record, void *context) {
   opc_junit_t *junit = context;
-  opc_junit_testcase(junit, junit->op->library, junit->op->name, opc_record_text(record, "case"),
-                     json_number_value(json_object_get(record, "seconds")));
+  opc_junit_testcase(junit, junit->op->library, junit->op->name, result->case_id, result->seconds);
   if (!junit->xml) return junit->status == OPC_OK;
-  bool warning = strcmp(opc_record_text(record, "severity"), opc_severity_name(OPC_SEVERITY_WARNING)) == 0;
-  switch (opc_verdict_find(opc_record_text(record, "verdict"))) {
-    case OPC_VERDICT_PASS:
-      break;
-    case OPC_VERDICT_SKIP:
-      opc_junit_skip(junit, opc_record_text(record, "reason"), opc_record_text(record, "message"));
-      break;
-    case OPC_VERDICT_FAIL:
-      opc_junit_finding(junit, warning ? "system-out" : "failure", record, NULL);
-      break;
-    default:
-      opc_junit_finding(junit, warning ? "system-out" : "error", record, NULL);
-      break;
-  }
+  if (result->verdict == OPC_VERDICT_SKIP) opc_junit_skip(junit, opc_skip_reason_name(result->reason), result->message);
+  else if (opc_case_result_is_finding(result))
+    opc_junit_finding(junit,
+                      result->severity == OPC_SEVERITY_WARNING ? "system-out"
+                      : result->verdict == OPC_VERDICT_FAIL    ? "failure"
+                                                               : "error",
+                      record, NULL);
   opc_junit_close(junit);
   return junit->status == OPC_OK;
 }

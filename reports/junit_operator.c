@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/case/case.h"
-#include "model/case/verdict.h"
 #include "reports/problems/problem_json.h"
 
 enum { CHECKS_MAX = 64, SHOWN_NAMES = 20, MESSAGE_SHOWN = 1000 };
@@ -36,32 +34,29 @@ static check_row_t *row_of(check_rows_t *rows, const char *name) {
   return row;
 }
 
-static void keep_simplest(check_row_t *row, outcome_t outcome, const json_t *record) {
-  opc_case_id_t id;
-  if (opc_case_id_parse(opc_record_text(record, "case"), &id, NULL) != OPC_OK) id = (opc_case_id_t){0};
-  int complexity = opc_case_id_complexity(&id);
+static void keep_simplest(check_row_t *row, outcome_t outcome, const opc_case_id_t *id, const json_t *record) {
+  const int complexity = opc_case_id_complexity(id);
   if (row->records[outcome] && complexity >= row->complexities[outcome]) return;
   json_decref(row->records[outcome]);
   row->records[outcome] = json_incref((json_t *)record);
   row->complexities[outcome] = complexity;
 }
 
-static bool visit_result(const json_t *record, void *context) {
+static bool visit_result(const opc_case_result_t *result, const json_t *record, void *context) {
   check_rows_t *rows = context;
-  check_row_t *row = row_of(rows, opc_record_text(record, "check"));
-  bool warning = strcmp(opc_record_text(record, "severity"), opc_severity_name(OPC_SEVERITY_WARNING)) == 0;
-  int verdict = opc_verdict_find(opc_record_text(record, "verdict"));
-  row->seconds += json_number_value(json_object_get(record, "seconds"));
-  if (verdict == OPC_VERDICT_PASS) {
+  check_row_t *row = row_of(rows, result->id.check);
+  row->seconds += result->seconds;
+  if (result->verdict == OPC_VERDICT_PASS) {
     row->passed++;
-  } else if (verdict == OPC_VERDICT_SKIP) {
-    opc_skip_reason_t reason = opc_skip_reason_find(opc_record_text(record, "reason"));
-    row->skips[reason]++;
-    if (rows->keep && !row->details[reason]) row->details[reason] = opc_string_copy(opc_record_text(record, "message"));
+  } else if (result->verdict == OPC_VERDICT_SKIP) {
+    row->skips[result->reason]++;
+    if (rows->keep && !row->details[result->reason]) row->details[result->reason] = opc_string_copy(result->message);
   } else {
-    outcome_t outcome = warning ? OUTCOME_WARNING : verdict == OPC_VERDICT_FAIL ? OUTCOME_FAILURE : OUTCOME_ERROR;
+    const outcome_t outcome = result->severity == OPC_SEVERITY_WARNING ? OUTCOME_WARNING
+                              : result->verdict == OPC_VERDICT_FAIL    ? OUTCOME_FAILURE
+                                                                       : OUTCOME_ERROR;
     row->found[outcome]++;
-    if (rows->keep) keep_simplest(row, outcome, record);
+    if (rows->keep) keep_simplest(row, outcome, &result->id, record);
   }
   return true;
 }

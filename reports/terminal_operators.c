@@ -1,5 +1,6 @@
 /* The operators of `run --verbose`: what was found in each, what passed, and why the rest was skipped. */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/owned.h"
@@ -13,39 +14,36 @@ enum {
 
 typedef struct operator_results {
   const opc_screen_t *screen;
-  json_t *rules;                   /* rule -> how many findings of it were seen */
-  json_t *skipped[OPC_SKIP_COUNT]; /* the first result of each reason, a reference */
-  uint64_t left;                   /* findings that are not listed */
+  json_t *rules;                 /* rule -> how many findings of it were seen */
+  char *skipped[OPC_SKIP_COUNT]; /* the message of the first result of each reason */
+  uint64_t left;                 /* findings that are not listed */
 } operator_results_t;
 
 static void operator_results_clear(operator_results_t *results) {
   json_decref(results->rules);
-  for (size_t i = 0; i < OPC_SKIP_COUNT; i++) json_decref(results->skipped[i]);
+  for (size_t i = 0; i < OPC_SKIP_COUNT; i++) free(results->skipped[i]);
 }
 
-static void show_finding(operator_results_t *results, const json_t *record) {
+static void show_finding(operator_results_t *results, const opc_case_result_t *result) {
   OPC_SCOPED(opc_text_clear) opc_text_t line = {0};
-  const char *rule = opc_record_text(record, "rule");
+  const char *rule = result->rule;
   const json_int_t before = json_integer_value(json_object_get(results->rules, rule));
-  size_t index;
-  json_t *also;
   if (json_object_set_new(results->rules, rule, json_integer(before + 1)) != 0 || before >= CASES_OF_RULE) {
     results->left++;
     return;
   }
-  opc_text_addf(&line, "%s\n%s: %s", opc_record_text(record, "case"), rule, opc_record_text(record, "message"));
-  json_array_foreach(json_object_get(json_object_get(record, "evidence"), "also"), index, also)
-      opc_text_addf(&line, "\n%s: %s", opc_record_text(also, "rule"), opc_record_text(also, "message"));
+  opc_text_addf(&line, "%s\n%s: %s", result->case_id, rule, result->message);
+  for (size_t i = 0; i < result->also.count; i++)
+    opc_text_addf(&line, "\n%s: %s", result->also.items[i].rule, result->also.items[i].message);
   opc_screen_field(results->screen, "found", opc_text_c(&line));
 }
 
-static bool visit_result(const json_t *record, void *context) {
+static bool visit_result(const opc_case_result_t *result, const json_t *record, void *context) {
+  (void)record;
   operator_results_t *results = context;
-  const int verdict = opc_verdict_find(opc_record_text(record, "verdict"));
-  const opc_skip_reason_t reason = opc_skip_reason_find(opc_record_text(record, "reason"));
-  if (verdict == OPC_VERDICT_PASS) return true;
-  if (verdict != OPC_VERDICT_SKIP) show_finding(results, record);
-  else if (!results->skipped[reason]) results->skipped[reason] = json_incref((json_t *)record);
+  if (opc_case_result_is_finding(result)) show_finding(results, result);
+  else if (result->verdict == OPC_VERDICT_SKIP && !results->skipped[result->reason])
+    results->skipped[result->reason] = opc_string_copy(result->message);
   return true;
 }
 
@@ -54,7 +52,7 @@ static void show_skips(const operator_results_t *results, const opc_journal_oper
     const char *name = opc_skip_reason_name((opc_skip_reason_t)reason);
     OPC_SCOPED(opc_text_clear) opc_text_t line = {0};
     if (!results->skipped[reason]) continue;
-    const char *why = opc_record_text(results->skipped[reason], "message");
+    const char *why = results->skipped[reason];
     opc_text_addf(&line, "%" PRIu32 " %s: %.*s", op->skips[reason], *name ? name : "without a reason",
                   (int)strcspn(why, "\n"), why);
     opc_screen_field(results->screen, "skipped", opc_text_c(&line));

@@ -4,7 +4,6 @@
 
 #include "base/text.h"
 #include "catalogue/rules.h"
-#include "model/case/case.h"
 #include "reports/problems/problem_json.h"
 #include "reports/terminal.h"
 
@@ -13,22 +12,22 @@ static const int message_lines[] = {
     [OPC_DETAIL_LINE] = 1, [OPC_DETAIL_SENTENCE] = 2, [OPC_DETAIL_WHOLE] = 3, [OPC_DETAIL_CASES] = INT_MAX};
 
 /* The rule's title stands beside its name if there is room, else in a line of its own. */
-static void show_head(const opc_screen_t *screen, const opc_terminal_entry_t *entry, const json_t *record,
+static void show_head(const opc_screen_t *screen, const opc_terminal_entry_t *entry, const opc_case_result_t *result,
                       bool detailed) {
   const opc_problem_t *problem = entry->problem;
   const char *rule_name = opc_problem_rule(problem), *word = "FAIL ";
   const opc_rule_t *rule = opc_rule_find(rule_name);
   if (problem->warning) word = "WARN ";
-  else if (strcmp(opc_record_text(record, "verdict"), opc_verdict_name(OPC_VERDICT_ERROR)) == 0) word = "ERROR";
+  else if (result->verdict == OPC_VERDICT_ERROR) word = "ERROR";
   opc_text_t more = {0};
   opc_screen_text(screen, problem->warning ? OPC_TONE_YELLOW : OPC_TONE_RED, word);
   fputc(' ', screen->stream);
-  opc_screen_text(screen, OPC_TONE_BOLD, opc_record_text(record, "operator"));
+  opc_screen_text(screen, OPC_TONE_BOLD, result->id.operator_name);
   if (entry->operators > 1) opc_text_addf(&more, " and %zu more", entry->operators - 1);
   opc_text_add(&more, "  ");
   opc_screen_text(screen, OPC_TONE_PLAIN, opc_text_c(&more));
   opc_screen_text(screen, OPC_TONE_BOLD, rule_name);
-  size_t used = 6 + strlen(opc_record_text(record, "operator")) + more.length + strlen(rule_name) + 2;
+  size_t used = 6 + strlen(result->id.operator_name) + more.length + strlen(rule_name) + 2;
   bool fits = rule && used + strlen(rule->title) <= HEAD_WIDTH;
   if (fits) {
     opc_text_reset(&more);
@@ -40,9 +39,10 @@ static void show_head(const opc_screen_t *screen, const opc_terminal_entry_t *en
   opc_text_clear(&more);
 }
 
-static void show_where(const opc_screen_t *screen, const json_t *json, const json_t *record, const json_t *op) {
+static void show_where(const opc_screen_t *screen, const json_t *json, const opc_case_result_t *result,
+                       const json_t *op) {
   opc_text_t where = {0};
-  opc_finding_place(json, record, op, &where);
+  opc_finding_place(json, &result->id, op, &where);
   opc_screen_brief(screen, "where", opc_text_c(&where), 1);
   opc_text_clear(&where);
 }
@@ -96,16 +96,14 @@ static const char *change_text(opc_input_change_t change, const opc_case_id_t *i
 }
 
 /* Shows who vouches for the input, what was changed, and why such an input was tried. */
-static void show_tried(const opc_screen_t *screen, const json_t *record) {
+static void show_tried(const opc_screen_t *screen, const opc_case_result_t *result) {
   opc_text_t line = {0};
-  const char *why = opc_record_text(json_object_get(record, "evidence"), "why");
-  const char *standing = opc_record_text(record, "standing");
-  opc_standing_t parsed;
-  opc_case_id_t id = {0};
-  const bool plain = opc_case_id_parse(opc_record_text(record, "case"), &id, NULL) == OPC_OK &&
-                     strcmp(id.variant, "plain") == 0 && !*id.dtype;
-  if (opc_standing_parse(standing, &parsed))
-    opc_text_addf(&line, "%s%s%s", sources[parsed.voucher], change_text(parsed.change, &id), plain ? ", as it is" : "");
+  const char *why = opc_record_text(result->evidence, "why");
+  const opc_standing_t *standing = &result->standing;
+  const bool plain = strcmp(result->id.variant, "plain") == 0 && !*result->id.dtype;
+  if (standing->voucher != OPC_VOUCHER_NONE)
+    opc_text_addf(&line, "%s%s%s", sources[standing->voucher], change_text(standing->change, &result->id),
+                  plain ? ", as it is" : "");
   if (*why && !plain) opc_text_addf(&line, "%sbecause %s", line.length ? ", " : "", why);
   opc_screen_brief(screen, "tried", opc_text_c(&line), 2);
   opc_text_clear(&line);
@@ -137,35 +135,32 @@ static void show_cases(const opc_screen_t *screen, const json_t *cases) {
 }
 
 static void show(const opc_screen_t *screen, const opc_terminal_entry_t *entry, const json_t *json,
-                 const json_t *record, const json_t *op, opc_terminal_detail_t detail) {
+                 const opc_case_result_t *result, const json_t *op, opc_terminal_detail_t detail) {
   const bool detailed = detail >= OPC_DETAIL_WHOLE;
-  bool suspect = strcmp(opc_record_text(record, "t"), "suspect") == 0;
-  show_head(screen, entry, record, detailed);
+  show_head(screen, entry, result, detailed);
   opc_screen_brief(screen, "what", opc_record_text(json, "message"), message_lines[detail]);
-  if (suspect) opc_screen_field(screen, "", "not confirmed: the run stopped early");
+  if (result->suspect) opc_screen_field(screen, "", "not confirmed: the run stopped early");
   if (detailed) {
-    show_where(screen, json, record, op);
+    show_where(screen, json, result, op);
     show_operators(screen, entry, 2);
-    show_input(screen, json_object_get(json_object_get(record, "evidence"), "input"));
-    show_tried(screen, record);
+    show_input(screen, json_object_get(result->evidence, "input"));
+    show_tried(screen, result);
     show_also(screen, entry);
     if (detail == OPC_DETAIL_CASES) show_cases(screen, json_object_get(json, "cases"));
     opc_screen_line(screen, "repro", opc_record_text(json, "repro"));
   } else {
     show_operators(screen, entry, 1);
-    opc_screen_line(screen, "case", opc_record_text(record, "case"));
+    opc_screen_line(screen, "case", result->case_id);
   }
 }
 
 opc_status_t opc_terminal_problem(const opc_problems_t *problems, const opc_terminal_entry_t *entry,
                                   const opc_screen_t *screen, opc_terminal_detail_t detail, opc_error_t *error) {
-  json_t *json = NULL, *record = NULL, *op = NULL;
-  opc_status_t status = opc_problem_to_json(problems, entry->problem, &json, &record, error);
-  if (status == OPC_OK)
-    status = opc_journal_reader_operator_record(problems->journal, entry->problem->operators[0].index, &op, error);
-  if (status == OPC_OK) show(screen, entry, json, record, op, detail);
-  json_decref(json);
-  json_decref(record);
-  json_decref(op);
-  return status;
+  OPC_SCOPED(opc_scope_case_result) opc_case_result_t *result = NULL;
+  json_auto_t *json = NULL, *op = NULL;
+  OPC_RETURN_IF_ERROR(opc_problem_to_json(problems, entry->problem, &json, &result, error));
+  OPC_RETURN_IF_ERROR(
+      opc_journal_reader_operator_record(problems->journal, entry->problem->operators[0].index, &op, error));
+  show(screen, entry, json, result, op, detail);
+  return OPC_OK;
 }

@@ -221,7 +221,7 @@ opc_status_t opc_case_result_decode(const json_t *record, opc_case_result_t **ou
   OPC_SCOPED(opc_scope_case_result) opc_case_result_t *result = calloc(1, sizeof *result);
   if (!result) return opc_out_of_memory(error);
   if (opc_case_id_parse(case_id, &result->id, error) != OPC_OK) return OPC_ERR_INPUT;
-  opc_case_id_format(&result->id, result->case_id);
+  opc_string_put(result->case_id, sizeof result->case_id, case_id);
   if (evidence && !json_is_object(evidence)) return mistake(&reader, "evidence", "an object");
   if (seconds && !json_is_number(seconds)) return mistake(&reader, "seconds", "a number");
   opc_status_t status = read_verdict(&reader, record, result);

@@ -3,11 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/owned.h"
 #include "base/text.h"
 #include "catalogue/rules.h"
-#include "model/case/verdict.h"
-
-typedef enum tally { TALLY_PASS, TALLY_FAIL, TALLY_SKIP, TALLY_ERROR, TALLY_WARNING } tally_t;
 
 enum { NO_OPERATOR = UINT32_MAX };
 
@@ -94,74 +92,45 @@ static opc_status_t place_classes(opc_journal_reader_t *reader, opc_error_t *err
   return OPC_OK;
 }
 
-static bool tally_of(const json_t *record, tally_t *out) {
-  int verdict = opc_verdict_find(opc_record_text(record, "verdict"));
-  bool warning = strcmp(opc_record_text(record, "severity"), opc_severity_name(OPC_SEVERITY_WARNING)) == 0;
-  switch (verdict) {
-    case OPC_VERDICT_PASS:
-      *out = TALLY_PASS;
-      return true;
-    case OPC_VERDICT_FAIL:
-      *out = warning ? TALLY_WARNING : TALLY_FAIL;
-      return true;
-    case OPC_VERDICT_SKIP:
-      *out = TALLY_SKIP;
-      return true;
-    case OPC_VERDICT_ERROR:
-      *out = warning ? TALLY_WARNING : TALLY_ERROR;
-      return true;
-    default:
-      return false;
-  }
+static void count(opc_journal_counts_t *counts, opc_verdict_kind_t verdict, bool warning) {
+  uint64_t *const of_verdict[OPC_VERDICT_COUNT] = {[OPC_VERDICT_PASS] = &counts->pass,
+                                                   [OPC_VERDICT_FAIL] = &counts->fail,
+                                                   [OPC_VERDICT_SKIP] = &counts->skip,
+                                                   [OPC_VERDICT_ERROR] = &counts->error};
+  ++*(warning ? &counts->warnings : of_verdict[verdict]);
 }
 
-static void count(opc_journal_counts_t *counts, tally_t tally) {
-  switch (tally) {
-    case TALLY_PASS:
-      counts->pass++;
-      break;
-    case TALLY_FAIL:
-      counts->fail++;
-      break;
-    case TALLY_SKIP:
-      counts->skip++;
-      break;
-    case TALLY_ERROR:
-      counts->error++;
-      break;
-    case TALLY_WARNING:
-      counts->warnings++;
-      break;
-  }
+static bool is_warning(const opc_case_result_t *result) {
+  return opc_case_result_is_finding(result) && result->severity == OPC_SEVERITY_WARNING;
 }
 
 /* Notes what a result says about whether the operator was checked at all. */
-static void note_result(opc_journal_operator_t *op, const json_t *record, tally_t tally) {
-  int check = opc_check_info_find(opc_record_text(record, "check"));
-  opc_skip_reason_t reason = opc_skip_reason_find(opc_record_text(record, "reason"));
-  bool skip = tally == TALLY_SKIP;
-  bool called = !skip || reason == OPC_SKIP_REJECTED || reason == OPC_SKIP_XFAIL;
+static void note_result(opc_journal_operator_t *op, const opc_case_result_t *result) {
+  const int check = opc_check_info_find(result->id.check);
+  const bool skip = result->verdict == OPC_VERDICT_SKIP;
+  const bool called = !skip || result->reason == OPC_SKIP_REJECTED || result->reason == OPC_SKIP_XFAIL;
   if (check < 0 || opc_check_infos[check].calls) {
     op->asked = true;
     op->called |= called;
   }
-  op->judged |= called || reason == OPC_SKIP_FAKE_IN_PYTHON; /* its C++ part was judged */
-  if (skip) op->skips[reason]++;
+  op->judged |= called || result->reason == OPC_SKIP_FAKE_IN_PYTHON; /* its C++ part was judged */
+  if (skip) op->skips[result->reason]++;
 }
 
-static opc_status_t index_result(opc_journal_reader_t *reader, uint64_t offset, opc_record_kind_t kind,
-                                 const json_t *record, opc_error_t *error) {
-  tally_t tally;
-  if (!tally_of(record, &tally)) {
+static opc_status_t index_result(opc_journal_reader_t *reader, uint64_t offset, const json_t *record,
+                                 opc_error_t *error) {
+  OPC_SCOPED(opc_scope_case_result) opc_case_result_t *result = NULL;
+  opc_error_t reason;
+  opc_status_t status = opc_case_result_decode(record, &result, &reason);
+  if (status == OPC_ERR_INPUT) {
     reader->summary.damaged++;
     return OPC_OK;
   }
   uint32_t index;
-  opc_status_t status = operator_index(reader, opc_record_text(record, "operator"), &index, error);
+  if (status == OPC_OK) status = operator_index(reader, result->id.operator_name, &index, error);
   if (status != OPC_OK) return status;
 
-  const char *case_id = opc_record_text(record, "case");
-  const json_t *earlier = json_object_get(reader->suspects, case_id);
+  const json_t *earlier = json_object_get(reader->suspects, result->case_id);
   if (earlier) reader->result_operators[json_integer_value(json_array_get(earlier, 0))] = NO_OPERATOR;
 
   size_t capacity = reader->result_capacity; /* both arrays have the same capacity */
@@ -171,18 +140,19 @@ static opc_status_t index_result(opc_journal_reader_t *reader, uint64_t offset, 
       grow(reader->result_operators, reader->result_count, &reader->result_capacity, sizeof *reader->result_operators);
   if (operators) reader->result_operators = operators;
   if (!offsets || !operators) return opc_out_of_memory(error);
-  bool finding = tally != TALLY_PASS && tally != TALLY_SKIP;
-  reader->result_offsets[reader->result_count] = offset | (finding ? OPC_OFFSET_FINDING : 0);
+  reader->result_offsets[reader->result_count] = offset | (opc_case_result_is_finding(result) ? OPC_OFFSET_FINDING : 0);
   reader->result_operators[reader->result_count] = index;
-  note_result(&reader->operators[index].op, record, tally);
-  if (kind == OPC_RECORD_SUSPECT) {
-    json_t *pending = json_pack("[I, i]", (json_int_t)reader->result_count, (int)tally);
-    if (!pending || json_object_set_new(reader->suspects, case_id, pending) != 0) return opc_out_of_memory(error);
+  opc_journal_operator_t *op = &reader->operators[index].op;
+  note_result(op, result);
+  if (result->suspect) {
+    json_t *pending =
+        json_pack("[I, i, b]", (json_int_t)reader->result_count, (int)result->verdict, is_warning(result));
+    if (!pending || json_object_set_new(reader->suspects, result->case_id, pending) != 0)
+      return opc_out_of_memory(error);
   } else {
-    if (earlier) json_object_del(reader->suspects, case_id);
-    opc_journal_operator_t *op = &reader->operators[index].op;
-    count(&op->counts, tally);
-    op->seconds += json_number_value(json_object_get(record, "seconds"));
+    if (earlier) json_object_del(reader->suspects, result->case_id);
+    count(&op->counts, result->verdict, is_warning(result));
+    op->seconds += result->seconds;
   }
   reader->result_count++;
   return OPC_OK;
@@ -193,7 +163,7 @@ static opc_status_t index_record(opc_journal_reader_t *reader, uint64_t offset, 
   opc_journal_summary_t *summary = &reader->summary;
   opc_record_kind_t kind = opc_record_kind_find(opc_record_text(record, "t"));
   if (kind == OPC_RECORD_UNKNOWN) return OPC_OK;
-  if (kind == OPC_RECORD_RESULT || kind == OPC_RECORD_SUSPECT) return index_result(reader, offset, kind, record, error);
+  if (kind == OPC_RECORD_RESULT || kind == OPC_RECORD_SUSPECT) return index_result(reader, offset, record, error);
 
   void *grown = grow(reader->records, reader->record_count, &reader->record_capacity, sizeof *reader->records);
   if (!grown) return opc_out_of_memory(error);
@@ -319,7 +289,7 @@ static void summarise(opc_journal_reader_t *reader) {
   json_object_foreach(reader->suspects, case_id, suspect) {
     size_t result = (size_t)json_integer_value(json_array_get(suspect, 0));
     count(&reader->operators[reader->result_operators[result]].op.counts,
-          (tally_t)json_integer_value(json_array_get(suspect, 1)));
+          (opc_verdict_kind_t)json_integer_value(json_array_get(suspect, 1)), json_is_true(json_array_get(suspect, 2)));
   }
   for (size_t i = 0; i < reader->operator_count; i++) {
     const opc_journal_operator_t *op = &reader->operators[i].op;

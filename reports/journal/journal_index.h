@@ -42,7 +42,7 @@ struct opc_journal_reader {
   json_t *libraries;        /* path -> null: owns the paths that operators point at */
   json_t *classes;  /* class as operators are named, "ns::Name", or library's file, "library::libmy_ops.so" -> [its
                        library, offset of its record, whether it is the file] */
-  json_t *suspects; /* case -> [result index, tally]: those without a result so far */
+  json_t *suspects; /* case -> [result index, verdict, whether it is a warning]: those without a result so far */
   opc_journal_summary_t summary;
   bool has_run, has_lines;
 };

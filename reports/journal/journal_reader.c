@@ -82,25 +82,41 @@ static opc_status_t visit_at(opc_journal_reader_t *reader, uint64_t offset, opc_
   return OPC_OK;
 }
 
-opc_status_t opc_journal_reader_results(opc_journal_reader_t *reader, size_t operator_index, opc_record_visit_t *visit,
-                                        void *context, opc_error_t *error) {
-  opc_status_t status = OPC_OK;
-  bool keep_going = true;
-  for (size_t i = reader->first_result[operator_index];
-       status == OPC_OK && keep_going && i < reader->first_result[operator_index + 1]; i++)
-    status = visit_at(reader, reader->result_offsets[i], visit, context, &keep_going, error);
-  return status;
+typedef struct decoding {
+  opc_result_visit_t *visit;
+  void *context;
+  opc_status_t status;
+  opc_error_t *error;
+} decoding_t;
+
+static bool decode_and_visit(const json_t *record, void *context) {
+  decoding_t *decoding = context;
+  OPC_SCOPED(opc_scope_case_result) opc_case_result_t *result = NULL;
+  decoding->status = opc_case_result_decode(record, &result, decoding->error);
+  return decoding->status == OPC_OK && decoding->visit(result, record, decoding->context);
 }
 
-opc_status_t opc_journal_reader_findings(opc_journal_reader_t *reader, size_t operator_index, opc_record_visit_t *visit,
-                                         void *context, opc_error_t *error) {
-  opc_status_t status = OPC_OK;
+/* The results of an operator whose offset has all bits of `mask`. */
+static opc_status_t visit_results(opc_journal_reader_t *reader, size_t operator_index, uint64_t mask,
+                                  opc_result_visit_t *visit, void *context, opc_error_t *error) {
+  decoding_t decoding = {.visit = visit, .context = context, .error = error};
   bool keep_going = true;
-  for (size_t i = reader->first_result[operator_index];
-       status == OPC_OK && keep_going && i < reader->first_result[operator_index + 1]; i++)
-    if (reader->result_offsets[i] & OPC_OFFSET_FINDING)
-      status = visit_at(reader, reader->result_offsets[i], visit, context, &keep_going, error);
-  return status;
+  for (size_t i = reader->first_result[operator_index]; keep_going && i < reader->first_result[operator_index + 1];
+       i++) {
+    if ((reader->result_offsets[i] & mask) != mask) continue;
+    OPC_RETURN_IF_ERROR(visit_at(reader, reader->result_offsets[i], decode_and_visit, &decoding, &keep_going, error));
+  }
+  return decoding.status;
+}
+
+opc_status_t opc_journal_reader_results(opc_journal_reader_t *reader, size_t operator_index, opc_result_visit_t *visit,
+                                        void *context, opc_error_t *error) {
+  return visit_results(reader, operator_index, 0, visit, context, error);
+}
+
+opc_status_t opc_journal_reader_findings(opc_journal_reader_t *reader, size_t operator_index, opc_result_visit_t *visit,
+                                         void *context, opc_error_t *error) {
+  return visit_results(reader, operator_index, OPC_OFFSET_FINDING, visit, context, error);
 }
 
 uint64_t opc_journal_reader_offset(const opc_journal_reader_t *reader) { return reader->current; }
@@ -127,11 +143,13 @@ static bool keep_first(const json_t *record, void *context) {
   return false;
 }
 
-opc_status_t opc_journal_reader_record(opc_journal_reader_t *reader, uint64_t offset, json_t **out,
+opc_status_t opc_journal_reader_result(opc_journal_reader_t *reader, uint64_t offset, opc_case_result_t **out,
                                        opc_error_t *error) {
+  json_auto_t *record = NULL;
   bool keep_going;
   *out = NULL;
-  return visit_at(reader, offset, keep_first, out, &keep_going, error);
+  OPC_RETURN_IF_ERROR(visit_at(reader, offset, keep_first, &record, &keep_going, error));
+  return opc_case_result_decode(record, out, error);
 }
 
 opc_status_t opc_journal_reader_first(opc_journal_reader_t *reader, const char *t, json_t **out, opc_error_t *error) {

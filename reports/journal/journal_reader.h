@@ -22,7 +22,8 @@
  *   {"t":"end","seconds":S,"exit_code":N,"complete":true}
  *
  * A last line without a newline (a killed run) is ignored, and so are records of an unknown t. A line that is not a
- * record counts as damaged, and a journal with damaged lines is not complete.
+ * record, or a result that opc_case_result_decode refuses, counts as damaged, and a journal with damaged lines is not
+ * complete.
  *
  * Ownership: opc_journal_reader_close; NULL is accepted. Threads: one. */
 #pragma once
@@ -35,6 +36,7 @@
 #include "model/case/kept_records.h"
 #include "model/case/verdict.h"
 #include "reports/journal/journal_record.h"
+#include "result/case_result.h"
 
 typedef struct opc_journal_reader opc_journal_reader_t;
 
@@ -88,16 +90,18 @@ const opc_journal_operator_t *opc_journal_reader_operator(const opc_journal_read
 /* Its record, a new reference; NULL where it has none. */
 opc_status_t opc_journal_reader_operator_record(opc_journal_reader_t *reader, size_t index, json_t **out,
                                                 opc_error_t *error) OPC_CHECKED;
-/* The results of one operator alone. */
-opc_status_t opc_journal_reader_results(opc_journal_reader_t *reader, size_t operator_index, opc_record_visit_t *visit,
+/* Calls visit for the results of one operator, which are valid during the call. `record` is for display only; visit
+ * returns false to stop. */
+typedef bool opc_result_visit_t(const opc_case_result_t *result, const json_t *record, void *context);
+opc_status_t opc_journal_reader_results(opc_journal_reader_t *reader, size_t operator_index, opc_result_visit_t *visit,
                                         void *context, opc_error_t *error) OPC_CHECKED;
 /* Its failures and errors alone, warnings among them: the others are not read. */
-opc_status_t opc_journal_reader_findings(opc_journal_reader_t *reader, size_t operator_index, opc_record_visit_t *visit,
+opc_status_t opc_journal_reader_findings(opc_journal_reader_t *reader, size_t operator_index, opc_result_visit_t *visit,
                                          void *context, opc_error_t *error) OPC_CHECKED;
-/* Where in the file the record is that visit is given, for opc_journal_reader_record. */
+/* Where in the file the result is that visit is given, for opc_journal_reader_result. */
 uint64_t opc_journal_reader_offset(const opc_journal_reader_t *reader);
-/* The record at such an offset, a new reference. */
-opc_status_t opc_journal_reader_record(opc_journal_reader_t *reader, uint64_t offset, json_t **out,
+/* The result at such an offset: opc_case_result_free. */
+opc_status_t opc_journal_reader_result(opc_journal_reader_t *reader, uint64_t offset, opc_case_result_t **out,
                                        opc_error_t *error) OPC_CHECKED;
 /* The first record of type t, a new reference; NULL where there is none. */
 opc_status_t opc_journal_reader_first(opc_journal_reader_t *reader, const char *t, json_t **out,

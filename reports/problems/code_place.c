@@ -5,23 +5,17 @@
 #include <xxhash.h>
 
 #include "base/text.h"
-#include "reports/journal/journal_record.h"
 
 /* Frames of the access that the rule is about, else of any access, else of the crash. */
-static const json_t *frames_of(const json_t *result) {
-  const json_t *evidence = json_object_get(result, "evidence"), *found = NULL;
-  const char *rule = opc_record_text(result, "rule");
-  size_t index;
-  json_t *access;
-  json_array_foreach(json_object_get(evidence, "accesses"), index, access) {
-    const json_t *frames = json_object_get(access, "frames");
-    if (json_array_size(frames) == 0) continue;
-    if (!found) found = frames;
-    if (strcmp(opc_record_text(access, "rule"), rule) != 0) continue;
-    found = frames;
-    break;
+static const opc_code_frames_t *frames_of(const opc_case_result_t *result) {
+  const opc_code_frames_t *found = NULL;
+  for (size_t i = 0; i < result->access_count; i++) {
+    const opc_result_access_t *access = &result->accesses[i];
+    if (access->frames.count == 0) continue;
+    if (access->rule == result->rule) return &access->frames;
+    if (!found) found = &access->frames;
   }
-  return found ? found : json_object_get(evidence, "frames");
+  return found ? found : &result->frames;
 }
 
 /* "kernel" for "void (anonymous namespace)::kernel<float>(at::Tensor const&)". */
@@ -67,41 +61,38 @@ static uint64_t key_of(const char *module, const char *function, const char *fil
 #define REGISTRATION "registration."
 
 /* The first function with a name that called the code in frame `index`: a stripped library has few. */
-static void caller_of(const json_t *frames, size_t index, char *out, size_t size) {
+static void caller_of(const opc_code_frames_t *frames, size_t index, char *out, size_t size) {
   *out = '\0';
-  for (size_t i = index + 1; i < json_array_size(frames) && !*out; i++) {
-    const json_t *frame = json_array_get(frames, i);
-    function_name(opc_record_text(frame, "symbol"), out, size);
-    if (*out && is_foreign(out, opc_record_text(frame, "file"))) *out = '\0';
+  for (size_t i = index + 1; i < frames->count && !*out; i++) {
+    function_name(frames->items[i].symbol, out, size);
+    if (*out && is_foreign(out, frames->items[i].file)) *out = '\0';
   }
 }
 
-bool opc_code_place_of(const json_t *result, const char *library, opc_code_place_t *out) {
-  size_t index;
-  json_t *frame;
-  const char *rule = opc_record_text(result, "rule");
+bool opc_code_place_of(const opc_case_result_t *result, const char *library, opc_code_place_t *out) {
   *out = (opc_code_place_t){0};
-  if (library && strncmp(rule, REGISTRATION, sizeof REGISTRATION - 1) == 0) {
+  if (!library) return false;
+  if (strncmp(result->rule, REGISTRATION, sizeof REGISTRATION - 1) == 0) {
     snprintf(out->function, sizeof out->function, "registration");
-    out->key = key_of(opc_base_name(library), "", "", rule);
+    out->key = key_of(opc_base_name(library), "", "", result->rule);
     return true;
   }
-  json_array_foreach(frames_of(result), index, frame) {
-    const char *module = opc_base_name(opc_record_text(frame, "module"));
-    if (!library || strcmp(module, opc_base_name(library)) != 0) continue;
-    const char *file = opc_record_text(frame, "file");
-    function_name(opc_record_text(frame, "symbol"), out->function, sizeof out->function);
-    if (is_foreign(out->function, file)) continue;
+  const opc_code_frames_t *frames = frames_of(result);
+  for (size_t i = 0; i < frames->count; i++) {
+    const opc_code_frame_t *frame = &frames->items[i];
+    const char *module = opc_base_name(frame->module);
+    if (strcmp(module, opc_base_name(library)) != 0) continue;
+    function_name(frame->symbol, out->function, sizeof out->function);
+    if (is_foreign(out->function, frame->file)) continue;
     char caller[sizeof out->function] = "";
-    if (!*out->function) caller_of(frames_of(result), index, caller, sizeof caller);
+    if (!*out->function) caller_of(frames, i, caller, sizeof caller);
     const char *name = *out->function ? out->function : *caller ? caller : "code";
     char where[64];
-    if (*file)
-      snprintf(where, sizeof where, "%" JSON_INTEGER_FORMAT, json_integer_value(json_object_get(frame, "line")));
-    else snprintf(where, sizeof where, "%s", opc_record_text(frame, "offset"));
+    if (*frame->file) snprintf(where, sizeof where, "%d", frame->line);
+    else snprintf(where, sizeof where, "%s", frame->offset);
     snprintf(out->text, sizeof out->text, "%s%s (%.120s%s%.30s)", *caller ? "below " : "", name,
-             *file ? opc_base_name(file) : module, *file ? ":" : "+", where);
-    out->key = key_of(module, out->function, file, where);
+             *frame->file ? opc_base_name(frame->file) : module, *frame->file ? ":" : "+", where);
+    out->key = key_of(module, out->function, frame->file, where);
     return true;
   }
   *out = (opc_code_place_t){0};

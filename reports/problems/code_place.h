@@ -3,9 +3,10 @@
  * Ownership: plain data. Threads: pure functions. */
 #pragma once
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "result/case_result.h"
 
 typedef struct opc_code_place {
   uint64_t key;       /* equal for the same place; never 0 where there is one */
@@ -13,6 +14,6 @@ typedef struct opc_code_place {
   char text[320];     /* "kernel (ops.cpp:33)", "kernel (libops.so+0x1234)" */
 } opc_code_place_t;
 
-/* Of a result's evidence; library is the operator's, NULL where it is not known. False, and a zeroed place, where the
+/* Of a result's frames; library is the operator's, NULL where it is not known. False, and a zeroed place, where the
  * finding names none. */
-bool opc_code_place_of(const json_t *result, const char *library, opc_code_place_t *out);
+bool opc_code_place_of(const opc_case_result_t *result, const char *library, opc_code_place_t *out);

@@ -4,10 +4,7 @@
 #include <string.h>
 
 #include "catalogue/rules.h"
-#include "model/case/case.h"
-#include "model/case/verdict.h"
 #include "plan/variant/variant.h"
-#include "reports/journal/journal_record.h"
 #include "reports/problems/code_place.h"
 
 static const char unchecked_rule[] = "memory.unchecked_arguments";
@@ -72,78 +69,64 @@ const char *opc_rule_kind(const char *rule) { return opc_rule_is_of(rule, "signa
 
 /* ---- a finding ---- */
 
-static opc_change_kind_t change_of(const opc_case_id_t *id, const char *rule, const char *standing) {
-  if (opc_rule_is_of(rule, "xfail")) return OPC_CHANGE_NONE; /* it passed: the variant did nothing */
+static opc_change_kind_t change_of(const opc_case_result_t *result) {
+  const opc_case_id_t *id = &result->id;
+  if (opc_rule_is_of(result->rule, "xfail")) return OPC_CHANGE_NONE; /* it passed: the variant did nothing */
   if (!*id->variant || strcmp(id->variant, "plain") == 0) return *id->dtype ? OPC_CHANGE_DTYPE : OPC_CHANGE_NONE;
-  const char *change = strchr(standing, '/');
   /* Check stride compares with a copy of the same values, even if elements are repeated. */
-  bool same_values = !change || strcmp(change + 1, "same_values") == 0 || opc_rule_is_of(rule, "stride");
+  const bool stride = opc_rule_is_of(result->rule, "stride");
   unsigned families = opc_variant_facts(id->variant).families;
   if (families & (OPC_VARIANT_METHOD | OPC_VARIANT_USED)) return OPC_CHANGE_METHOD;
   if (families & OPC_VARIANT_EMPTY) return OPC_CHANGE_EMPTY;
   if (families & (OPC_VARIANT_SPECIAL | OPC_VARIANT_CONTENTS | OPC_VARIANT_ONE_ZERO)) return OPC_CHANGE_VALUES;
   if (families & OPC_VARIANT_SAME) return OPC_CHANGE_SAME;
   if (families & OPC_VARIANT_CAST) return OPC_CHANGE_DTYPE;
-  if (families == OPC_VARIANT_LARGER_LAYOUT && opc_rule_is_of(rule, "stride")) return OPC_CHANGE_LAYOUT;
+  if (families == OPC_VARIANT_LARGER_LAYOUT && stride) return OPC_CHANGE_LAYOUT;
   if (families != 0 && (families & ~(unsigned)(OPC_VARIANT_LAYOUT | OPC_VARIANT_BITS)) == 0)
-    return same_values ? OPC_CHANGE_LAYOUT : OPC_CHANGE_VALUES;
+    return stride || result->standing.change == OPC_INPUT_SAME_VALUES ? OPC_CHANGE_LAYOUT : OPC_CHANGE_VALUES;
   return OPC_CHANGE_SIZES;
 }
 
-/* "tensors" for "tensors[1].sliced+x.offset"; "" for "all.sliced". */
-static void add_changed(const char *variant, char *out, size_t size) {
-  const size_t length = opc_case_changed_argument(variant);
-  if (length > 0) snprintf(out, size, "%.*s", (int)length, variant);
-}
-
-static const char *argument_touched(const json_t *evidence) {
-  size_t index;
-  json_t *access;
-  json_array_foreach(json_object_get(evidence, "accesses"), index,
-                     access) if (*opc_record_text(access, "argument")) return opc_record_text(access, "argument");
+static const char *argument_touched(const opc_case_result_t *result) {
+  for (size_t i = 0; i < result->access_count; i++)
+    if (*result->accesses[i].argument) return result->accesses[i].argument;
   return "";
 }
 
-static opc_seen_t seen_of(const json_t *evidence, const char *rule) {
-  static const char *const words[OPC_SEEN_COUNT] = {"write", "read", "crash", "abort", "hang", "memory"};
-  const char *seen = opc_record_text(evidence, "seen");
-  if (strcmp(opc_record_text(evidence, "seen_rule"), "signal.SIGABRT") == 0) return OPC_SEEN_ABORT;
-  size_t index;
-  json_t *access;
-  for (int i = 0; i < OPC_SEEN_COUNT; i++)
-    if (strcmp(words[i], seen) == 0) return (opc_seen_t)i;
-  /* For journals that lack this field. */
-  json_array_foreach(json_object_get(evidence, "accesses"), index,
-                     access) if (strcmp(opc_record_text(access, "access"), "write") == 0) return OPC_SEEN_WRITE;
-  if (opc_rule_is_of(rule, "timeout")) return OPC_SEEN_HANG;
-  if (opc_rule_is_of(rule, "signal") || opc_rule_is_of(rule, "exit")) return OPC_SEEN_CRASH;
+static opc_seen_t seen_of(const opc_case_result_t *result) {
+  static const opc_seen_t of_effect[OPC_EFFECT_COUNT] = {
+      [OPC_EFFECT_WRITE] = OPC_SEEN_WRITE, [OPC_EFFECT_CRASH] = OPC_SEEN_CRASH,   [OPC_EFFECT_READ] = OPC_SEEN_READ,
+      [OPC_EFFECT_HANG] = OPC_SEEN_HANG,   [OPC_EFFECT_MEMORY] = OPC_SEEN_MEMORY,
+  };
+  if (result->effect_rule && strcmp(result->effect_rule, "signal.SIGABRT") == 0) return OPC_SEEN_ABORT;
+  if (result->effect != OPC_EFFECT_NONE) return of_effect[result->effect];
+  for (size_t i = 0; i < result->access_count; i++) /* old journals have no effect */
+    if (result->accesses[i].write) return OPC_SEEN_WRITE;
   return OPC_SEEN_READ;
 }
 
-void opc_finding_facts_of(const json_t *record, const char *library, opc_finding_facts_t *out) {
-  const json_t *evidence = json_object_get(record, "evidence");
-  const char *standing = opc_record_text(record, "standing");
+void opc_finding_facts_of(const opc_case_result_t *result, const char *library, opc_finding_facts_t *out) {
+  const char *own = result->argument ? result->argument : "";
   opc_code_place_t place;
-  *out = (opc_finding_facts_t){.rule = opc_record_text(record, "rule")};
-  if (opc_case_id_parse(opc_record_text(record, "case"), &out->id, NULL) != OPC_OK) out->id = (opc_case_id_t){0};
-  out->unchecked = strcmp(out->rule, unchecked_rule) == 0;
-  out->warning = strcmp(opc_record_text(record, "severity"), opc_severity_name(OPC_SEVERITY_WARNING)) == 0;
-  out->change = change_of(&out->id, out->rule, standing);
-  out->one.complexity = opc_case_id_complexity(&out->id);
-  out->one.standing = opc_standing_order(standing);
-  out->rank = opc_rule_rank(out->rule);
-  if (opc_code_place_of(record, library, &place)) out->place = place.key;
-  add_changed(out->id.variant, out->argument, sizeof out->argument);
-  if (opc_rule_is_of(out->rule, "mutation") || opc_rule_is_of(out->rule, "alias")) {
-    const char *own = opc_record_text(evidence, "argument");
-    snprintf(out->touched, sizeof out->touched, "%s", *own ? own : argument_touched(evidence));
-  }
+  *out = (opc_finding_facts_t){
+      .rule = result->rule,
+      .unchecked = strcmp(result->rule, unchecked_rule) == 0,
+      .warning = result->severity == OPC_SEVERITY_WARNING,
+      .change = change_of(result),
+      .touched = "",
+      .one = {.complexity = opc_case_id_complexity(&result->id), .standing = opc_standing_order(&result->standing)},
+      .rank = opc_rule_rank(result->rule)};
+  if (opc_code_place_of(result, library, &place)) out->place = place.key;
+  /* "tensors" for "tensors[1].sliced+x.offset"; "" for "all.sliced" */
+  snprintf(out->argument, sizeof out->argument, "%.*s", (int)opc_case_changed_argument(result->id.variant),
+           result->id.variant);
+  if (opc_rule_is_of(out->rule, "mutation") || opc_rule_is_of(out->rule, "alias"))
+    out->touched = *own ? own : argument_touched(result);
   if (!out->unchecked) return;
-  out->seen = seen_of(evidence, out->rule);
+  out->seen = seen_of(result);
   out->rank = (int)out->seen;
-  const char *said = opc_record_text(evidence, "argument"), *before = opc_record_text(evidence, "seen_rule");
-  if (!*said && !*out->argument) said = argument_touched(evidence);
-  if (*said && strlen(said) < sizeof out->argument)
-    snprintf(out->argument, sizeof out->argument, "%.*s", (int)strcspn(said, "["), said);
-  if (*before) out->rule = before;
+  if (!*own && !*out->argument) own = argument_touched(result);
+  if (*own && strlen(own) < sizeof out->argument)
+    snprintf(out->argument, sizeof out->argument, "%.*s", (int)strcspn(own, "["), own);
+  if (result->effect_rule) out->rule = result->effect_rule;
 }

@@ -1,28 +1,25 @@
 /* What merging needs to know of a finding: a result that is a failure or an error.
  *
- * Ownership: the strings belong to the record, or are constants; id is a copy. Threads: pure functions. */
+ * Ownership: the strings belong to the result, or are constants. Threads: pure functions. */
 #pragma once
 
-#include <jansson.h>
-
-#include "model/case/case.h"
 #include "reports/problems/problem.h"
+#include "result/case_result.h"
 
 typedef struct opc_finding_facts {
   const char *rule; /* of an unchecked argument: the one that the check had for it */
   bool unchecked, warning;
   int rank;
   opc_change_kind_t change;
-  char argument[256]; /* that was changed, or is not checked; "" for all of them, or none */
-  char touched[64];   /* the argument that was written or returned; "" where a finding is about neither */
-  opc_seen_t seen;    /* where unchecked */
+  char argument[256];  /* that was changed, or is not checked; "" for all of them, or none */
+  const char *touched; /* the argument that was written or returned; "" where a finding is about neither */
+  opc_seen_t seen;     /* where unchecked */
   uint64_t place;
   opc_problem_case_t one; /* without its offset */
-  opc_case_id_t id;
 } opc_finding_facts_t;
 
 /* library: the operator's; NULL where it is not known. */
-void opc_finding_facts_of(const json_t *record, const char *library, opc_finding_facts_t *out);
+void opc_finding_facts_of(const opc_case_result_t *result, const char *library, opc_finding_facts_t *out);
 
 /* The strongest rules first: what damages memory, what ends the process, then in the order of the tables. */
 enum { OPC_RANK_HARMFUL = 13 }; /* the ranks below are of those two kinds */

@@ -12,10 +12,9 @@ enum { CHANGES = OPC_INPUT_CHANGE_COUNT, LAST_BIT = 63 };
 
 const char *opc_change_kind_name(opc_change_kind_t change) { return change_names[change]; }
 
-opc_standing_order_t opc_standing_order(const char *text) {
-  opc_standing_t standing;
-  if (!opc_standing_parse(text, &standing)) return 0;
-  return 1 + CHANGES * ((int)standing.voucher - OPC_VOUCHER_DECLARED) + (int)standing.change;
+opc_standing_order_t opc_standing_order(const opc_standing_t *standing) {
+  if (standing->voucher == OPC_VOUCHER_NONE) return 0;
+  return 1 + CHANGES * ((int)standing->voucher - OPC_VOUCHER_DECLARED) + (int)standing->change;
 }
 
 const char *opc_standing_order_name(opc_standing_order_t order, char out[OPC_STANDING_SIZE]) {
@@ -71,7 +70,7 @@ static bool is_stronger(const opc_symptom_t *one, const opc_symptom_t *other) {
 opc_status_t opc_problem_add_symptom(opc_problem_t *problem, const opc_symptom_t *symptom, opc_error_t *error) {
   size_t known = 0;
   opc_symptom_t joined = *symptom;
-  while (known < problem->symptom_count && strcmp(problem->symptoms[known].rule, symptom->rule) != 0) known++;
+  while (known < problem->symptom_count && problem->symptoms[known].rule != symptom->rule) known++;
   if (known < problem->symptom_count) {
     const opc_symptom_t *old = &problem->symptoms[known];
     bool stronger = is_stronger(symptom, old);

@@ -39,7 +39,7 @@ typedef enum opc_seen {
 
 /* Who vouches for the input: 0 where nothing says so, else 1 + 3 * source + change, the strongest first. */
 typedef int opc_standing_order_t;
-opc_standing_order_t opc_standing_order(const char *text); /* "declared/same_values" */
+opc_standing_order_t opc_standing_order(const opc_standing_t *standing);
 const char *opc_standing_order_name(opc_standing_order_t standing, char out[OPC_STANDING_SIZE]); /* NULL for 0 */
 int opc_standing_order_source(opc_standing_order_t standing); /* 0: a person, or nobody has to */
 

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "model/case/case.h"
 #include "model/json/json_write.h"
 #include "plan/variant/variant.h"
 #include "reports/problems/code_place.h"
@@ -42,22 +41,19 @@ static void add_unchecked(opc_text_t *out, const opc_problem_t *problem) {
 }
 
 /* Of the case that is shown. */
-static const char *layout_words(const json_t *record) {
-  opc_case_id_t id;
-  if (opc_case_id_parse(opc_record_text(record, "case"), &id, NULL) != OPC_OK ||
-      opc_variant_family(id.variant) != OPC_VARIANT_BITS)
-    return "depends on the layout of ";
-  return strstr(id.variant, ".conj") ? "ignores the conjugate bit of " : "ignores the negative bit of ";
+static const char *layout_words(const opc_case_id_t *id) {
+  if (opc_variant_family(id->variant) != OPC_VARIANT_BITS) return "depends on the layout of ";
+  return strstr(id->variant, ".conj") ? "ignores the conjugate bit of " : "ignores the negative bit of ";
 }
 
-static char *message_of(const opc_problem_t *problem, const json_t *record) {
+static char *message_of(const opc_problem_t *problem, const opc_case_result_t *result) {
   opc_text_t text = {0};
-  const char *own = opc_record_text(record, "message");
+  const char *own = result->message;
   if (problem->unchecked) {
     add_unchecked(&text, problem);
     if (*own) opc_text_add(&text, "; the worst: ");
   } else if (problem->change == OPC_CHANGE_LAYOUT) {
-    opc_text_add(&text, layout_words(record));
+    opc_text_add(&text, layout_words(&result->id));
     if (problem->argument_count) add_arguments(&text, problem);
     else opc_text_add(&text, "its arguments");
     if (*own) opc_text_add(&text, ": ");
@@ -70,24 +66,21 @@ static bool append(json_t *list, json_t *item) { return json_array_append_new(li
 
 /* Puts the problem's main case first, then the simplest ones. */
 static opc_status_t add_cases(const opc_problems_t *problems, const opc_problem_t *problem, json_t *cases,
-                              const json_t *record, opc_error_t *error) {
+                              const opc_case_result_t *result, opc_error_t *error) {
   uint64_t shown = problem->symptoms[0].best.offset;
-  bool kept = append(cases, json_string(opc_record_text(record, "case")));
+  bool kept = append(cases, json_string(result->case_id));
   for (size_t i = 0; i < problem->case_count && kept && json_array_size(cases) < OPC_PROBLEM_CASES; i++) {
-    json_t *other = NULL;
+    OPC_SCOPED(opc_scope_case_result) opc_case_result_t *other = NULL;
     if (problem->cases[i].offset == shown) continue;
-    opc_status_t status = opc_journal_reader_record(problems->journal, problem->cases[i].offset, &other, error);
-    if (status == OPC_OK) kept = append(cases, json_string(opc_record_text(other, "case")));
-    json_decref(other);
-    if (status != OPC_OK) return status;
+    OPC_RETURN_IF_ERROR(opc_journal_reader_result(problems->journal, problem->cases[i].offset, &other, error));
+    kept = append(cases, json_string(other->case_id));
   }
   return kept ? OPC_OK : opc_out_of_memory(error);
 }
 
 /* The operator of the problem's main case comes first. */
 static bool add_operators(const opc_problems_t *problems, const opc_problem_t *problem, json_t *names,
-                          const json_t *record) {
-  const char *first = opc_record_text(record, "operator");
+                          const char *first) {
   bool kept = append(names, json_string(first));
   for (size_t i = 0; i < problem->operator_count && kept; i++) {
     const char *name = opc_journal_reader_operator(problems->journal, problem->operators[i].index)->name;
@@ -100,10 +93,9 @@ static const char *library_of(const opc_problems_t *problems, const opc_problem_
   return opc_journal_reader_operator(problems->journal, problem->operators[0].index)->library;
 }
 
-static json_t *whole(const opc_problem_t *problem, json_t *operators, json_t *cases, const json_t *record,
+static json_t *whole(const opc_problem_t *problem, json_t *operators, json_t *cases, const opc_case_result_t *result,
                      const char *location) {
-  char standing[32], *message = message_of(problem, record);
-  const char *repro = opc_record_text(record, "repro");
+  char standing[32], *message = message_of(problem, result);
   json_t *symptoms = json_array(), *arguments = json_array();
   bool kept = symptoms && arguments && message;
   for (size_t i = 0; i < problem->symptom_count && kept; i++)
@@ -116,7 +108,7 @@ static json_t *whole(const opc_problem_t *problem, json_t *operators, json_t *ca
                 opc_problem_rule(problem), "symptoms", symptoms, "severity", problem->warning ? "warning" : "error",
                 "standing", opc_standing_order_name(problem->standing, standing), "location",
                 *location ? opc_json_string(location) : json_null(), "message", message ? message : "", "cases", cases,
-                "count", (json_int_t)problem->count, "repro", *repro ? repro : NULL, "change",
+                "count", (json_int_t)problem->count, "repro", result->repro, "change",
                 opc_change_kind_name(problem->change), "arguments", arguments);
   if (!kept) {
     json_decref(json);
@@ -127,26 +119,21 @@ static json_t *whole(const opc_problem_t *problem, json_t *operators, json_t *ca
 }
 
 opc_status_t opc_problem_to_json(const opc_problems_t *problems, const opc_problem_t *problem, json_t **out,
-                                 json_t **out_record, opc_error_t *error) {
-  json_t *record = NULL, *cases = json_array(), *operators = json_array();
+                                 opc_case_result_t **out_result, opc_error_t *error) {
+  OPC_SCOPED(opc_scope_case_result) opc_case_result_t *result = NULL;
+  json_auto_t *cases = json_array(), *operators = json_array();
   opc_code_place_t place;
   *out = NULL;
-  opc_status_t status = cases && operators ? OPC_OK : opc_out_of_memory(error);
-  if (status == OPC_OK)
-    status = opc_journal_reader_record(problems->journal, problem->symptoms[0].best.offset, &record, error);
-  if (status == OPC_OK) status = add_cases(problems, problem, cases, record, error);
-  if (status == OPC_OK && !add_operators(problems, problem, operators, record)) status = opc_out_of_memory(error);
-  if (status == OPC_OK) {
-    opc_code_place_of(record, library_of(problems, problem), &place);
-    *out = whole(problem, operators, cases, record, place.text);
-    if (!*out) status = opc_out_of_memory(error);
-  }
-  if (out_record) {
-    *out_record = record;
-    record = NULL;
-  }
-  json_decref(record);
-  json_decref(cases);
-  json_decref(operators);
-  return status;
+  if (out_result) *out_result = NULL;
+  if (!cases || !operators) return opc_out_of_memory(error);
+  OPC_RETURN_IF_ERROR(opc_journal_reader_result(problems->journal, problem->symptoms[0].best.offset, &result, error));
+  OPC_RETURN_IF_ERROR(add_cases(problems, problem, cases, result, error));
+  if (!add_operators(problems, problem, operators, result->id.operator_name)) return opc_out_of_memory(error);
+  opc_code_place_of(result, library_of(problems, problem), &place);
+  *out = whole(problem, operators, cases, result, place.text);
+  if (!*out) return opc_out_of_memory(error);
+  if (!out_result) return OPC_OK;
+  *out_result = result;
+  result = NULL;
+  return OPC_OK;
 }

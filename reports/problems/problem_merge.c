@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "reports/journal/journal_record.h"
 #include "reports/problems/finding_facts.h"
 
 enum { RANK_ALSO = 100000 /* rules named beside a finding never name a problem */ };
@@ -20,7 +19,7 @@ static opc_problem_t *problem_of(opc_operator_findings_t *findings, const opc_fi
     opc_problem_t *known = &findings->problems[i];
     const char *argument = known->argument_count ? known->arguments[0] : "";
     if (known->unchecked == facts->unchecked && known->warning == facts->warning && known->change == facts->change &&
-        strcmp(known->symptoms[0].rule, facts->rule) == 0 && strcmp(argument, facts->argument) == 0)
+        known->symptoms[0].rule == facts->rule && strcmp(argument, facts->argument) == 0)
       return known;
   }
   return NULL;
@@ -41,11 +40,10 @@ static opc_problem_t *new_problem(opc_operator_findings_t *findings) {
 
 /* An input counts once, no matter how many checks tried it. */
 static opc_status_t count_input(opc_operator_findings_t *findings, opc_problem_t *problem,
-                                const opc_finding_facts_t *facts, opc_error_t *error) {
+                                const opc_finding_facts_t *facts, const opc_case_id_t *id, opc_error_t *error) {
   opc_text_t input = {0};
   bool added = true;
-  opc_text_addf(&input, "%s\n%d\n%s\n%s\n%s", facts->argument, (int)facts->seen, facts->id.dtype, facts->id.sample,
-                facts->id.variant);
+  opc_text_addf(&input, "%s\n%d\n%s\n%s\n%s", facts->argument, (int)facts->seen, id->dtype, id->sample, id->variant);
   opc_status_t status = opc_hash_set_add(&findings->inputs, opc_text_c(&input), input.length, &added, error);
   problem->seen[facts->seen] += added;
   opc_text_clear(&input);
@@ -53,43 +51,39 @@ static opc_status_t count_input(opc_operator_findings_t *findings, opc_problem_t
 }
 
 /* Adds the other rules that a finding names. */
-static opc_status_t add_also(opc_operator_findings_t *findings, opc_problem_t *problem, const json_t *record,
-                             const opc_symptom_t *own, opc_error_t *error) {
-  opc_status_t status = OPC_OK;
-  size_t index;
-  json_t *item;
-  json_array_foreach(json_object_get(json_object_get(record, "evidence"), "also"), index, item) {
-    const char *name = opc_record_text(item, "rule"), *rule = *name ? intern(findings->names, name) : NULL;
-    if (!rule || status != OPC_OK || opc_problem_has_rule(problem, rule)) continue;
+static opc_status_t add_also(opc_problem_t *problem, const opc_also_list_t *also, const opc_symptom_t *own,
+                             opc_error_t *error) {
+  for (size_t i = 0; i < also->count; i++) {
     opc_symptom_t symptom = *own;
-    symptom.rule = rule;
-    symptom.rank = RANK_ALSO + opc_rule_rank(rule);
-    status = opc_problem_add_symptom(problem, &symptom, error);
+    symptom.rule = also->items[i].rule;
+    symptom.rank = RANK_ALSO + opc_rule_rank(symptom.rule);
+    if (!opc_problem_has_rule(problem, symptom.rule))
+      OPC_RETURN_IF_ERROR(opc_problem_add_symptom(problem, &symptom, error));
   }
-  return status;
+  return OPC_OK;
 }
 
-opc_status_t opc_operator_findings_add(opc_operator_findings_t *findings, const json_t *record, uint64_t offset,
-                                       opc_error_t *error) {
+opc_status_t opc_operator_findings_add(opc_operator_findings_t *findings, const opc_case_result_t *result,
+                                       uint64_t offset, opc_error_t *error) {
   opc_finding_facts_t facts;
-  opc_finding_facts_of(record, findings->library, &facts);
+  opc_finding_facts_of(result, findings->library, &facts);
   facts.one.offset = offset;
-  const char *rule = intern(findings->names, facts.rule), *argument = intern(findings->names, facts.argument);
-  if (!rule || !argument) return opc_out_of_memory(error);
+  const char *argument = intern(findings->names, facts.argument);
+  if (!argument) return opc_out_of_memory(error);
   if (!findings->plain && !(findings->plain = json_object())) return opc_out_of_memory(error);
   const bool itself = facts.change == OPC_CHANGE_NONE || facts.change == OPC_CHANGE_DTYPE;
-  if (itself && !facts.unchecked && json_object_set_new(findings->plain, opc_rule_kind(rule), json_null()) != 0)
+  if (itself && !facts.unchecked && json_object_set_new(findings->plain, opc_rule_kind(facts.rule), json_null()) != 0)
     return opc_out_of_memory(error);
 
   opc_problem_t *problem = problem_of(findings, &facts);
   if (!problem && !(problem = new_problem(findings))) return opc_out_of_memory(error);
   bool known = problem->symptom_count > 0, stronger = facts.one.standing && facts.one.standing < problem->standing;
-  opc_symptom_t symptom = {rule, facts.warning, facts.rank, facts.place, facts.one};
-  opc_status_t status = opc_problem_add_symptom(problem, &symptom, error);
-  if (status == OPC_OK) status = add_also(findings, problem, record, &symptom, error);
-  if (status == OPC_OK && facts.unchecked) status = count_input(findings, problem, &facts, error);
-  uint64_t bit = opc_problem_check_bit(opc_record_text(record, "check"));
-  if (status == OPC_OK && !known) {
+  opc_symptom_t symptom = {facts.rule, facts.warning, facts.rank, facts.place, facts.one};
+  OPC_RETURN_IF_ERROR(opc_problem_add_symptom(problem, &symptom, error));
+  OPC_RETURN_IF_ERROR(add_also(problem, &result->also, &symptom, error));
+  if (facts.unchecked) OPC_RETURN_IF_ERROR(count_input(findings, problem, &facts, &result->id, error));
+  const uint64_t bit = opc_problem_check_bit(result->id.check);
+  if (!known) {
     problem->change = facts.change;
     problem->unchecked = facts.unchecked;
     problem->warning = facts.warning;
@@ -98,9 +92,8 @@ opc_status_t opc_operator_findings_add(opc_operator_findings_t *findings, const 
     problem->operators[0].index = findings->operator_index;
     problem->operator_count = 1;
   }
-  if (status != OPC_OK) return status;
   if (!problem->standing || stronger) problem->standing = facts.one.standing;
-  problem->off_gpu = problem->off_gpu || strcmp(facts.id.device, "cuda") != 0;
+  problem->off_gpu = problem->off_gpu || strcmp(result->id.device, "cuda") != 0;
   if (facts.warning) problem->operators[0].warning_checks |= bit;
   else problem->operators[0].error_checks |= bit;
   if (*argument) opc_problem_add_argument(problem, argument);

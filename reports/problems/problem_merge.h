@@ -9,6 +9,7 @@
 
 #include "reports/journal/hash_set.h"
 #include "reports/problems/problem.h"
+#include "result/case_result.h"
 
 typedef struct opc_operator_findings {
   json_t *names;           /* a set: name -> null */
@@ -20,9 +21,9 @@ typedef struct opc_operator_findings {
   json_t *plain;         /* rules that the sample as it is shows */
 } opc_operator_findings_t;
 
-/* A record that is a failure or an error; offset is where the journal has it. */
-opc_status_t opc_operator_findings_add(opc_operator_findings_t *findings, const json_t *record, uint64_t offset,
-                                       opc_error_t *error) OPC_CHECKED;
+/* A failure or an error; offset is where the journal has it. */
+opc_status_t opc_operator_findings_add(opc_operator_findings_t *findings, const opc_case_result_t *result,
+                                       uint64_t offset, opc_error_t *error) OPC_CHECKED;
 /* After the last one: what is left in `problems` has one cause each. */
 opc_status_t opc_operator_findings_merge(opc_operator_findings_t *findings, opc_error_t *error) OPC_CHECKED;
 void opc_operator_findings_clear(opc_operator_findings_t *findings);

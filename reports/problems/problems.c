@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/owned.h"
 #include "reports/problems/code_place.h"
 #include "reports/problems/finding_facts.h"
 #include "reports/problems/problem_id.h"
@@ -16,9 +17,10 @@ typedef struct making {
   opc_error_t *error;
 } making_t;
 
-static bool visit_finding(const json_t *record, void *context) {
+static bool visit_finding(const opc_case_result_t *result, const json_t *record, void *context) {
+  (void)record;
   making_t *making = context;
-  making->status = opc_operator_findings_add(&making->findings, record,
+  making->status = opc_operator_findings_add(&making->findings, result,
                                              opc_journal_reader_offset(making->problems->journal), making->error);
   return making->status == OPC_OK;
 }
@@ -37,7 +39,7 @@ static opc_problem_t *same_cause(const opc_problems_t *problems, const opc_probl
   for (size_t i = 0; place != 0 && i < problems->count; i++) {
     opc_problem_t *known = &problems->items[i];
     if (known->symptoms[0].place == place && same_argument(known, problem) &&
-        strcmp(opc_problem_rule(known), opc_problem_rule(problem)) == 0)
+        opc_problem_rule(known) == opc_problem_rule(problem))
       return known;
   }
   return NULL;
@@ -106,18 +108,16 @@ static bool is_taken(const opc_problems_t *problems, size_t index) {
 static opc_status_t name_problem(const opc_problems_t *problems, size_t index, opc_error_t *error) {
   opc_problem_t *problem = &problems->items[index];
   const opc_journal_operator_t *op = opc_journal_reader_operator(problems->journal, problem->operators[0].index);
-  opc_status_t status = OPC_OK;
   opc_code_place_t place = {0};
   if (problem->operator_count > 1) {
-    json_t *record = NULL;
-    status = opc_journal_reader_record(problems->journal, problem->symptoms[0].best.offset, &record, error);
-    if (status == OPC_OK) opc_code_place_of(record, op->library, &place);
-    json_decref(record);
+    OPC_SCOPED(opc_scope_case_result) opc_case_result_t *result = NULL;
+    OPC_RETURN_IF_ERROR(opc_journal_reader_result(problems->journal, problem->symptoms[0].best.offset, &result, error));
+    opc_code_place_of(result, op->library, &place);
   }
   opc_problem_id_set(problem, op->library, op->name, place.function);
   /* Two lines of one function: the second problem is named by its first operator. */
   if (*place.function && is_taken(problems, index)) opc_problem_id_set(problem, op->library, op->name, "");
-  return status;
+  return OPC_OK;
 }
 
 static opc_status_t count_operators(opc_problems_t *problems, opc_error_t *error) {

@@ -12,6 +12,11 @@ static bool note_case(const json_t *record, void *context) {
   return ++seen->count != seen->stop_after;
 }
 
+static bool note_result(const opc_case_result_t *result, const json_t *record, void *context) {
+  assert_string_equal(result->case_id, opc_record_text(record, "case"));
+  return note_case(record, context);
+}
+
 static opc_journal_summary_t summary_of(opc_journal_reader_t *reader) {
   opc_journal_summary_t summary;
   opc_journal_reader_summary(reader, &summary);
@@ -20,19 +25,22 @@ static opc_journal_summary_t summary_of(opc_journal_reader_t *reader) {
 
 static void results_are_grouped_by_operator(void **state) {
   (void)state;
-  opc_journal_reader_t *reader = journal_of(RUN_LINE OPERATOR_LINE("n::a", "l.so") OPERATOR_LINE(
-      "n::b", "l.so") PASS_LINE("n::b", "c", "1") PASS_LINE("n::a", "c", "1") PASS_LINE("n::b", "c", "2")
-                                                PASS_LINE("n::a", "c", "2") PASS_LINE("n::none", "c", "1") END_LINE(0));
+  opc_journal_reader_t *reader = journal_of(
+      RUN_LINE OPERATOR_LINE("n::a", "l.so") OPERATOR_LINE("n::b", "l.so") PASS_LINE("n::b", "c", "cpu/-/1/plain")
+          PASS_LINE("n::a", "c", "cpu/-/1/plain") PASS_LINE("n::b", "c", "cpu/-/2/plain")
+              PASS_LINE("n::a", "c", "cpu/-/2/plain") PASS_LINE("n::none", "c", "cpu/-/1/plain") END_LINE(0));
   seen_t seen = {0};
   opc_error_t error;
   assert_int_equal(opc_journal_reader_each(reader, "result", note_case, &seen, &error), OPC_OK);
-  assert_string_equal(seen.cases, "n::a/c/1 n::a/c/2 n::b/c/1 n::b/c/2 n::none/c/1 ");
+  assert_string_equal(
+      seen.cases,
+      "n::a/c/cpu/-/1/plain n::a/c/cpu/-/2/plain n::b/c/cpu/-/1/plain n::b/c/cpu/-/2/plain n::none/c/cpu/-/1/plain ");
   assert_int_equal(opc_journal_reader_operator_count(reader), 3);
   assert_string_equal(opc_journal_reader_operator(reader, 1)->library, "l.so");
   assert_null(opc_journal_reader_operator(reader, 2)->library);
   seen = (seen_t){.stop_after = 1};
-  assert_int_equal(opc_journal_reader_results(reader, 1, note_case, &seen, &error), OPC_OK);
-  assert_string_equal(seen.cases, "n::b/c/1 ");
+  assert_int_equal(opc_journal_reader_results(reader, 1, note_result, &seen, &error), OPC_OK);
+  assert_string_equal(seen.cases, "n::b/c/cpu/-/1/plain ");
   opc_journal_summary_t summary = summary_of(reader);
   assert_int_equal(summary.pass, 5);
   assert_int_equal(summary.operators, 2);
@@ -43,10 +51,11 @@ static void results_are_grouped_by_operator(void **state) {
 
 static void every_verdict_is_counted_once(void **state) {
   (void)state;
-  opc_journal_reader_t *reader =
-      journal_of(RUN_LINE OPERATOR_LINE("n::a", "l.so") PASS_LINE("n::a", "c", "1") FAIL_LINE("n::a", "c", "2", "c.r")
-                     WARN_LINE("n::a", "c", "3", "c.w") ERROR_LINE("n::a", "c", "4", "timeout")
-                         SKIP_LINE("n::a", "c", "5", "rejected") END_LINE(1));
+  opc_journal_reader_t *reader = journal_of(
+      RUN_LINE OPERATOR_LINE("n::a", "l.so") PASS_LINE("n::a", "c", "cpu/-/1/plain")
+          FAIL_LINE("n::a", "c", "cpu/-/2/plain", "leak.tensor") WARN_LINE("n::a", "c", "cpu/-/3/plain", "leak.memory")
+              ERROR_LINE("n::a", "c", "cpu/-/4/plain", "timeout") SKIP_LINE("n::a", "c", "cpu/-/5/plain", "rejected")
+                  END_LINE(1));
   opc_journal_summary_t summary = summary_of(reader);
   assert_int_equal(summary.pass, 1);
   assert_int_equal(summary.fail, 1);
@@ -61,7 +70,7 @@ static void every_verdict_is_counted_once(void **state) {
 static void a_crash_may_be_a_warning(void **state) {
   (void)state;
   opc_journal_reader_t *reader =
-      journal_of(RUN_LINE OPERATOR_LINE("n::a", "l.so") MILD_LINE("n::a", "c", "1", "timeout") END_LINE(0));
+      journal_of(RUN_LINE OPERATOR_LINE("n::a", "l.so") MILD_LINE("n::a", "c", "cpu/-/1/plain", "timeout") END_LINE(0));
   opc_journal_summary_t summary = summary_of(reader);
   assert_int_equal(summary.warnings, 1);
   assert_int_equal(summary.error, 0);
@@ -70,12 +79,13 @@ static void a_crash_may_be_a_warning(void **state) {
 
 static void a_suspect_counts_until_its_result_comes(void **state) {
   (void)state;
-  opc_journal_reader_t *reader = journal_of(RUN_LINE OPERATOR_LINE("n::a", "l.so") SUSPECT_LINE("n::a", "c", "1", "c.r")
-                                                SUSPECT_LINE("n::a", "c", "2", "c.r") PASS_LINE("n::a", "c", "1"));
+  opc_journal_reader_t *reader =
+      journal_of(RUN_LINE OPERATOR_LINE("n::a", "l.so") SUSPECT_LINE("n::a", "c", "cpu/-/1/plain", "leak.tensor")
+                     SUSPECT_LINE("n::a", "c", "cpu/-/2/plain", "leak.tensor") PASS_LINE("n::a", "c", "cpu/-/1/plain"));
   seen_t seen = {0};
   opc_error_t error;
   assert_int_equal(opc_journal_reader_each(reader, "result", note_case, &seen, &error), OPC_OK);
-  assert_string_equal(seen.cases, "n::a/c/2 n::a/c/1 ");
+  assert_string_equal(seen.cases, "n::a/c/cpu/-/2/plain n::a/c/cpu/-/1/plain ");
   opc_journal_summary_t summary = summary_of(reader);
   assert_int_equal(summary.fail, 1);
   assert_int_equal(summary.pass, 1);
@@ -87,8 +97,8 @@ static void a_suspect_counts_until_its_result_comes(void **state) {
 /* Truncated anywhere, a journal gives what its complete lines say, and never claims to be complete. */
 static void a_torn_journal_is_readable_at_every_byte(void **state) {
   (void)state;
-  const char *text =
-      RUN_LINE OPERATOR_LINE("n::a", "l.so") PASS_LINE("n::a", "c", "1") FAIL_LINE("n::a", "c", "2", "c.r") END_LINE(1);
+  const char *text = RUN_LINE OPERATOR_LINE("n::a", "l.so") PASS_LINE("n::a", "c", "cpu/-/1/plain")
+      FAIL_LINE("n::a", "c", "cpu/-/2/plain", "leak.tensor") END_LINE(1);
   uint64_t most = 0;
   for (size_t length = 0; length < strlen(text); length++) {
     opc_journal_reader_t *reader = NULL;

@@ -70,8 +70,9 @@ static void an_early_report_says_incomplete(void **state) {
 
 static void missing_fields_are_filled(void **state) {
   (void)state;
-  json_t *json =
-      report_of(RUN_LINE "{\"t\":\"suspect\",\"operator\":\"n::a\",\"case\":\"n::a/c\",\"verdict\":\"fail\"}\n");
+  json_t *json = report_of(RUN_LINE
+                           "{\"t\":\"suspect\",\"operator\":\"n::a\",\"case\":\"n::a/c/cpu/-/s/"
+                           "plain\",\"verdict\":\"fail\",\"rule\":\"leak.tensor\",\"message\":\"\"}\n");
   json_t *result = json_array_get(json_object_get(json, "results"), 0);
   static const char *const fields[] = {"operator", "check",   "case",     "verdict",  "severity", "rule",
                                        "reason",   "message", "standing", "evidence", "repro",    "seconds"};

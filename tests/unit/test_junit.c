@@ -9,17 +9,18 @@ static char *junit_of(const char *journal) {
 
 static void verdicts_become_what_dashboards_show(void **state) {
   (void)state;
-  char *xml = junit_of(RUN_LINE LIBRARY_LINE("a/libops.so.1") OPERATOR_LINE("n::a.out", "a/libops.so.1")
-                           PASS_LINE("n::a.out", "c", "1") FAIL_LINE("n::a.out", "c", "2", "mutation.undeclared")
-                               WARN_LINE("n::a.out", "c", "3", "c.w") ERROR_LINE("n::a.out", "c", "4", "signal.SIGSEGV")
-                                   SKIP_LINE("n::a.out", "c", "5", "xfail") MILD_LINE("n::a.out", "c", "6", "timeout")
-                                       END_LINE(1));
+  char *xml = junit_of(RUN_LINE LIBRARY_LINE("a/libops.so.1") OPERATOR_LINE("n::a.out", "a/libops.so.1") PASS_LINE(
+      "n::a.out", "c", "cpu/-/1/plain") FAIL_LINE("n::a.out", "c", "cpu/-/2/plain", "mutation.undeclared")
+                           WARN_LINE("n::a.out", "c", "cpu/-/3/plain", "leak.memory")
+                               ERROR_LINE("n::a.out", "c", "cpu/-/4/plain", "signal.SIGSEGV")
+                                   SKIP_LINE("n::a.out", "c", "cpu/-/5/plain", "xfail")
+                                       MILD_LINE("n::a.out", "c", "cpu/-/6/plain", "timeout") END_LINE(1));
   assert_contains(xml, "<testsuites name=\"opcheck-c\" tests=\"6\" failures=\"1\" errors=\"1\" time=\"1.500\">");
   assert_contains(xml,
                   "<testsuite name=\"libops\" tests=\"6\" failures=\"1\" errors=\"1\" skipped=\"1\" time=\"1.500\" "
                   "timestamp=\"2026-01-02T03:04:05\">");
-  assert_contains(xml, "<testcase classname=\"libops.n.a.out\" name=\"n::a.out/c/1\" time=\"0.250\"/>");
-  assert_contains(xml, "<failure type=\"mutation.undeclared\" message=\"wrong at 2\">");
+  assert_contains(xml, "<testcase classname=\"libops.n.a.out\" name=\"n::a.out/c/cpu/-/1/plain\" time=\"0.250\"/>");
+  assert_contains(xml, "<failure type=\"mutation.undeclared\" message=\"wrong at cpu/-/2/plain\">");
   assert_contains(xml, "repro: opcheck-c run --case X lib");
   assert_contains(xml, "<system-out>WARNING: odd");
   assert_contains(xml, "<error type=\"signal.SIGSEGV\" message=\"died\">");
@@ -72,8 +73,8 @@ static void the_incomplete_error_carries_the_notes(void **state) {
 
 static void two_results_of_one_case_are_refused(void **state) {
   (void)state;
-  opc_journal_reader_t *reader = journal_of(RUN_LINE LIBRARY_LINE("l.so") OPERATOR_LINE("n::a", "l.so")
-                                                PASS_LINE("n::a", "c", "1") PASS_LINE("n::a", "c", "1") END_LINE(0));
+  opc_journal_reader_t *reader = journal_of(RUN_LINE LIBRARY_LINE("l.so") OPERATOR_LINE("n::a", "l.so") PASS_LINE(
+      "n::a", "c", "cpu/-/1/plain") PASS_LINE("n::a", "c", "cpu/-/1/plain") END_LINE(0));
   char *text = report_text(&opc_report_junit, reader, OPC_ERR_PROTOCOL);
   assert_int_equal(strlen(text), 0);
   free(text);
@@ -83,20 +84,20 @@ static void two_results_of_one_case_are_refused(void **state) {
 static void no_result_is_left_out(void **state) {
   (void)state;
   /* One operator without a record, one from a library without a record. */
-  char *xml = junit_of(RUN_LINE LIBRARY_LINE("l.so") OPERATOR_LINE("n::a", "other.so") PASS_LINE("n::a", "c", "1")
-                           PASS_LINE("n::b", "c", "1") END_LINE(0));
+  char *xml = junit_of(RUN_LINE LIBRARY_LINE("l.so") OPERATOR_LINE("n::a", "other.so")
+                           PASS_LINE("n::a", "c", "cpu/-/1/plain") PASS_LINE("n::b", "c", "cpu/-/1/plain") END_LINE(0));
   assert_contains(xml, "<testsuites name=\"opcheck-c\" tests=\"2\"");
   assert_contains(xml, "<testsuite name=\"opcheck-c\" tests=\"2\"");
-  assert_contains(xml, "name=\"n::a/c/1\"");
-  assert_contains(xml, "name=\"n::b/c/1\"");
+  assert_contains(xml, "name=\"n::a/c/cpu/-/1/plain\"");
+  assert_contains(xml, "name=\"n::b/c/cpu/-/1/plain\"");
   free(xml);
 }
 
 static void text_from_outside_is_harmless(void **state) {
   (void)state;
-  char *xml = junit_of(RUN_LINE LIBRARY_LINE("l.so") OPERATOR_LINE("n::a", "l.so") RECORD_LINE(
-      "result", "n::a", "c", "1", "fail", "error", "\"c.r\"", "null", "\\u001b[31m\\u0001\\u0007<b>\\\"]]>\\uffff")
-                           END_LINE(1));
+  char *xml = junit_of(RUN_LINE LIBRARY_LINE("l.so") OPERATOR_LINE("n::a", "l.so")
+                           RECORD_LINE("result", "n::a", "c", "cpu/-/1/plain", "fail", "error", "\"leak.tensor\"",
+                                       "null", "\\u001b[31m\\u0001\\u0007<b>\\\"]]>\\uffff") END_LINE(1));
   assert_contains(xml, "message=\"\\x01\\x07&lt;b&gt;&quot;]]&gt;\\uFFFF\"");
   free(xml);
 }
@@ -118,8 +119,10 @@ static void a_check_of_an_operator_is_its_worst_case(void **state) {
               "n::a", "stride", "cpu/-/s/x.neg", "timeout") FAIL_LINE("n::a", "meta", "cpu/-/s/plain", "meta.dtype")
               PASS_LINE("n::a", "meta", "cpu/-/t/plain") PASS_LINE("n::a", "leak", "cpu/-/s/plain") WARN_LINE(
                   "n::a", "state", "cpu/-/s/plain", "state.printed") PASS_LINE("n::a", "dtype", "cpu/-/s/plain")
-                  SKIP_LINE("n::a", "dtype", "cpu/int8/s/plain", "rejected") SKIP_LINE("n::a", "empty", "1", "rejected")
-                      SKIP_LINE("n::a", "empty", "2", "budget") SKIP_LINE("n::a", "empty", "3", "budget") END_LINE(1));
+                  SKIP_LINE("n::a", "dtype", "cpu/int8/s/plain", "rejected")
+                      SKIP_LINE("n::a", "empty", "cpu/-/1/plain", "rejected")
+                          SKIP_LINE("n::a", "empty", "cpu/-/2/plain", "budget")
+                              SKIP_LINE("n::a", "empty", "cpu/-/3/plain", "budget") END_LINE(1));
   assert_contains(xml, "<testsuites name=\"opcheck-c\" tests=\"6\" failures=\"1\" errors=\"1\" time=\"1.500\">");
   assert_contains(xml, "<testsuite name=\"l\" tests=\"6\" failures=\"1\" errors=\"1\" skipped=\"1\" time=\"3.000\"");
   assert_contains(xml, "name=\"n::a/stride\" time=\"0.750\">\n   <error type=\"timeout\" message=\"died\">");

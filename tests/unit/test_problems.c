@@ -21,9 +21,13 @@
   "\",\"verdict\":\"" verdict "\",\"severity\":\"" severity "\",\"rule\":\"" rule "\",\"message\":\"at " rest \
   "\",\"standing\":" standing ",\"evidence\":{" evidence "},\"repro\":\"run " rest "\",\"seconds\":0}\n"
 #define FOUND(op, check, rest, rule, evidence) LINE(op, check, rest, "fail", "error", rule, "null", evidence)
-#define LOOSE(op, rest, argument, seen)                                        \
-  LINE(op, "memory", rest, "fail", "warning", UNCHECKED, "\"searched/alone\"", \
-       "\"argument\":\"" argument "\",\"seen\":\"" seen "\",\"seen_rule\":\"was." seen "\"")
+#define LOOSE(op, rest, argument, effect) \
+  LINE(op, "memory", rest, "fail", "warning", UNCHECKED, "\"searched/alone\"", "\"argument\":\"" argument "\"," effect)
+#define EFFECT(seen, rule) "\"seen\":\"" seen "\",\"seen_rule\":\"" rule "\""
+#define READS EFFECT("read", "memory.out_of_bounds_read")
+#define WRITES EFFECT("write", "memory.out_of_bounds_write")
+#define CRASHES EFFECT("crash", "signal.SIGSEGV")
+#define HANGS EFFECT("hang", "timeout")
 
 /* The problems as in the JSON report; a new reference. */
 static json_t *problems_of(const char *journal) {
@@ -208,7 +212,7 @@ static void a_kernels_own_defect_names_the_problem_on_a_gpu(void **state) {
                                  FOUND("n::a", "stride", "cuda/-/s/x.neg", "stride.wrong_result", "")
                                      FOUND("n::a", "initialisation", "cuda/-/s/plain", "initialisation.output", "")
                                          FOUND("n::b", "memory", "cuda/-/s/plain", "launch.asynchronous_error", "")
-                                             LOOSE("n::b", "cuda/-/s/x.empty0", "x", "crash") END_LINE(1));
+                                             LOOSE("n::b", "cuda/-/s/x.empty0", "x", CRASHES) END_LINE(1));
   assert_int_equal(json_array_size(list), 2);
   for (size_t i = 0; i < 2; i++) {
     const bool first = strcmp(joined(list, i, "operators"), "n::a") == 0;
@@ -275,11 +279,10 @@ static void what_ends_the_process_comes_first(void **state) {
 static void unchecked_arguments_are_counted_by_input(void **state) {
   (void)state;
   json_t *list = problems_of(
-      HEAD LOOSE("n::a", "cpu/-/s/x.empty0", "x", "crash") LOOSE("n::a", "cpu/-/s/x.scalar", "x", "read")
-          LINE("n::a", "dtype", "cpu/-/s/x.scalar", "fail", "warning", UNCHECKED, "null",
-               "\"argument\":\"x\",\"seen\":\"read\",\"seen_rule\":\"was.read\"")
-              LOOSE("n::a", "cpu/-/t/x.scalar", "x", "read") LOOSE("n::a", "cpu/-/s/x.nan", "x", "write")
-                  LOOSE("n::a", "cpu/-/s/y.empty0", "y", "hang")
+      HEAD LOOSE("n::a", "cpu/-/s/x.empty0", "x", CRASHES) LOOSE("n::a", "cpu/-/s/x.scalar", "x", READS)
+          LINE("n::a", "dtype", "cpu/-/s/x.scalar", "fail", "warning", UNCHECKED, "null", "\"argument\":\"x\"," READS)
+              LOOSE("n::a", "cpu/-/t/x.scalar", "x", READS) LOOSE("n::a", "cpu/-/s/x.nan", "x", WRITES)
+                  LOOSE("n::a", "cpu/-/s/y.empty0", "y", HANGS)
                       FOUND("n::a", "memory", "cpu/-/s/plain", "memory.out_of_bounds_read", "") END_LINE(1));
   assert_int_equal(json_array_size(list), 3);
   assert_string_equal(text_of(list, 0, "rule"), "memory.out_of_bounds_read");
@@ -288,7 +291,8 @@ static void unchecked_arguments_are_counted_by_input(void **state) {
                       "worst: at cpu/-/s/x.nan");
   assert_string_equal(text_of(list, 1, "argument"), "x");
   assert_string_equal(text_of(list, 1, "rule"), UNCHECKED);
-  assert_string_equal(joined(list, 1, "symptoms"), "was.write was.read was.crash");
+  assert_string_equal(joined(list, 1, "symptoms"),
+                      "memory.out_of_bounds_write memory.out_of_bounds_read signal.SIGSEGV");
   assert_string_equal(text_of(list, 1, "repro"), "run cpu/-/s/x.nan");
   assert_string_equal(text_of(list, 1, "standing"), "searched/alone");
   assert_int_equal(count_at(list, 1), 5);
@@ -308,7 +312,7 @@ static void an_operator_that_ends_the_process_may_have_checked(void **state) {
   assert_string_equal(text_of(list, 0, "message"),
                       "does not refuse `x`: ends the process (2 inputs); the worst: at cpu/-/s/x.empty0");
   json_decref(list);
-  list = problems_of(HEAD ABORT("cpu/-/s/x.empty0") LOOSE("n::a", "cpu/-/s/x.scalar", "x", "read") END_LINE(1));
+  list = problems_of(HEAD ABORT("cpu/-/s/x.empty0") LOOSE("n::a", "cpu/-/s/x.scalar", "x", READS) END_LINE(1));
   assert_string_equal(text_of(list, 0, "message"),
                       "does not check `x`: reads out of bounds (1 input), ends the process (1); the worst: at "
                       "cpu/-/s/x.scalar");
@@ -386,13 +390,13 @@ static void an_id_stays(void **state) {
   (void)state;
   json_t *one = problems_of(
       HEAD FOUND("n::a", "memory", "cpu/-/s-11111111/x.nan", "memory.out_of_bounds_read", FRAMES("row", "h.cpp", "8"))
-          FOUND("n::b", "memory", "cpu/-/s/plain", "memory.out_of_bounds_read", FRAMES("row", "h.cpp", "8"))
-              FOUND("n::a", "leak", "cpu/-/s-11111111/plain", "leak.tensor", "") LOOSE(
-                  "n::a", "cpu/-/s/x.scalar", "x", "read") LOOSE("n::a", "cpu/-/s/y.scalar", "y", "read") END_LINE(1));
+          FOUND("n::b", "memory", "cpu/-/s/plain", "memory.out_of_bounds_read", FRAMES("row", "h.cpp", "8")) FOUND(
+              "n::a", "leak", "cpu/-/s-11111111/plain", "leak.tensor", "") LOOSE("n::a", "cpu/-/s/x.scalar", "x", READS)
+              LOOSE("n::a", "cpu/-/s/y.scalar", "y", READS) END_LINE(1));
   json_t *other =
       problems_of(RUN_LINE LIBRARY_LINE("/elsewhere/libops.so.2") OPERATOR_LINE("n::a", "/elsewhere/libops.so.2")
-                      OPERATOR_LINE("n::b", "/elsewhere/libops.so.2") LOOSE("n::a", "cpu/-/t/y.scalar", "y", "read")
-                          LOOSE("n::a", "cpu/-/t/x.scalar", "x", "read") LOOSE("n::a", "cpu/-/t/x.nan", "x", "read")
+                      OPERATOR_LINE("n::b", "/elsewhere/libops.so.2") LOOSE("n::a", "cpu/-/t/y.scalar", "y", READS)
+                          LOOSE("n::a", "cpu/-/t/x.scalar", "x", READS) LOOSE("n::a", "cpu/-/t/x.nan", "x", READS)
                               FOUND("n::a", "leak", "cpu/-/s-22222222/plain", "leak.tensor", "")
                                   FOUND("n::a", "leak", "cpu/-/u/x.sliced", "leak.tensor", "") END_LINE(1));
   assert_int_equal(json_array_size(one), 4);

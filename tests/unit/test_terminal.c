@@ -175,8 +175,8 @@ static void lines_fit_the_width_but_for_those_to_paste(void **state) {
 
 static void control_characters_do_not_reach_the_terminal(void **state) {
   (void)state;
-  char *text = shown(HEAD RECORD_LINE("result", "n::a", "c", "1", "fail", "error", "\"c.r\"", "null",
-                                      "\\u001b]0;owned\\u0007a\\u0008b") END_LINE(1),
+  char *text = shown(HEAD RECORD_LINE("result", "n::a", "c", "cpu/-/1/plain", "fail", "error", "\"leak.tensor\"",
+                                      "null", "\\u001b]0;owned\\u0007a\\u0008b") END_LINE(1),
                      0, 1);
   assert_null(strchr(text, '\x1b'));
   assert_contains(text, "what        a\\x08b\n");
