@@ -13,6 +13,7 @@
 #include "recording/program_launch.h"
 #include "recording/record_folder.h"
 #include "recording/record_settings.h"
+#include "supervise/process/torch_search.h"
 
 enum { KEY_OUTPUT = 256, KEY_NAMESPACE, KEY_OP, KEY_VALUES, KEY_CALLS, KEY_TOTAL, KEY_SIZE, KEY_ELEMENTS };
 
@@ -111,11 +112,9 @@ static const struct argp record_argp = {options, parse, "-- COMMAND [ARGUMENT...
 /* Next to the program in a build, and at the installed path: bin/../lib/opcheck-c. */
 static opc_status_t find_libraries(record_command_t *record) {
   char self[PATH_MAX];
-  ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-  if (length <= 0)
+  opc_program_folder(self);
+  if (self[0] == '\0')
     return opc_error_set(record->error, OPC_ERR_SYSTEM, "cannot read /proc/self/exe: %s", strerror(errno));
-  self[length] = '\0';
-  *strrchr(self, '/') = '\0';
   OPC_SCOPED(opc_scope_free) char *beside = opc_string_format("%s/../lib/opcheck-c", self);
   record->observers = beside ? realpath(beside, NULL) : NULL;
   record->shim = record->observers ? opc_string_format("%s/" OPC_RECORD_SHIM, record->observers) : NULL;

@@ -47,10 +47,7 @@ static void find_missing(const char *path, const char *torch_folder, const char 
 /* Looks in bin/../lib/opcheck-c, as for the library that `opcheck-c record` preloads. */
 static opc_status_t find_wrappers(opc_cuda_plan_t *out, opc_error_t *error) {
   char self[PATH_MAX];
-  ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-  self[length > 0 ? length : 0] = '\0';
-  char *slash = strrchr(self, '/');
-  if (slash != NULL) *slash = '\0';
+  opc_program_folder(self);
   char *beside = opc_string_format("%s/../lib/opcheck-c/libopcheck-cudart.so.%d", self, out->major),
        *real = beside != NULL ? realpath(beside, NULL) : NULL;
   opc_status_t status = beside != NULL ? OPC_OK : opc_out_of_memory(error);
@@ -73,14 +70,6 @@ static opc_status_t find_wrappers(opc_cuda_plan_t *out, opc_error_t *error) {
   return status;
 }
 
-/* For messages. */
-static void version_of(const char *torch_folder, char out[16]) {
-  char root[PATH_MAX + 4];
-  snprintf(root, sizeof root, "%s/..", torch_folder);
-  opc_torch_version_read(root, out);
-  if (out[0] == '\0') snprintf(out, 16, "VERSION");
-}
-
 static opc_status_t plan_for(const char *program, const char *folder, opc_cuda_plan_t *out, opc_error_t *error) {
   char path[PATH_MAX + 32], version[16];
   *out = (opc_cuda_plan_t){0};
@@ -96,7 +85,8 @@ static opc_status_t plan_for(const char *program, const char *folder, opc_cuda_p
     return OPC_OK;
   }
   snprintf(path, sizeof path, "%s/libtorch_cuda.so", folder);
-  version_of(folder, version);
+  opc_torch_version_of_lib(folder, version);
+  if (version[0] == '\0') snprintf(version, sizeof version, "VERSION"); /* for messages */
   find_missing(path, folder, version, out);
   out->usable = out->why[0] == '\0';
   return out->usable ? find_wrappers(out, error) : OPC_OK;

@@ -29,6 +29,19 @@ void opc_torch_version_read(const char *root, char out[16]) {
   }
 }
 
+void opc_torch_version_of_lib(const char *folder, char out[16]) {
+  char root[PATH_MAX + 4];
+  snprintf(root, sizeof root, "%s/..", folder);
+  if (folder[0] != '\0') opc_torch_version_read(root, out);
+  else out[0] = '\0';
+}
+
+void opc_program_folder(char out[PATH_MAX]) {
+  const ssize_t length = readlink("/proc/self/exe", out, PATH_MAX - 1);
+  out[length > 0 ? length : 0] = '\0';
+  if (length > 0) *strrchr(out, '/') = '\0';
+}
+
 static void add(opc_torches_t *torches, const char *root, const char *how) {
   char probe[PATH_MAX + 32];
   char *real = realpath(root, NULL);
@@ -65,8 +78,7 @@ static void add_prefix(opc_torches_t *torches, const char *prefix, const char *h
 static void add_beside_program(opc_torches_t *torches) {
   static const char *const names[] = {"/site-packages/", "/dist-packages/"};
   char self[PATH_MAX], root[PATH_MAX + 8];
-  ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-  self[length > 0 ? length : 0] = '\0';
+  opc_program_folder(self);
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     const char *at = strstr(self, names[i]);
     if (at == NULL) continue;

@@ -24,3 +24,7 @@ typedef struct opc_torches {
 void opc_torches_find(opc_torches_t *out);
 /* "2.11" for the libtorch in a folder with include/ or version.py; "": unknown. */
 void opc_torch_version_read(const char *root, char out[16]);
+/* The same for ROOT/lib; "": unknown. */
+void opc_torch_version_of_lib(const char *folder, char out[16]);
+/* The folder of this program; "": unknown. */
+void opc_program_folder(char out[PATH_MAX]);

@@ -52,10 +52,7 @@ static opc_status_t find_worker(const char *wanted, opc_worker_plan_t *out, opc_
   char self[PATH_MAX], folder[PATH_MAX + 32];
   OPC_SCOPED(opc_text_clear) opc_text_t where = {0}, there = {0};
   opc_status_t status = OPC_OK;
-  ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-  self[length > 0 ? length : 0] = '\0';
-  char *slash = strrchr(self, '/');
-  if (slash != NULL) *slash = '\0';
+  opc_program_folder(self);
   for (size_t i = 0; status == OPC_OK && out->program == NULL && i < sizeof folders / sizeof folders[0]; i++) {
     snprintf(folder, sizeof folder, "%s%s", self, folders[i]);
     opc_text_addf(&where, "%s%s", i > 0 ? " and " : "", folder);
@@ -193,11 +190,7 @@ opc_status_t opc_worker_plan_check(const opc_worker_plan_t *plan, const char *to
 }
 
 void opc_worker_torch_version(const opc_worker_plan_t *plan, char version[16]) {
-  char root[PATH_MAX + 4];
-  version[0] = '\0';
-  if (plan->torch_folder[0] == '\0') return;
-  snprintf(root, sizeof root, "%s/..", plan->torch_folder);
-  opc_torch_version_read(root, version);
+  opc_torch_version_of_lib(plan->torch_folder, version);
 }
 
 void opc_worker_plan_clear(opc_worker_plan_t *plan) {

@@ -11,12 +11,11 @@
 
 /* path: of a libtorch_cpu.so. One of another version, on LD_LIBRARY_PATH say, is of no use. */
 static void take_torch(opc_worker_candidate_t *worker, const char *path, const char *how) {
-  char root[PATH_MAX], version[16];
-  const int length = (int)(strrchr(path, '/') - path);
-  snprintf(root, sizeof root, "%.*s/..", length, path);
-  opc_torch_version_read(root, version);
+  char folder[PATH_MAX], version[16];
+  snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(path, '/') - path), path);
+  opc_torch_version_of_lib(folder, version);
   if (version[0] != '\0' && worker->version[0] != '\0' && strcmp(version, worker->version) != 0) return;
-  snprintf(worker->torch_folder, sizeof worker->torch_folder, "%.*s", length, path);
+  memcpy(worker->torch_folder, folder, sizeof folder);
   snprintf(worker->torch_how, sizeof worker->torch_how, "%s", how);
 }
 
