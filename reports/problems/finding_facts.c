@@ -7,8 +7,6 @@
 #include "plan/variant/variant.h"
 #include "reports/problems/code_place.h"
 
-static const char unchecked_rule[] = "memory.unchecked_arguments";
-
 /* ---- rules ---- */
 
 enum { RANK_TABLE = 100 };
@@ -34,16 +32,16 @@ int opc_rule_rank(const char *rule) {
       "registration",      "device",     "dtype",       "empty",    "stride",   "alias",     "mutation",    "autograd",
       "initialisation",    "leak",       "determinism", "state",    "bitwise",  "reference", "defaults",    "tags",
       "functionalisation", "equivalent", "vmap",        "autocast", "symbolic", "fake",      "architecture"};
-  for (size_t i = 0; i < sizeof strongest / sizeof strongest[0]; i++) {
-    size_t length = strlen(strongest[i]);
-    if (strncmp(rule, strongest[i], length) == 0 && (rule[length] == '\0' || rule[length] == '.')) return (int)i;
-  }
+  for (size_t i = 0; i < sizeof strongest / sizeof strongest[0]; i++)
+    if (opc_rule_is_of(rule, strongest[i])) return (int)i;
   const opc_rule_id_t known = opc_rule_id(rule);
   const int place = known == OPC_RULE_NONE ? OPC_RULE_COUNT : (int)known;
   for (size_t i = 0; i < sizeof next / sizeof next[0]; i++)
     if (opc_rule_is_of(rule, next[i])) return RANK_TABLE + (int)i * OPC_RULE_COUNT + place;
   return RANK_TABLE + (int)(sizeof next / sizeof next[0]) * OPC_RULE_COUNT + place;
 }
+
+bool opc_rule_is(const char *rule, opc_rule_id_t id) { return rule == opc_rule_name(id); }
 
 bool opc_rule_is_of(const char *rule, const char *name) {
   size_t length = strlen(name);
@@ -55,9 +53,9 @@ const char *opc_rule_domain(const char *rule) {
   static const char *const of_call[] = {"memory",  "initialisation",    "stride",  "empty",
                                         "dtype",   "bitwise",           "signal",  "exit",
                                         "timeout", "foreign_exception", "memcheck"};
-  if (strcmp(rule, "autograd.not_registered") == 0) return rule; /* no derivative exists that could be wrong */
+  if (opc_rule_is(rule, OPC_RULE_autograd_not_registered)) return rule; /* no derivative exists that could be wrong */
   /* A kernel that cannot run without data cannot be functionalised either. */
-  if (strcmp(rule, "functionalisation.fails") == 0) return "meta";
+  if (opc_rule_is(rule, OPC_RULE_functionalisation_fails)) return "meta";
   for (size_t i = 0; i < sizeof whole / sizeof whole[0]; i++)
     if (opc_rule_is_of(rule, whole[i])) return whole[i];
   for (size_t i = 0; i < sizeof of_call / sizeof of_call[0]; i++)
@@ -110,7 +108,7 @@ void opc_finding_facts_of(const opc_case_result_t *result, const char *library, 
   opc_code_place_t place;
   *out = (opc_finding_facts_t){
       .rule = result->rule,
-      .unchecked = strcmp(result->rule, unchecked_rule) == 0,
+      .unchecked = opc_rule_is(result->rule, OPC_RULE_memory_unchecked_arguments),
       .warning = result->severity == OPC_SEVERITY_WARNING,
       .change = change_of(result),
       .touched = "",

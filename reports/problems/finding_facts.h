@@ -27,6 +27,8 @@ int opc_rule_rank(const char *rule);
 /* Findings of one domain can have one cause: the name of a check whose rules are all about one piece of code (the Meta
  * kernel, the derivative), "call" for what a kernel does to its arguments, else the rule itself. */
 const char *opc_rule_domain(const char *rule);
+/* Rules of results are one constant string each (opc_rule_interned). */
+bool opc_rule_is(const char *rule, opc_rule_id_t id);
 /* True for the rules NAME.… and for the rule NAME. */
 bool opc_rule_is_of(const char *rule, const char *name);
 /* Signals that end a process differ from run to run: "signal" for each of them, else the rule. */

@@ -33,7 +33,7 @@ uint64_t opc_problem_check_bit(const char *check) {
 }
 
 const char *opc_problem_rule(const opc_problem_t *problem) {
-  return problem->unchecked ? "memory.unchecked_arguments" : problem->symptoms[0].rule;
+  return problem->unchecked ? opc_rule_name(OPC_RULE_memory_unchecked_arguments) : problem->symptoms[0].rule;
 }
 
 /* The order for readers: an input that somebody vouches for comes first, then the simplest case. */
@@ -89,7 +89,7 @@ opc_status_t opc_problem_add_symptom(opc_problem_t *problem, const opc_symptom_t
 
 bool opc_problem_has_rule(const opc_problem_t *problem, const char *rule) {
   for (size_t i = 0; i < problem->symptom_count; i++)
-    if (strcmp(problem->symptoms[i].rule, rule) == 0) return true;
+    if (problem->symptoms[i].rule == rule) return true;
   return false;
 }
 

@@ -118,7 +118,7 @@ static bool only_layout(const opc_operator_findings_t *findings, const char *rul
 
 static bool has_meta_shape(const opc_operator_findings_t *findings) {
   for (size_t i = 0; i < findings->count; i++)
-    if (opc_problem_has_rule(&findings->problems[i], "meta.shape")) return true;
+    if (opc_problem_has_rule(&findings->problems[i], opc_rule_name(OPC_RULE_meta_shape))) return true;
   return false;
 }
 
@@ -127,7 +127,7 @@ static void add_key(const opc_operator_findings_t *findings, const opc_problem_t
   const char *rule = problem->symptoms[0].rule, *domain = opc_rule_domain(rule);
   if (problem->unchecked) {
     opc_text_addf(out, "unchecked %s", problem->argument_count ? problem->arguments[0] : "");
-  } else if (strcmp(rule, "empty.shape") == 0 && has_meta_shape(findings)) {
+  } else if (opc_rule_is(rule, OPC_RULE_empty_shape) && has_meta_shape(findings)) {
     opc_text_add(out, "meta"); /* the check relies on the Meta kernel here */
   } else if (strcmp(domain, "call") != 0) {
     opc_text_add(out, strcmp(domain, rule) == 0 && only_layout(findings, rule) ? "layout" : domain);
@@ -226,21 +226,21 @@ static bool is_fault(const opc_problem_t *problem) {
 /* An argument that is written and then returned, as an `out` of which the schema does not know. */
 static bool is_written_and_returned(const opc_problem_t *written, const opc_problem_t *returned) {
   return written->warning == returned->warning && written->touched && returned->touched &&
-         strcmp(opc_problem_rule(written), "mutation.undeclared") == 0 &&
+         opc_rule_is(opc_problem_rule(written), OPC_RULE_mutation_undeclared) &&
          opc_rule_is_of(opc_problem_rule(returned), "alias") && strcmp(written->touched, returned->touched) == 0;
 }
 
 /* An argument that is returned, or a view of it, where the Meta kernel makes a tensor of its own as the schema says.
  * Its layout is the argument's then, and not that of the Meta kernel's tensor. */
 static bool is_returned_and_new_on_meta(const opc_problem_t *returned, const opc_problem_t *meta) {
-  static const char *const rules[] = {"meta.alias", "meta.stride", "meta.storage_offset"};
-  if (returned->warning != meta->warning || (strcmp(opc_problem_rule(returned), "alias.input_returned") != 0 &&
-                                             strcmp(opc_problem_rule(returned), "alias.undeclared_input") != 0))
+  static const opc_rule_id_t rules[] = {OPC_RULE_meta_alias, OPC_RULE_meta_stride, OPC_RULE_meta_storage_offset};
+  if (returned->warning != meta->warning || (!opc_rule_is(opc_problem_rule(returned), OPC_RULE_alias_input_returned) &&
+                                             !opc_rule_is(opc_problem_rule(returned), OPC_RULE_alias_undeclared_input)))
     return false;
   size_t known = 0, aliases = 0;
   for (size_t i = 0; i < meta->symptom_count; i++) {
-    for (size_t k = 0; k < sizeof rules / sizeof *rules; k++) known += strcmp(meta->symptoms[i].rule, rules[k]) == 0;
-    aliases += strcmp(meta->symptoms[i].rule, rules[0]) == 0;
+    for (size_t k = 0; k < sizeof rules / sizeof *rules; k++) known += opc_rule_is(meta->symptoms[i].rule, rules[k]);
+    aliases += opc_rule_is(meta->symptoms[i].rule, OPC_RULE_meta_alias);
   }
   return aliases > 0 && known == meta->symptom_count;
 }
