@@ -26,12 +26,12 @@ opc_search_t *fake_search(const fake_t *fake, const opc_operator_t *op, uint64_t
   *out_tries = 0;
   while (opc_search_next(search, &sample)) {
     char message[256] = "";
-    opc_try_outcome_t outcome = {0};
+    opc_tried_t tried = {0};
     ++*out_tries;
     check_caps(&sample);
-    fake->run(&sample, &outcome, message);
-    outcome.message = outcome.kind == OPC_TRY_RETURNED ? NULL : message;
-    opc_search_report(search, &outcome);
+    fake->run(&sample, &tried, message);
+    tried.message = tried.outcome == OPC_TRY_RETURNED ? NULL : message;
+    opc_search_report(search, &tried);
     assert_ok(opc_sample_name(&sample, op, &error), error);
     if (trace) opc_text_addf(trace, "%s ", sample.name);
     opc_sample_clear(&sample);

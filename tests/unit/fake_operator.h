@@ -15,7 +15,7 @@ typedef struct fake {
   const char *name;
   fixture_argument_t arguments[8];
   /* Sets the outcome; message has 256 bytes. */
-  void (*run)(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message);
+  void (*run)(const opc_sample_t *sample, opc_tried_t *tried, char *message);
   opc_search_state_t wanted;
 } fake_t;
 
@@ -26,15 +26,18 @@ static inline const opc_tensor_spec_t *tensor(const opc_sample_t *sample, size_t
 }
 static inline int64_t integer(const opc_sample_t *sample, size_t index) { return sample->arguments[index].integer; }
 
-static inline void returned(opc_try_outcome_t *outcome, int64_t numel) {
-  *outcome = (opc_try_outcome_t){
-      .kind = OPC_TRY_RETURNED, .effect = numel > 0, .depends_on_values = numel > 0, .output_numel = numel};
+static inline void returned(opc_tried_t *tried, int64_t numel) {
+  *tried = (opc_tried_t){.outcome = OPC_TRY_RETURNED,
+                         .steady = true,
+                         .effect = numel > 0,
+                         .depends_on_values = numel > 0,
+                         .output_numel = numel};
 }
 
 #define REJECT(...)                      \
   do {                                   \
     snprintf(message, 256, __VA_ARGS__); \
-    outcome->kind = OPC_TRY_REJECTED;    \
+    tried->outcome = OPC_TRY_REJECTED;   \
     return;                              \
   } while (0)
 

@@ -4,13 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
-static void run_identity(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
+static void run_identity(const opc_sample_t *sample, opc_tried_t *tried, char *message) {
   (void)message;
-  returned(outcome, opc_tensor_spec_numel(tensor(sample, 0)));
+  returned(tried, opc_tensor_spec_numel(tensor(sample, 0)));
 }
 
 /* The names do not help: only the texts do. */
-static void run_boxes(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
+static void run_boxes(const opc_sample_t *sample, opc_tried_t *tried, char *message) {
   const opc_tensor_spec_t *x = tensor(sample, 0), *y = tensor(sample, 1);
   if (x->ndim != 4)
     REJECT("Expected input_c.ndimension() == 4 to be true, but got false.  (Could this error message be improved?)");
@@ -18,10 +18,10 @@ static void run_boxes(const opc_sample_t *sample, opc_try_outcome_t *outcome, ch
   if (integer(sample, 2) < 1) REJECT("pooled size must be positive, got %d", (int)integer(sample, 2));
   if (x->dtype != y->dtype)
     REJECT("Expected tensor for argument #1 'input' to have the same type as tensor for argument #2 'rois'");
-  returned(outcome, y->sizes[0] * x->sizes[1] * integer(sample, 2));
+  returned(tried, y->sizes[0] * x->sizes[1] * integer(sample, 2));
 }
 
-static void run_typed(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
+static void run_typed(const opc_sample_t *sample, opc_tried_t *tried, char *message) {
   const opc_tensor_spec_t *x = tensor(sample, 0), *y = tensor(sample, 1);
   if (x->ndim != 3)
     REJECT("/builds/lib/kernel.cpp:1234: expected a 3D tensor, but found %d-dimensional tensor instead", x->ndim);
@@ -31,119 +31,119 @@ static void run_typed(const opc_sample_t *sample, opc_try_outcome_t *outcome, ch
   if (y->ndim != 1) REJECT("TensorAccessor expected 1 dims but tensor has %d", y->ndim);
   if (y->sizes[0] != x->sizes[0] + 1)
     REJECT("_1.size(0) is not valid: got: %d expected: %d", (int)y->sizes[0], (int)x->sizes[0] + 1);
-  returned(outcome, opc_tensor_spec_numel(x));
+  returned(tried, opc_tensor_spec_numel(x));
 }
 
 /* The same for an operator that aborts instead of throwing: with its reason printed, and without. */
-static void run_aborts(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
-  run_typed(sample, outcome, message);
-  if (outcome->kind != OPC_TRY_REJECTED) return;
-  outcome->kind = OPC_TRY_CRASHED;
-  outcome->said = message;
+static void run_aborts(const opc_sample_t *sample, opc_tried_t *tried, char *message) {
+  run_typed(sample, tried, message);
+  if (tried->outcome != OPC_TRY_REJECTED) return;
+  tried->outcome = OPC_TRY_CRASHED;
+  tried->said = message;
 }
 
-static void run_aborts_silently(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
-  run_aborts(sample, outcome, message);
-  outcome->said = NULL;
+static void run_aborts_silently(const opc_sample_t *sample, opc_tried_t *tried, char *message) {
+  run_aborts(sample, tried, message);
+  tried->said = NULL;
   message[0] = '\0';
 }
 
-static void run_linear(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
+static void run_linear(const opc_sample_t *sample, opc_tried_t *tried, char *message) {
   const opc_tensor_spec_t *x = tensor(sample, 0), *y = tensor(sample, 1);
   if (x->ndim != 2 || y->ndim != 2) REJECT("both arguments must be 2D, got %dD and %dD", x->ndim, y->ndim);
   if (x->sizes[1] != y->sizes[0])
     REJECT("mat1 and mat2 shapes cannot be multiplied (%dx%d and %dx%d)", (int)x->sizes[0], (int)x->sizes[1],
            (int)y->sizes[0], (int)y->sizes[1]);
-  returned(outcome, x->sizes[0] * y->sizes[1]);
+  returned(tried, x->sizes[0] * y->sizes[1]);
 }
 
-static void run_mode(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
+static void run_mode(const opc_sample_t *sample, opc_tried_t *tried, char *message) {
   const char *mode = sample->arguments[1].string;
   if (strcmp(mode, "zigzag") != 0) REJECT("mode '%s' is unknown: it must be one of 'zigzag'", mode);
-  returned(outcome, opc_tensor_spec_numel(tensor(sample, 0)));
+  returned(tried, opc_tensor_spec_numel(tensor(sample, 0)));
 }
 
-static void run_list(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
+static void run_list(const opc_sample_t *sample, opc_tried_t *tried, char *message) {
   size_t length = sample->arguments[1].list.count;
   if (length != 6) REJECT("padding size is expected to be 6, but got: %zu", length);
-  returned(outcome, opc_tensor_spec_numel(tensor(sample, 0)));
+  returned(tried, opc_tensor_spec_numel(tensor(sample, 0)));
 }
 
 /* An out-of-range index crashes it; so does a size of 0. */
-static void run_crashes_on_index(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
+static void run_crashes_on_index(const opc_sample_t *sample, opc_tried_t *tried, char *message) {
   const opc_tensor_spec_t *index = tensor(sample, 1);
   (void)message;
   if (integer(sample, 2) == 0 || index->fill.kind != OPC_FILL_ZEROS || index->dtype != OPC_DTYPE_INT64)
-    outcome->kind = OPC_TRY_CRASHED;
-  else returned(outcome, opc_tensor_spec_numel(tensor(sample, 0)));
+    tried->outcome = OPC_TRY_CRASHED;
+  else returned(tried, opc_tensor_spec_numel(tensor(sample, 0)));
 }
 
-static void run_always_crashes(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
+static void run_always_crashes(const opc_sample_t *sample, opc_tried_t *tried, char *message) {
   (void)sample, (void)message;
-  outcome->kind = OPC_TRY_CRASHED;
+  tried->outcome = OPC_TRY_CRASHED;
 }
 
-static void run_never_ends(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
+static void run_never_ends(const opc_sample_t *sample, opc_tried_t *tried, char *message) {
   (void)sample, (void)message;
-  outcome->kind = OPC_TRY_TIMEOUT;
+  tried->outcome = OPC_TRY_TIMEOUT;
 }
 
-static void run_needs_cuda(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
+static void run_needs_cuda(const opc_sample_t *sample, opc_tried_t *tried, char *message) {
   (void)sample;
   REJECT("Found no NVIDIA driver on your system.");
 }
 
-static void run_no_kernel(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
+static void run_no_kernel(const opc_sample_t *sample, opc_tried_t *tried, char *message) {
   (void)sample, (void)message;
-  outcome->kind = OPC_TRY_NO_KERNEL;
+  tried->outcome = OPC_TRY_NO_KERNEL;
 }
 
-static void run_unprovided(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
+static void run_unprovided(const opc_sample_t *sample, opc_tried_t *tried, char *message) {
   if (sample->arguments[0].tensor->ndim != 4) REJECT("x has another rank");
-  outcome->kind = OPC_TRY_NO_KERNEL;
+  tried->outcome = OPC_TRY_NO_KERNEL;
   strcpy(message, "this operator called doIt of libhere.so.12; a stub library replaces that library");
 }
 
-static void run_refuses_all(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
+static void run_refuses_all(const opc_sample_t *sample, opc_tried_t *tried, char *message) {
   (void)sample;
   REJECT("this operator was removed in version 0.3");
 }
 
-static void run_without_effect(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
+static void run_without_effect(const opc_sample_t *sample, opc_tried_t *tried, char *message) {
   (void)sample, (void)message;
-  *outcome = (opc_try_outcome_t){.kind = OPC_TRY_RETURNED};
+  *tried = (opc_tried_t){.outcome = OPC_TRY_RETURNED};
 }
 
-static void run_number(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
+static void run_number(const opc_sample_t *sample, opc_tried_t *tried, char *message) {
   (void)sample, (void)message;
-  *outcome = (opc_try_outcome_t){.kind = OPC_TRY_RETURNED, .effect = true};
+  *tried = (opc_tried_t){.outcome = OPC_TRY_RETURNED, .effect = true};
 }
 
 /* All of its results depend on memory that it never wrote. */
-static void run_forgets(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
+static void run_forgets(const opc_sample_t *sample, opc_tried_t *tried, char *message) {
   snprintf(message, 256, "with these arguments its result depends on memory that nothing initialised");
-  *outcome = (opc_try_outcome_t){
-      .kind = OPC_TRY_UNINITIALISED, .effect = true, .output_numel = opc_tensor_spec_numel(tensor(sample, 0))};
+  *tried = (opc_tried_t){
+      .outcome = OPC_TRY_UNINITIALISED, .effect = true, .output_numel = opc_tensor_spec_numel(tensor(sample, 0))};
 }
 
 /* Only if it accepts a shape that it does not handle. */
-static void run_leaves(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
+static void run_leaves(const opc_sample_t *sample, opc_tried_t *tried, char *message) {
   snprintf(message, 256, "with these arguments it reads outside its tensors' memory");
-  *outcome = (opc_try_outcome_t){.kind = OPC_TRY_UNCLEAN,
-                                 .effect = true,
-                                 .output_numel = opc_tensor_spec_numel(tensor(sample, 0)),
-                                 .overrun = "x"};
+  *tried = (opc_tried_t){.outcome = OPC_TRY_UNCLEAN,
+                         .effect = true,
+                         .output_numel = opc_tensor_spec_numel(tensor(sample, 0)),
+                         .access.argument = "x"};
 }
 /* Depends on something else each time: another size, another place. */
-static void run_leaves_anywhere(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
+static void run_leaves_anywhere(const opc_sample_t *sample, opc_tried_t *tried, char *message) {
   static char place[32];
-  run_leaves(sample, outcome, message);
+  run_leaves(sample, tried, message);
   snprintf(place, sizeof place, "%lld", (long long)opc_tensor_spec_numel(tensor(sample, 1)));
-  outcome->overrun = place;
+  tried->access.place = place;
 }
-static void run_forgets_vectors(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
-  if (tensor(sample, 0)->ndim < 2) run_forgets(sample, outcome, message);
-  else run_identity(sample, outcome, message);
+static void run_forgets_vectors(const opc_sample_t *sample, opc_tried_t *tried, char *message) {
+  if (tensor(sample, 0)->ndim < 2) run_forgets(sample, tried, message);
+  else run_identity(sample, tried, message);
 }
 
 /* Each row is an operator, and the result of its search. */
@@ -222,12 +222,12 @@ static void test_samples_are_named_and_of_different_shapes(void **state) {
   assert_in_range(set.count, 2, 3);
   for (size_t i = 0; i < set.count; i++) {
     char message[256] = "";
-    opc_try_outcome_t outcome = {0};
+    opc_tried_t tried = {0};
     assert_true(strncmp(set.samples[i].name, "s-", 2) == 0);
     assert_int_equal(set.samples[i].source, OPC_SAMPLE_SEARCHED);
-    fakes[1].run(&set.samples[i], &outcome, message);
-    assert_int_equal(outcome.kind, OPC_TRY_RETURNED);
-    assert_true(outcome.output_numel >= 2);
+    fakes[1].run(&set.samples[i], &tried, message);
+    assert_int_equal(tried.outcome, OPC_TRY_RETURNED);
+    assert_true(tried.output_numel >= 2);
   }
   assert_string_not_equal(set.samples[0].name, set.samples[1].name);
   opc_sample_set_clear(&set);
@@ -296,10 +296,10 @@ static void test_suspects(void **state) {
     assert_in_range(set.count, rows[i].least, rows[i].most);
     for (size_t k = 0; k < set.count; k++) {
       char message[256] = "";
-      opc_try_outcome_t outcome = {0};
-      fake->run(&set.samples[k], &outcome, message);
-      assert_int_equal(outcome.kind, rows[i].kind);
-      assert_true(outcome.output_numel >= 2);
+      opc_tried_t tried = {0};
+      fake->run(&set.samples[k], &tried, message);
+      assert_int_equal(tried.outcome, rows[i].kind);
+      assert_true(tried.output_numel >= 2);
     }
     /* If no sample shows a bug, one more sample shows that the operator does not check its arguments. */
     size_t before = set.count;
@@ -373,22 +373,22 @@ static opc_value_t numbered_tensor(int64_t first) {
 }
 
 /* Accepts only what the other operator returned. */
-static void run_decode(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
+static void run_decode(const opc_sample_t *sample, opc_tried_t *tried, char *message) {
   const opc_fill_t *fill = &tensor(sample, 0)->fill;
   if (fill->kind != OPC_FILL_VALUES || fill->value_count != 3 || fill->values[0].i != 77) REJECT("not a packed tensor");
-  returned(outcome, 3);
+  returned(tried, 3);
 }
 /* Accepts only the number that the other operator accepted. */
-static void run_same_number(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
+static void run_same_number(const opc_sample_t *sample, opc_tried_t *tried, char *message) {
   if (sample->absent[1] || integer(sample, 1) != 1234) REJECT("no");
-  returned(outcome, opc_tensor_spec_numel(tensor(sample, 0)));
+  returned(tried, opc_tensor_spec_numel(tensor(sample, 0)));
 }
-static void run_object(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
+static void run_object(const opc_sample_t *sample, opc_tried_t *tried, char *message) {
   const opc_value_t *object = &sample->arguments[0];
   if (object->kind != OPC_VALUE_OBJECT || object->object.init_count != 1 ||
       object->object.init[0].kind != OPC_VALUE_INT)
     REJECT("no object");
-  returned(outcome, 4);
+  returned(tried, 4);
 }
 
 static void test_library(void **state) {
@@ -437,10 +437,10 @@ static void test_library(void **state) {
     assert_ok(opc_search_new(&operators[1], &options, &search, &error), error);
     while (opc_search_next(search, &sample)) {
       char message[256] = "";
-      opc_try_outcome_t outcome = {0};
-      rows[i].fake.run(&sample, &outcome, message);
-      outcome.message = message;
-      opc_search_report(search, &outcome);
+      opc_tried_t tried = {0};
+      rows[i].fake.run(&sample, &tried, message);
+      tried.message = message;
+      opc_search_report(search, &tried);
       opc_sample_clear(&sample);
     }
     if (opc_search_state(search) != rows[i].wanted)
@@ -454,14 +454,14 @@ static void test_library(void **state) {
 }
 
 /* The throw site distinguishes equal texts: getting to another site is progress. */
-static void run_equal_words(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
+static void run_equal_words(const opc_sample_t *sample, opc_tried_t *tried, char *message) {
   static const char *const names[] = {"1a", "2b"};
   for (size_t i = 0; i < 2; i++) {
     if (tensor(sample, i)->ndim == 3) continue;
-    outcome->site = names[i];
+    tried->site = names[i];
     REJECT("wrong rank");
   }
-  returned(outcome, 4);
+  returned(tried, 4);
 }
 
 static void test_equal_words_at_two_places(void **state) {

@@ -7,7 +7,7 @@
 /* ---- options ---- */
 
 /* A row with as many elements as x has rows, if it is given; three modes. */
-static void run_options(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
+static void run_options(const opc_sample_t *sample, opc_tried_t *tried, char *message) {
   const opc_tensor_spec_t *x = tensor(sample, 0);
   bool given = !sample->absent[2] && sample->arguments[2].kind == OPC_VALUE_TENSOR;
   const char *mode = sample->absent[3] ? "sum" : sample->arguments[3].string;
@@ -18,9 +18,9 @@ static void run_options(const opc_sample_t *sample, opc_try_outcome_t *outcome, 
   if (strcmp(mode, "sum") != 0 && strcmp(mode, "widest") != 0 && strcmp(mode, "median") != 0)
     REJECT("mode must be 'sum', 'widest' or 'median'");
   if (groups != 1 && groups != 2) REJECT("groups must be 1 or 2");
-  returned(outcome, opc_tensor_spec_numel(x));
+  returned(tried, opc_tensor_spec_numel(x));
   uint64_t causal = !sample->absent[1] && sample->arguments[1].boolean;
-  outcome->digest = 1 + causal + 2 * (uint64_t)given + 4 * (uint64_t)mode[0] + 1024 * (uint64_t)groups;
+  tried->digest = 1 + causal + 2 * (uint64_t)given + 4 * (uint64_t)mode[0] + 1024 * (uint64_t)groups;
 }
 
 static void test_options(void **state) {
@@ -45,10 +45,10 @@ static void test_options(void **state) {
     for (size_t i = 0; i < set.count; i++) {
       const opc_sample_t *sample = &set.samples[i];
       char message[256] = "";
-      opc_try_outcome_t outcome = {0};
-      run_options(sample, &outcome, message);
-      assert_int_equal(outcome.kind, OPC_TRY_RETURNED);
-      assert_int_equal(outcome.digest, digests[i]);
+      opc_tried_t tried = {0};
+      run_options(sample, &tried, message);
+      assert_int_equal(tried.outcome, OPC_TRY_RETURNED);
+      assert_int_equal(tried.digest, digests[i]);
       assert_true(sample->varied || varied == 0); /* those come last */
       varied += sample->varied;
       flags[!sample->absent[1] && sample->arguments[1].boolean] = true;
@@ -66,10 +66,10 @@ static void test_options(void **state) {
 }
 
 /* Resizes out to one number per row, as libtorch's operators do. */
-static void run_out(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
+static void run_out(const opc_sample_t *sample, opc_tried_t *tried, char *message) {
   const opc_tensor_spec_t *x = tensor(sample, 0);
   if (x->ndim != 2) REJECT("x must be 2-D");
-  returned(outcome, x->sizes[0]);
+  returned(tried, x->sizes[0]);
 }
 
 static void test_out_of_its_own_size(void **state) {
@@ -97,7 +97,7 @@ static void test_out_of_its_own_size(void **state) {
 }
 
 /* Tensors as large as those of the other list, or nulls. */
-static void run_buffers(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
+static void run_buffers(const opc_sample_t *sample, opc_tried_t *tried, char *message) {
   const opc_value_t *params = &sample->arguments[0], *buffers = &sample->arguments[1];
   if (params->list.count != buffers->list.count) REJECT("buffers must have length %zu", params->list.count);
   for (size_t i = 0; i < params->list.count; i++) {
@@ -108,13 +108,13 @@ static void run_buffers(const opc_sample_t *sample, opc_try_outcome_t *outcome, 
       REJECT("shapes differ");
     if (left->dtype != right->dtype) REJECT("dtypes differ");
   }
-  returned(outcome, opc_tensor_spec_numel(params->list.items[0].tensor));
+  returned(tried, opc_tensor_spec_numel(params->list.items[0].tensor));
   for (size_t i = 0; i < buffers->list.count; i++)
-    outcome->digest = 2 * outcome->digest + (buffers->list.items[i].kind == OPC_VALUE_TENSOR);
+    tried->digest = 2 * tried->digest + (buffers->list.items[i].kind == OPC_VALUE_TENSOR);
 }
 
 /* Indices of the first dimensions. */
-static void run_indices(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
+static void run_indices(const opc_sample_t *sample, opc_tried_t *tried, char *message) {
   const opc_tensor_spec_t *x = tensor(sample, 0);
   const opc_value_t *indices = &sample->arguments[1];
   if ((size_t)x->ndim < indices->list.count) REJECT("too many indices for tensor of dimension %d", x->ndim);
@@ -125,9 +125,9 @@ static void run_indices(const opc_sample_t *sample, opc_try_outcome_t *outcome, 
     if (index->tensor->fill.kind == OPC_FILL_VALUES && opc_tensor_spec_numel(index->tensor) > x->sizes[i])
       REJECT("index out of range");
   }
-  returned(outcome, opc_tensor_spec_numel(x));
+  returned(tried, opc_tensor_spec_numel(x));
   for (size_t i = 0; i < indices->list.count; i++)
-    outcome->digest = 2 * outcome->digest + (indices->list.items[i].kind == OPC_VALUE_TENSOR);
+    tried->digest = 2 * tried->digest + (indices->list.items[i].kind == OPC_VALUE_TENSOR);
 }
 
 /* The found samples contain lists of tensors only, and lists that also have a null. */
@@ -167,10 +167,10 @@ static void test_lists_of_optional_tensors(void **state) {
   check_lists(&indices);
 }
 
-static void run_crashes_on_switch(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
+static void run_crashes_on_switch(const opc_sample_t *sample, opc_tried_t *tried, char *message) {
   bool fast = !sample->absent[1] && sample->arguments[1].boolean;
-  if (!fast) returned(outcome, opc_tensor_spec_numel(tensor(sample, 0)));
-  else *outcome = (opc_try_outcome_t){.kind = OPC_TRY_CRASHED};
+  if (!fast) returned(tried, opc_tensor_spec_numel(tensor(sample, 0)));
+  else *tried = (opc_tried_t){.outcome = OPC_TRY_CRASHED};
   snprintf(message, 256, "%s", fast ? "segmentation fault" : "");
 }
 
@@ -195,21 +195,21 @@ static void test_a_switch_that_crashes(void **state) {
 }
 
 /* Any codes, and columns, of which there are two; neither is checked. */
-static void run_recode(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
+static void run_recode(const opc_sample_t *sample, opc_tried_t *tried, char *message) {
   const opc_tensor_spec_t *codes = tensor(sample, 0), *column = tensor(sample, 1);
   const int64_t highest = column->fill.kind == OPC_FILL_RANGE ? column->fill.hi - 1 : 0;
   if (codes->dtype != OPC_DTYPE_INT64 || codes->ndim != 1) REJECT("codes must be a 1-D int64 tensor");
   if (column->dtype != OPC_DTYPE_INT64) REJECT("column must be int64");
-  returned(outcome, opc_tensor_spec_numel(codes));
-  outcome->digest = 1 + (uint64_t)codes->fill.hi;
+  returned(tried, opc_tensor_spec_numel(codes));
+  tried->digest = 1 + (uint64_t)codes->fill.hi;
   if (highest < 0 || highest > 1)
-    *outcome = (opc_try_outcome_t){.kind = OPC_TRY_UNCLEAN, .effect = true, .output_numel = 1, .overrun = "column"};
+    *tried = (opc_tried_t){.outcome = OPC_TRY_UNCLEAN, .effect = true, .output_numel = 1, .access.argument = "column"};
 }
 
-static void run_recode_counts(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
+static void run_recode_counts(const opc_sample_t *sample, opc_tried_t *tried, char *message) {
   const opc_fill_t *fill = &tensor(sample, 0)->fill;
-  run_recode(sample, outcome, message);
-  if (outcome->kind == OPC_TRY_RETURNED && fill->kind == OPC_FILL_RANGE && fill->lo < 0)
+  run_recode(sample, tried, message);
+  if (tried->outcome == OPC_TRY_RETURNED && fill->kind == OPC_FILL_RANGE && fill->lo < 0)
     REJECT("a count is not negative");
 }
 
@@ -267,20 +267,20 @@ static bool are_vectors(const opc_sample_t *sample) {
 }
 
 /* Its result depends on uninitialised memory if two neighbours are equal, and differs if they are consecutive. */
-static void run_segments(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
+static void run_segments(const opc_sample_t *sample, opc_tried_t *tried, char *message) {
   if (!are_vectors(sample)) REJECT("both must be vectors, of float32 and of int64");
   const opc_number_t *values = values_of(sample, 1);
-  returned(outcome, tensor(sample, 1)->sizes[0]);
-  outcome->digest = values ? 2 : 1;
-  if (values && values[0].i == values[1].i) outcome->kind = OPC_TRY_UNINITIALISED;
+  returned(tried, tensor(sample, 1)->sizes[0]);
+  tried->digest = values ? 2 : 1;
+  if (values && values[0].i == values[1].i) tried->outcome = OPC_TRY_UNINITIALISED;
 }
 
 /* Makes a hang independent of the search's draws: only -1 ends. */
-static void run_linked_list(const opc_sample_t *sample, opc_try_outcome_t *outcome, char *message) {
+static void run_linked_list(const opc_sample_t *sample, opc_tried_t *tried, char *message) {
   const opc_fill_t *next = &tensor(sample, 1)->fill;
   if (!are_vectors(sample)) REJECT("both must be vectors, of float32 and of int64");
-  if (next->kind == OPC_FILL_FULL && next->value.i == -1) returned(outcome, 4);
-  else outcome->kind = OPC_TRY_TIMEOUT;
+  if (next->kind == OPC_FILL_FULL && next->value.i == -1) returned(tried, 4);
+  else tried->outcome = OPC_TRY_TIMEOUT;
 }
 
 static const fixture_argument_t vectors[8] = {{"x", "Tensor", NULL, false}, {"index", "Tensor", NULL, false}};

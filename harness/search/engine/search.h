@@ -5,37 +5,9 @@
  * depend only on (schema, seed, reported outcomes). Ownership: opc_search_free. Threads: one search, one thread. */
 #pragma once
 
+#include "model/sample/tried.h"
 #include "search/draft/search_library.h"
 #include "search/recipe/recipe.h"
-
-typedef enum opc_try_kind {
-  OPC_TRY_RETURNED = 0,
-  OPC_TRY_REJECTED,
-  OPC_TRY_NO_KERNEL,
-  OPC_TRY_CRASHED,
-  OPC_TRY_TIMEOUT,
-  OPC_TRY_OUT_OF_MEMORY,
-  OPC_TRY_FOREIGN_EXCEPTION,
-  OPC_TRY_UNCLEAN,       /* returned, but accessed memory outside its arguments: inconclusive */
-  OPC_TRY_UNINITIALISED, /* returned within its arguments' memory, but its result depends on uninitialised memory */
-  OPC_TRY_UNCONVERTIBLE
-} opc_try_kind_t;
-
-typedef struct opc_try_outcome {
-  opc_try_kind_t kind;
-  const char *message; /* of a try that did not return; read only during the call */
-  const char *said; /* CRASHED: what the operator printed before it ended the process on purpose (assert, abort, exit);
-                       NULL or empty: nothing. Read only during the call */
-  const char *site; /* where it threw or crashed, in any text that is the same every time; NULL: unknown */
-  uint64_t digest;  /* of all its effects; 0: not the same every time */
-  const char *overrun; /* UNCLEAN: which access, of which argument, how far out of bounds, in any text that is the same
-                          for the same defect; NULL: unknown */
-  const char *refused_on_meta; /* RETURNED: what the operator's own Meta kernel says if it refuses these arguments;
-                                  NULL: it does not. Read only during the call */
-  bool effect;                 /* a non-empty tensor output, a mutated argument, or a non-tensor result */
-  bool depends_on_values;      /* another fill gave other bytes */
-  int64_t output_numel;        /* of the largest tensor output or mutated argument */
-} opc_try_outcome_t;
 
 /* States of an operator after its search. */
 #define OPC_SEARCH_STATES(X)                                                                                        \
@@ -69,8 +41,8 @@ opc_status_t opc_search_new(const opc_operator_t *op, const opc_search_options_t
 void opc_search_free(opc_search_t *search);
 /* The next arguments to try; false: the search is over. The caller clears *out. */
 bool opc_search_next(opc_search_t *search, opc_sample_t *out);
-/* Reports the outcome for the arguments of the last opc_search_next. */
-void opc_search_report(opc_search_t *search, const opc_try_outcome_t *outcome);
+/* Reports what the arguments of the last opc_search_next gave; borrowed during the call. */
+void opc_search_report(opc_search_t *search, const opc_tried_t *tried);
 opc_search_state_t opc_search_state(const opc_search_t *search);
 /* As text: "found after 31 tries", or the deepest message: "not found in 300 tries; last: Expected 4-D…". A text that
  * does not mention the search ("it has no kernel for the CPU") needs the state's name in front: only for IMPOSSIBLE.

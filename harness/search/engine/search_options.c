@@ -337,10 +337,10 @@ static void offer_out(opc_options_t *options, const opc_operator_t *op) {
 }
 
 /* Whether the out arguments were as large as the results. */
-static bool fits_out(const opc_operator_t *op, const opc_sample_t *tried, int64_t numel) {
+static bool fits_out(const opc_operator_t *op, const opc_sample_t *sample, int64_t numel) {
   int64_t largest = 0;
-  for (size_t i = 0; i < tried->argument_count; i++) {
-    const opc_tensor_spec_t *out = out_of(tried, op, i);
+  for (size_t i = 0; i < sample->argument_count; i++) {
+    const opc_tensor_spec_t *out = out_of(sample, op, i);
     if (out && opc_tensor_spec_numel(out) > largest) largest = opc_tensor_spec_numel(out);
   }
   return largest == numel;
@@ -427,12 +427,12 @@ static bool is_new_place(opc_options_t *options, const char *message) {
 }
 
 /* Words that were not used for this argument before: their suggestions are tried at once. */
-static void tell_refused(opc_options_t *options, const opc_operator_t *op, const opc_sample_t *tried,
+static void tell_refused(opc_options_t *options, const opc_operator_t *op, const opc_sample_t *sample,
                          const char *message) {
   opc_candidates_t repairs = {0}, fitting = {0};
   opc_sample_t copy = {0};
   if (options->turn == OPC_OPTION_SIZES || options->turn == OPC_OPTION_OUT || is_at_values(options) || !message ||
-      !is_new_place(options, message) || opc_sample_copy(tried, &copy, NULL) != OPC_OK)
+      !is_new_place(options, message) || opc_sample_copy(sample, &copy, NULL) != OPC_OK)
     return;
   opc_repair_message(op, &copy, message, &options->rng, &repairs);
   for (size_t i = 0; i < repairs.count; i++) {
@@ -456,56 +456,55 @@ static bool stands_alone(const opc_type_t *type) {
 }
 
 /* One is enough. The samples with zeros and ones stay as they are. */
-static void tell_integers(opc_options_t *options, const opc_sample_t *tried, const opc_try_outcome_t *outcome,
-                          bool effect) {
+static void tell_integers(opc_options_t *options, const opc_sample_t *sample, const opc_tried_t *tried, bool effect) {
   opc_slot_t slots[OPC_SLOTS_MAX];
-  const bool returned = outcome->kind == OPC_TRY_RETURNED, uninitialised = outcome->kind == OPC_TRY_UNINITIALISED;
-  if (opc_option_integers_are_far(tried)) {
-    opc_option_integers_go_on(tried, returned || uninitialised, &options->repairs);
+  const bool returned = tried->outcome == OPC_TRY_RETURNED, uninitialised = tried->outcome == OPC_TRY_UNINITIALISED;
+  if (opc_option_integers_are_far(sample)) {
+    opc_option_integers_go_on(sample, returned || uninitialised, &options->repairs);
     return;
   }
   /* Values that refer to another argument may be wrong; those of the only argument cannot be. */
-  const bool another = returned && effect && outcome->digest != 0 && outcome->digest != options->all.digest;
-  if (another || (uninitialised && opc_slots_of(tried, slots) == 1)) {
-    options->data = (opc_option_sample_t){.digest = another ? outcome->digest : 0};
-    options->has_data = opc_sample_copy(tried, &options->data.sample, NULL) == OPC_OK;
+  const bool another =
+      returned && effect && opc_tried_digest(tried) != 0 && opc_tried_digest(tried) != options->all.digest;
+  if (another || (uninitialised && opc_slots_of(sample, slots) == 1)) {
+    options->data = (opc_option_sample_t){.digest = another ? opc_tried_digest(tried) : 0};
+    options->has_data = opc_sample_copy(sample, &options->data.sample, NULL) == OPC_OK;
     options->turn_tries = TURN_TRIES_MAX;
   }
 }
 
 /* The first one with a different result is enough. A pattern that kills here kills with the next pattern, too. */
-static void tell_pattern(opc_options_t *options, const opc_sample_t *tried, const opc_try_outcome_t *outcome,
-                         bool effect) {
+static void tell_pattern(opc_options_t *options, const opc_sample_t *sample, const opc_tried_t *tried, bool effect) {
   const bool killed =
-      outcome->kind == OPC_TRY_CRASHED || outcome->kind == OPC_TRY_TIMEOUT || outcome->kind == OPC_TRY_OUT_OF_MEMORY;
+      tried->outcome == OPC_TRY_CRASHED || tried->outcome == OPC_TRY_TIMEOUT || tried->outcome == OPC_TRY_OUT_OF_MEMORY;
   if (killed) options->turn_tries = TURN_TRIES_MAX;
-  if (options->has_pattern || outcome->kind != OPC_TRY_RETURNED || !effect || outcome->digest == 0 ||
-      outcome->digest == options->all.digest)
+  if (options->has_pattern || tried->outcome != OPC_TRY_RETURNED || !effect || opc_tried_digest(tried) == 0 ||
+      opc_tried_digest(tried) == options->all.digest)
     return;
-  options->pattern = (opc_option_sample_t){.digest = outcome->digest};
-  options->has_pattern = opc_sample_copy(tried, &options->pattern.sample, NULL) == OPC_OK;
+  options->pattern = (opc_option_sample_t){.digest = opc_tried_digest(tried)};
+  options->has_pattern = opc_sample_copy(sample, &options->pattern.sample, NULL) == OPC_OK;
 }
 
-static void tell_accepted(opc_options_t *options, const opc_operator_t *op, const opc_sample_t *tried,
+static void tell_accepted(opc_options_t *options, const opc_operator_t *op, const opc_sample_t *sample,
                           uint64_t digest) {
   enum { NULLS_TRIES_MAX = 4 };
   const opc_type_t *type = is_argument(options) ? &argument_of(options, op)->type : NULL;
   /* Of lists that may hold tensors: one that holds only tensors, and one with a null besides. */
   const bool holds = type && opc_option_lists_are(type),
-             full = holds && opc_option_list_is_full(&tried->arguments[index_of(options)]);
+             full = holds && opc_option_list_is_full(&sample->arguments[index_of(options)]);
   bool alone = type && stands_alone(type), list = alone && (holds ? !full : type->kind == OPC_TYPE_LIST);
   opc_option_sample_t found = {.digest = digest};
-  if (options->turn == OPC_OPTION_DTYPES && count_floating(tried) <= count_floating(&options->all.sample)) return;
+  if (options->turn == OPC_OPTION_DTYPES && count_floating(sample) <= count_floating(&options->all.sample)) return;
   if (type && digest != 0 && digest == options->all.digest) return; /* a synonym, or without effect here */
   if (alone && (options->given || list)) {
     for (size_t i = 0; i < options->mode_count; i++)
       if (digest != 0 && options->modes[i].digest == digest) return;
-    if (options->mode_count == OPC_OPTION_MODES_MAX || opc_sample_copy(tried, &found.sample, NULL) != OPC_OK) return;
+    if (options->mode_count == OPC_OPTION_MODES_MAX || opc_sample_copy(sample, &found.sample, NULL) != OPC_OK) return;
     options->modes[options->mode_count++] = found;
     if (holds) options->turn_tries = TURN_TRIES_MAX;
     return;
   }
-  if (options->given || opc_sample_copy(tried, &found.sample, NULL) != OPC_OK) return;
+  if (options->given || opc_sample_copy(sample, &found.sample, NULL) != OPC_OK) return;
   opc_sample_clear(&options->all.sample);
   options->all = found;
   options->varied = options->given = true;
@@ -531,41 +530,42 @@ static bool is_all_floating(const opc_sample_t *sample) {
 }
 
 /* Keeps the first, if the option that it crashes with cannot be at fault. */
-static void keep_crashing(opc_options_t *options, const opc_sample_t *tried, bool harmless) {
+static void keep_crashing(opc_options_t *options, const opc_sample_t *sample, bool harmless) {
   if (!harmless || options->crashed) return;
-  options->crashed = opc_sample_copy(tried, &options->crashing, NULL) == OPC_OK;
+  options->crashed = opc_sample_copy(sample, &options->crashing, NULL) == OPC_OK;
 }
 
-void opc_options_report(opc_options_t *options, const opc_operator_t *op, const opc_sample_t *tried,
-                        const opc_try_outcome_t *outcome, bool effect) {
-  const opc_value_t *value = is_argument(options) ? &tried->arguments[index_of(options)] : NULL;
+void opc_options_report(opc_options_t *options, const opc_operator_t *op, const opc_sample_t *sample,
+                        const opc_tried_t *tried, bool effect) {
+  const opc_value_t *value = is_argument(options) ? &sample->arguments[index_of(options)] : NULL;
   bool nonsense = value && value->kind == OPC_VALUE_STRING && strcmp(value->string, unknown_word) == 0;
   const opc_type_kind_t kind = is_argument(options) ? argument_of(options, op)->type.kind : OPC_TYPE_OTHER;
   const bool lists = is_argument(options) && opc_option_lists_are(&argument_of(options, op)->type);
   if (opc_options_at_patterns(options)) {
-    tell_pattern(options, tried, outcome, effect);
+    tell_pattern(options, sample, tried, effect);
     return;
   }
-  if (opc_options_at_integers(options)) tell_integers(options, tried, outcome, effect);
-  switch (outcome->kind) {
+  if (opc_options_at_integers(options)) tell_integers(options, sample, tried, effect);
+  switch (tried->outcome) {
     case OPC_TRY_RETURNED:
       if (opc_options_at_integers(options)) break;
-      if (options->turn == OPC_OPTION_OUT && !fits_out(op, tried, outcome->output_numel)) break;
-      if (effect && !nonsense) tell_accepted(options, op, tried, outcome->digest);
+      if (options->turn == OPC_OPTION_OUT && !fits_out(op, sample, tried->output_numel)) break;
+      if (effect && !nonsense) tell_accepted(options, op, sample, opc_tried_digest(tried));
       break;
     case OPC_TRY_UNINITIALISED: /* made-up tensors and numbers may be at fault; a switch never is, nor are sizes of
                                    tensors alone, nor a list of the tuple's own tensors */
       if (kind == OPC_TYPE_BOOL || kind == OPC_TYPE_STRING ||
-          ((options->turn == OPC_OPTION_SIZES || lists) && is_all_floating(tried)))
-        tell_accepted(options, op, tried, 0);
+          ((options->turn == OPC_OPTION_SIZES || lists) && is_all_floating(sample)))
+        tell_accepted(options, op, sample, 0);
       break;
     case OPC_TRY_REJECTED:
-      tell_refused(options, op, tried, outcome->message);
+    case OPC_TRY_INTERNAL_ASSERT:
+      tell_refused(options, op, sample, tried->message);
       break;
     case OPC_TRY_CRASHED:
       keep_crashing(
-          options, tried,
-          kind == OPC_TYPE_BOOL || (kind == OPC_TYPE_STRING && !nonsense) || (lists && is_all_floating(tried)));
+          options, sample,
+          kind == OPC_TYPE_BOOL || (kind == OPC_TYPE_STRING && !nonsense) || (lists && is_all_floating(sample)));
       options->crashes++;
       break;
     case OPC_TRY_TIMEOUT:

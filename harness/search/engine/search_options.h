@@ -53,10 +53,10 @@ bool opc_options_begin(opc_options_t *options, const opc_operator_t *op, const o
                        const opc_sample_t *base, uint64_t digest);
 /* The next arguments to try, owned by options; NULL: finished. */
 const opc_sample_t *opc_options_next(opc_options_t *options, const opc_operator_t *op);
-/* Reports their outcome: `tried` is the result of opc_options_next. effect: as in the outcome, and not all tensors are
+/* Reports their outcome: `sample` is the result of opc_options_next. effect: as in the outcome, and not all tensors are
  * empty. */
-void opc_options_report(opc_options_t *options, const opc_operator_t *op, const opc_sample_t *tried,
-                        const opc_try_outcome_t *outcome, bool effect);
+void opc_options_report(opc_options_t *options, const opc_operator_t *op, const opc_sample_t *sample,
+                        const opc_tried_t *tried, bool effect);
 /* True in the turn of the integers: the last try may be an input that nobody would use. */
 bool opc_options_at_integers(const opc_options_t *options);
 /* True in the turn of the patterns: likewise. */

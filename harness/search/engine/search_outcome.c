@@ -64,6 +64,13 @@ static bool is_due(int hits) { return hits == 1 || hits == 3 || hits == 9 || hit
 /* Many places use the same words: the place of the throw tells them apart. */
 static uint64_t place_of(const char *where) { return where && where[0] ? XXH3_64bits(where, strlen(where)) : 0; }
 
+/* Which access, of which argument, how far out of bounds: the same for the same defect. */
+static uint64_t overrun_of(const opc_try_access_t *access) {
+  const int64_t fields[] = {access->beyond, access->write};
+  if (!access->argument) return 0;
+  return place_of(access->argument) ^ XXH3_64bits_withSeed(fields, sizeof fields, place_of(access->place));
+}
+
 static void tell_rejected(opc_search_t *search, const char *message, const char *where) {
   bool is_new;
   search->wants_cuda |= opc_clue_wants_cuda(message);
@@ -114,24 +121,24 @@ static void keep_crashing(opc_search_t *search) {
 }
 
 /* An operator that aborts where it should throw says as much about its arguments. */
-static bool speaks(const opc_try_outcome_t *outcome) {
-  return outcome->kind == OPC_TRY_CRASHED && outcome->said && outcome->said[0];
+static bool speaks(const opc_tried_t *tried) {
+  return tried->outcome == OPC_TRY_CRASHED && tried->said && tried->said[0];
 }
 
-static void tell_crashed(opc_search_t *search, const opc_try_outcome_t *outcome) {
+static void tell_crashed(opc_search_t *search, const opc_tried_t *tried) {
   bool is_new;
   char name[64];
-  bool hung = outcome->kind == OPC_TRY_TIMEOUT, spoke = speaks(outcome);
+  bool hung = tried->outcome == OPC_TRY_TIMEOUT, spoke = speaks(tried);
   if (!hung) keep_crashing(search);
   search->crashes += !hung;
   search->hangs += hung;
   if (!spoke || search->spoken++ % SPOKEN_A_CRASH == 0) search->crash_cost += hung ? TIMEOUT_COSTS : 1;
   /* If the place is unknown, the depth that the arguments reached is used. */
-  bool placed = outcome->site && outcome->site[0];
-  int id = snprintf(name, sizeof name, "crash %d %d", (int)outcome->kind, placed ? 0 : depth_of(search));
-  uint64_t words = spoke ? opc_clue_site(outcome->said) : 0;
-  opc_site_t *site = visit(search, XXH3_64bits(name, (size_t)id) ^ place_of(outcome->site) ^ words,
-                           spoke ? outcome->said : outcome->message, &is_new);
+  bool placed = tried->site && tried->site[0];
+  int id = snprintf(name, sizeof name, "crash %d %d", (int)tried->outcome, placed ? 0 : depth_of(search));
+  uint64_t words = spoke ? opc_clue_site(tried->said) : 0;
+  opc_site_t *site = visit(search, XXH3_64bits(name, (size_t)id) ^ place_of(tried->site) ^ words,
+                           spoke ? tried->said : tried->message, &is_new);
   if (!site) return;
   if (is_new && spoke) search->moved[search->family]++;
   site->crash = true;
@@ -142,17 +149,17 @@ static void tell_crashed(opc_search_t *search, const opc_try_outcome_t *outcome)
   }
   if (!is_due(site->hits)) return;
   opc_candidates_clear(&site->candidates);
-  if (spoke) opc_repair_message(search->op, &search->current, outcome->said, &search->rng, &site->candidates);
+  if (spoke) opc_repair_message(search->op, &search->current, tried->said, &search->rng, &site->candidates);
   opc_repair_crash(search->op, &search->current, &site->candidates);
 }
 
-static opc_kept_t kept_of(const opc_search_t *search, const opc_try_outcome_t *outcome, bool empties, int64_t numel) {
+static opc_kept_t kept_of(const opc_search_t *search, const opc_tried_t *tried, bool empties, int64_t numel) {
   return (opc_kept_t){.shape = opc_search_digest(&search->current, opc_search_has_tensors(search->op)),
                       .numel = numel,
-                      .rich = !empties && (outcome->output_numel >= 2 || !opc_search_has_tensors(search->op)),
-                      .depends_on_values = outcome->depends_on_values,
-                      .contradicted = outcome->refused_on_meta != NULL,
-                      .digest = outcome->digest};
+                      .rich = !empties && (tried->output_numel >= 2 || !opc_search_has_tensors(search->op)),
+                      .depends_on_values = tried->depends_on_values,
+                      .contradicted = tried->refused_on_meta != NULL,
+                      .digest = opc_tried_digest(tried)};
 }
 
 static size_t count_numbers(const opc_value_t *value) {
@@ -171,11 +178,11 @@ static bool is_lone_tensor(const opc_search_t *search, size_t tensors) {
 }
 
 /* Keeps one, in case there will be no clean try. */
-static void keep_suspect(opc_search_t *search, const opc_try_outcome_t *outcome, opc_suspects_t *suspects) {
+static void keep_suspect(opc_search_t *search, const opc_tried_t *tried, opc_suspects_t *suspects) {
   size_t tensors, empty;
   int64_t numel = count_elements(&search->current, &tensors, &empty);
-  opc_kept_t kept = kept_of(search, outcome, empty > 0, numel), *best = &suspects->best;
-  uint64_t place = place_of(outcome->overrun);
+  opc_kept_t kept = kept_of(search, tried, empty > 0, numel), *best = &suspects->best;
+  uint64_t place = overrun_of(&tried->access);
   bool lone = is_lone_tensor(search, tensors), known = false;
   if (tensors > 0 && empty == tensors) return;
   for (size_t i = 0; i < suspects->shape_count; i++) known |= suspects->shapes[i] == kept.shape;
@@ -208,8 +215,8 @@ static int rank_of(const opc_kept_t *kept) {
   return kept->rich + 2 * kept->depends_on_values + 4 * !kept->contradicted;
 }
 
-static void keep(opc_search_t *search, const opc_try_outcome_t *outcome, bool empties, int64_t numel) {
-  opc_kept_t kept = kept_of(search, outcome, empties, numel);
+static void keep(opc_search_t *search, const opc_tried_t *tried, bool empties, int64_t numel) {
+  opc_kept_t kept = kept_of(search, tried, empties, numel);
   const bool first = search->kept_count == 0 || (!kept.contradicted && opc_search_is_contradicted(search));
   size_t place = search->kept_count;
   for (size_t i = 0; i < search->kept_count; i++) {
@@ -239,12 +246,12 @@ static void keep(opc_search_t *search, const opc_try_outcome_t *outcome, bool em
   }
 }
 
-static void tell_returned(opc_search_t *search, const opc_try_outcome_t *outcome) {
+static void tell_returned(opc_search_t *search, const opc_tried_t *tried) {
   size_t tensors, empty;
   int64_t numel = count_elements(&search->current, &tensors, &empty);
-  if (outcome->effect && (tensors == 0 || empty < tensors)) {
-    keep(search, outcome, empty > 0, numel);
-    if (outcome->refused_on_meta) tell_rejected(search, outcome->refused_on_meta, "the Meta kernel");
+  if (tried->effect && (tensors == 0 || empty < tensors)) {
+    keep(search, tried, empty > 0, numel);
+    if (tried->refused_on_meta) tell_rejected(search, tried->refused_on_meta, "the Meta kernel");
     return;
   }
   bool is_new;
@@ -258,65 +265,70 @@ static void tell_returned(opc_search_t *search, const opc_try_outcome_t *outcome
   opc_derive_shapes(search->op, &search->current, &site->candidates);
 }
 
-static void tell_option(opc_search_t *search, const opc_try_outcome_t *outcome) {
+static void tell_option(opc_search_t *search, const opc_tried_t *tried) {
   const opc_option_sample_t *found[OPC_OPTION_SAMPLES_MAX];
   const bool patterns = opc_options_at_patterns(&search->options),
              integers = patterns || opc_options_at_integers(&search->options);
   size_t tensors, empty, before = opc_options_found(&search->options, found);
   (void)count_elements(&search->current, &tensors, &empty);
-  opc_try_outcome_t told = *outcome;
+  opc_tried_t told = *tried;
   if (told.refused_on_meta && !opc_search_is_contradicted(search)) {
-    told.kind = OPC_TRY_REJECTED;
+    told.outcome = OPC_TRY_REJECTED;
     told.message = told.refused_on_meta;
   }
   opc_options_report(&search->options, search->op, &search->current, &told,
-                     outcome->effect && (tensors == 0 || empty < tensors));
+                     tried->effect && (tensors == 0 || empty < tensors));
   search->accepted[OPC_FAMILY_OPTION] += opc_options_found(&search->options, found) > before;
-  search->crashes += outcome->kind == OPC_TRY_CRASHED;
-  search->hangs += outcome->kind == OPC_TRY_TIMEOUT;
+  search->crashes += tried->outcome == OPC_TRY_CRASHED;
+  search->hangs += tried->outcome == OPC_TRY_TIMEOUT;
   /* Integers that nobody promised to be indices: an overrun is no surprise and no fault. */
-  if (outcome->kind == OPC_TRY_UNCLEAN && outcome->overrun && !integers) keep_suspect(search, outcome, &search->leaves);
-  if (outcome->kind == OPC_TRY_UNINITIALISED && patterns) keep_forgotten(search);
+  if (tried->outcome == OPC_TRY_UNCLEAN && tried->access.argument && !integers)
+    keep_suspect(search, tried, &search->leaves);
+  if (tried->outcome == OPC_TRY_UNINITIALISED && patterns) keep_forgotten(search);
 }
 
-void opc_search_report(opc_search_t *search, const opc_try_outcome_t *outcome) {
+void opc_search_report(opc_search_t *search, const opc_tried_t *tried) {
   if (search->options.begun) {
-    tell_option(search, outcome);
+    tell_option(search, tried);
     return;
   }
-  if (outcome->kind != OPC_TRY_NO_KERNEL) search->no_kernels = 0;
-  opc_tabu_note(search, outcome->kind == OPC_TRY_TIMEOUT ? OPC_TABU_DEATHS
-                                                         : outcome->kind == OPC_TRY_CRASHED && !speaks(outcome));
-  switch (outcome->kind) {
+  if (tried->outcome != OPC_TRY_NO_KERNEL && tried->outcome != OPC_TRY_FAKE_IN_PYTHON) search->no_kernels = 0;
+  opc_tabu_note(search, tried->outcome == OPC_TRY_TIMEOUT ? OPC_TABU_DEATHS
+                                                          : tried->outcome == OPC_TRY_CRASHED && !speaks(tried));
+  switch (tried->outcome) {
     case OPC_TRY_RETURNED:
-      tell_returned(search, outcome);
+      tell_returned(search, tried);
       break;
     case OPC_TRY_NO_KERNEL:
+    case OPC_TRY_FAKE_IN_PYTHON:
       if (!opc_search_unprovided(search)) {
         opc_text_reset(&search->no_kernel);
-        opc_text_add(&search->no_kernel, outcome->message);
+        opc_text_add(&search->no_kernel, tried->message);
       }
       if (++search->no_kernels < NO_KERNELS_MAX) break;
       search->over = true;
       search->impossible = search->kept_count == 0;
       break;
     case OPC_TRY_REJECTED:
+    case OPC_TRY_INTERNAL_ASSERT:
     case OPC_TRY_OUT_OF_MEMORY:
     case OPC_TRY_FOREIGN_EXCEPTION:
     case OPC_TRY_UNCONVERTIBLE:
-      tell_rejected(search, outcome->message, outcome->site);
+      tell_rejected(search, tried->message, tried->site);
       break;
     case OPC_TRY_UNINITIALISED:
-      keep_suspect(search, outcome, &search->uninitialised);
-      tell_unclean(search, outcome->message);
+      keep_suspect(search, tried, &search->uninitialised);
+      tell_unclean(search, tried->message);
       break;
     case OPC_TRY_UNCLEAN:
-      if (outcome->overrun) keep_suspect(search, outcome, &search->leaves);
-      tell_unclean(search, outcome->message);
+      if (tried->access.argument) keep_suspect(search, tried, &search->leaves);
+      tell_unclean(search, tried->message);
       break;
     case OPC_TRY_CRASHED:
     case OPC_TRY_TIMEOUT:
-      tell_crashed(search, outcome);
+      tell_crashed(search, tried);
+      break;
+    case OPC_TRY_OUTCOME_COUNT:
       break;
   }
   opc_search_describe(search);

@@ -3,8 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "model/json/json_write.h"
+#include "model/sample/relations.h"
 #include "plan/cases/planner.h"
+#include "search/relations/relation_learner.h"
 #include "supervise/jobs/relations_task.h"
 #include "supervise/jobs/searched.h"
 
@@ -12,6 +15,27 @@ enum {
   LEARNED_MAX = 4 /* samples of an operator that it learns from; others take over what applies to them */,
   CRASHES_MAX = 20
 };
+
+struct opc_learning {
+  double began;           /* opc_clock */
+  opc_learner_t *learner; /* for the sample with this index; NULL: none */
+  size_t sample, learned; /* learned: number of samples with tries */
+  size_t tries;
+  bool *hung; /* one per argument: a try hung on it */
+  int crashes;
+  opc_sample_t trying; /* the arguments that are tried now */
+  bool has_try;
+};
+
+static void forget(opc_task_t *task) {
+  opc_learning_t *learning = task->learning;
+  task->learning = NULL;
+  if (learning == NULL) return;
+  opc_learner_free(learning->learner);
+  if (learning->has_try) opc_sample_clear(&learning->trying);
+  free(learning->hung);
+  free(learning);
+}
 
 /* ---- which sample is next ---- */
 
@@ -37,17 +61,18 @@ static opc_status_t transfer(opc_task_t *task, opc_sample_t *sample, opc_error_t
 
 /* The learner of the next sample that can teach something; NULL: none is left. */
 static opc_status_t next_learner(opc_task_t *task, opc_error_t *error) {
+  opc_learning_t *learning = task->learning;
   opc_status_t status = OPC_OK;
-  for (; task->learning < task->samples.count && task->learner == NULL && status == OPC_OK; task->learning++) {
-    opc_sample_t *sample = &task->samples.samples[task->learning];
+  for (; learning->sample < task->samples.count && learning->learner == NULL && status == OPC_OK; learning->sample++) {
+    opc_sample_t *sample = &task->samples.samples[learning->sample];
     if (sample->relations != NULL || !opc_sample_is_callable(sample) || !opc_learner_is_worth_it(task->op, sample))
       continue;
     status = transfer(task, sample, error);
-    if (status != OPC_OK || sample->relations != NULL || task->learned == LEARNED_MAX) continue;
-    task->learned++;
-    status = opc_learner_new(task->op, sample, task->session->options->seed, task->hung, &task->learner, error);
-    if (task->crashes >= CRASHES_MAX && task->learner != NULL) opc_learner_stop(task->learner);
-    if (task->learner != NULL) return status;
+    if (status != OPC_OK || sample->relations != NULL || learning->learned == LEARNED_MAX) continue;
+    learning->learned++;
+    status = opc_learner_new(task->op, sample, task->session->options->seed, learning->hung, &learning->learner, error);
+    if (learning->crashes >= CRASHES_MAX && learning->learner != NULL) opc_learner_stop(learning->learner);
+    if (learning->learner != NULL) return status;
   }
   return status;
 }
@@ -68,101 +93,129 @@ static opc_status_t keep_for_file(const opc_task_t *task, opc_sample_set_t *kept
   return status;
 }
 
+/* What is known about the samples' arguments, and the effort to learn it; NULL: nothing is known, and nothing was
+ * tried. */
+static json_t *relations_to_json(const opc_task_t *task) {
+  const opc_learning_t *learning = task->learning;
+  json_t *known = json_object();
+  bool any = false;
+  for (size_t i = 0; i < task->samples.count; i++) {
+    const opc_sample_t *sample = &task->samples.samples[i];
+    if (sample->relations == NULL) continue;
+    opc_json_put(&known, sample->name, opc_relations_to_json(sample->relations));
+    any = true;
+  }
+  if (any || learning->tries > 0)
+    return json_pack("{s:o, s:I, s:f}", "samples", known, "tries", (json_int_t)learning->tries, "seconds",
+                     learning->tries > 0 ? opc_clock() - learning->began : 0.0);
+  json_decref(known);
+  return NULL;
+}
+
 static opc_status_t go_on(opc_task_t *task, opc_error_t *error) {
   opc_session_t *session = task->session;
   opc_status_t status = OPC_OK;
   if (session->options->save_samples != NULL) status = keep_for_file(task, &session->samples, error);
   if (status == OPC_OK) status = keep_for_file(task, &session->found_samples, error);
-  if (status == OPC_OK) status = opc_task_tell_samples(task, error);
-  task->crashes = 0;
+  if (status == OPC_OK) status = opc_task_tell_samples(task, relations_to_json(task), error);
   opc_task_enter(task, &opc_phase_cases);
   return status;
 }
 
 static opc_status_t finish_sample(opc_task_t *task, opc_error_t *error) {
-  opc_sample_t *sample = &task->samples.samples[task->learning];
-  opc_status_t status = opc_learner_take(task->learner, &sample->relations, error);
-  task->relation_tries += opc_learner_tries(task->learner);
-  opc_learner_hung(task->learner, task->hung);
-  opc_learner_free(task->learner);
-  task->learner = NULL;
-  task->learning++;
+  opc_learning_t *learning = task->learning;
+  opc_status_t status = opc_learner_take(learning->learner, &task->samples.samples[learning->sample].relations, error);
+  learning->tries += opc_learner_tries(learning->learner);
+  opc_learner_hung(learning->learner, learning->hung);
+  opc_learner_free(learning->learner);
+  learning->learner = NULL;
+  learning->sample++;
   return status;
 }
 
 opc_status_t opc_relations_begin(opc_task_t *task, opc_error_t *error) {
-  opc_status_t status = OPC_OK;
-  task->hung = calloc(task->op->argument_count + 1, sizeof *task->hung);
-  if (task->hung == NULL) return opc_out_of_memory(error);
-  task->relations_began = opc_clock();
-  if (opc_relations_are_possible(task)) status = next_learner(task, error);
-  if (status != OPC_OK || task->learner == NULL) return status == OPC_OK ? go_on(task, error) : status;
+  opc_learning_t *learning = task->learning = calloc(1, sizeof *learning);
+  if (learning == NULL) return opc_out_of_memory(error);
   task->phase = &opc_phase_relations;
+  learning->hung = calloc(task->op->argument_count + 1, sizeof *learning->hung);
+  if (learning->hung == NULL) return opc_out_of_memory(error);
+  learning->began = opc_clock();
+  opc_status_t status = opc_relations_are_possible(task) ? next_learner(task, error) : OPC_OK;
+  if (status != OPC_OK || learning->learner == NULL) return status == OPC_OK ? go_on(task, error) : status;
   return OPC_OK;
 }
 
 /* ---- tries ---- */
 
-json_t *opc_relations_try(const opc_task_t *task, const opc_sample_t *sample) {
-  return json_pack("{s:s, s:s, s:s, s:o, s:I, s:b}", "t", "try", "operator", task->op->name, "device", OPC_MODE_CPU,
-                   "sample", opc_sample_to_json(sample, task->op), "seed", (json_int_t)task->session->options->seed,
-                   "without_meta", 1);
-}
-
 static opc_status_t command(opc_task_t *task, json_t **out, opc_error_t *error) {
+  opc_learning_t *learning = task->learning;
   opc_status_t status = OPC_OK;
   task->session->current = task->op->name;
-  while (!task->attempting && task->learner != NULL && status == OPC_OK) {
-    memset(&task->attempt, 0, sizeof task->attempt);
-    task->attempting = opc_learner_next(task->learner, &task->attempt);
-    if (task->attempting) break;
+  while (!learning->has_try && learning->learner != NULL && status == OPC_OK) {
+    learning->trying = (opc_sample_t){0};
+    learning->has_try = opc_learner_next(learning->learner, &learning->trying);
+    if (learning->has_try) break;
     status = finish_sample(task, error);
     if (status == OPC_OK) status = next_learner(task, error);
   }
-  if (status != OPC_OK || !task->attempting) return status == OPC_OK ? go_on(task, error) : status;
-  *out = opc_relations_try(task, &task->attempt);
+  if (status != OPC_OK || !learning->has_try) return status == OPC_OK ? go_on(task, error) : status;
+  *out = opc_task_try(task, OPC_MODE_CPU, &learning->trying, false, true);
   return *out != NULL ? OPC_OK : opc_out_of_memory(error);
 }
 
-static void tell(opc_task_t *task, opc_learn_outcome_t outcome) {
-  if (!task->attempting || task->learner == NULL) return; /* an answer without a try: a hostile child */
-  opc_learner_tell(task->learner, outcome);
-  opc_sample_clear(&task->attempt);
-  task->attempting = false;
+static void tell(opc_learning_t *learning, opc_learn_outcome_t outcome) {
+  if (!learning->has_try || learning->learner == NULL) return; /* an answer without a try: a hostile child */
+  opc_learner_tell(learning->learner, outcome);
+  opc_sample_clear(&learning->trying);
+  learning->has_try = false;
 }
 
-static opc_learn_outcome_t outcome_of(const json_t *message) {
-  static const struct {
-    const char *name;
-    opc_learn_outcome_t outcome;
-  } outcomes[] = {{"returned", OPC_LEARN_CLEAN},          {"rejected", OPC_LEARN_REFUSED},
-                  {"internal_assert", OPC_LEARN_REFUSED}, {"out_of_memory", OPC_LEARN_THREW},
-                  {"foreign_exception", OPC_LEARN_THREW}, {"uninitialised", OPC_LEARN_POISON}};
-  const char *name = opc_json_text_of(message, "outcome");
-  const json_t *access = json_object_get(message, "access");
-  for (size_t i = 0; name != NULL && i < sizeof outcomes / sizeof outcomes[0]; i++)
-    if (strcmp(name, outcomes[i].name) == 0) return outcomes[i].outcome;
-  if (name == NULL || strcmp(name, "unclean") != 0) return OPC_LEARN_NONE;
-  if (access == NULL) return OPC_LEARN_POISON;
-  return json_is_true(json_object_get(access, "write")) ? OPC_LEARN_WROTE : OPC_LEARN_READ;
+static opc_learn_outcome_t outcome_of(const opc_tried_t *tried) {
+  switch (tried->outcome) {
+    case OPC_TRY_RETURNED:
+      return OPC_LEARN_CLEAN;
+    case OPC_TRY_REJECTED:
+    case OPC_TRY_INTERNAL_ASSERT:
+      return OPC_LEARN_REFUSED;
+    case OPC_TRY_OUT_OF_MEMORY:
+    case OPC_TRY_FOREIGN_EXCEPTION:
+      return OPC_LEARN_THREW;
+    case OPC_TRY_UNINITIALISED:
+      return OPC_LEARN_POISON;
+    case OPC_TRY_UNCLEAN:
+      if (tried->access.argument == NULL) return OPC_LEARN_POISON;
+      return tried->access.write ? OPC_LEARN_WROTE : OPC_LEARN_READ;
+    case OPC_TRY_CRASHED:
+      return OPC_LEARN_CRASHED;
+    case OPC_TRY_TIMEOUT:
+      return OPC_LEARN_HUNG;
+    case OPC_TRY_NO_KERNEL:
+    case OPC_TRY_FAKE_IN_PYTHON:
+    case OPC_TRY_UNCONVERTIBLE:
+    case OPC_TRY_OUTCOME_COUNT:
+      break;
+  }
+  return OPC_LEARN_NONE;
 }
 
-static opc_status_t message(opc_task_t *task, json_t *message, opc_error_t *error) {
-  const char *type = opc_json_text_of(message, "t");
-  const bool tried = type != NULL && strcmp(type, "tried") == 0;
-  if (!tried && (type == NULL || strcmp(type, "refused") != 0)) return OPC_OK; /* not an answer */
-  tell(task, tried ? outcome_of(message) : OPC_LEARN_NONE);
-  return opc_task_send(task, error);
+static opc_status_t tried(opc_task_t *task, opc_tried_t *tried, opc_error_t *error) {
+  (void)error;
+  tell(task->learning, outcome_of(tried));
+  return OPC_OK;
 }
 
 static opc_status_t crash(opc_task_t *task, const char *case_id, const opc_crash_t *crash, opc_error_t *error) {
+  opc_learning_t *learning = task->learning;
   (void)case_id;
   (void)error;
-  const bool hung = strcmp(crash->rule, "timeout") == 0;
-  tell(task, hung ? OPC_LEARN_HUNG : OPC_LEARN_CRASHED);
-  if (++task->crashes >= CRASHES_MAX && task->learner != NULL) opc_learner_stop(task->learner);
+  tell(learning, strcmp(crash->rule, "timeout") == 0 ? OPC_LEARN_HUNG : OPC_LEARN_CRASHED);
+  if (++learning->crashes >= CRASHES_MAX && learning->learner != NULL) opc_learner_stop(learning->learner);
   return OPC_OK; /* the task wants a child again and is then asked for its next command */
 }
 
-const opc_phase_t opc_phase_relations = {
-    .command = command, .message = message, .crash = crash, .seconds = opc_task_try_seconds, .searches = true};
+const opc_phase_t opc_phase_relations = {.command = command,
+                                         .tried = tried,
+                                         .crash = crash,
+                                         .forget = forget,
+                                         .seconds = opc_task_try_seconds,
+                                         .searches = true};

@@ -10,5 +10,3 @@
 opc_status_t opc_relations_begin(opc_task_t *task, opc_error_t *error) OPC_CHECKED;
 /* False: nothing can be tried on the CPU, whose memory is guarded, or a try takes too long. */
 bool opc_relations_are_possible(const opc_task_t *task);
-/* The command for a try with these arguments. New reference; NULL: out of memory. */
-json_t *opc_relations_try(const opc_task_t *task, const opc_sample_t *sample);

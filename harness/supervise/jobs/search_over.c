@@ -2,23 +2,58 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 #include "base/text.h"
 #include "supervise/jobs/searched.h"
 
 enum { TIMEOUTS_MAX = 3, LATER_TIMEOUTS_MAX = 1 };
 
-bool opc_task_search_has_hung(const opc_task_t *task) {
-  return task->timeouts >= (opc_search_found(task->session, task->op)->rounds > 0 ? LATER_TIMEOUTS_MAX : TIMEOUTS_MAX);
+static void clear_outputs(opc_retried_t *retried) {
+  for (size_t i = 0; i < retried->output_count; i++) opc_value_clear(&retried->outputs[i]);
+  free(retried->outputs);
+  *retried = (opc_retried_t){0};
 }
 
-bool opc_task_search_has_used_its_time(const opc_task_t *task) {
-  return opc_clock() - task->search_began > task->session->options->operator_time / 2;
+opc_status_t opc_searching_begin(opc_task_t *task, opc_error_t *error) {
+  opc_searching_t *searching = task->searching = calloc(1, sizeof *searching);
+  if (searching == NULL) return opc_out_of_memory(error);
+  /* Each operator has its own stream, so its findings do not depend on the selection of other operators. */
+  const uint64_t seed = task->session->options->seed ^ XXH64(task->op->name, strlen(task->op->name), 0);
+  const opc_searched_t *found = opc_search_found(task->session, task->op);
+  const opc_search_options_t options = {.seed = seed,
+                                        .budget = opc_search_round_budget(found->rounds + 1),
+                                        .library = task->session->library,
+                                        .round = found->rounds + 1,
+                                        .earlier = found->tries,
+                                        .recipe = opc_recipe_find(&task->session->recipes, task->op->name)};
+  searching->began = opc_clock();
+  task->session->current = task->op->name;
+  return opc_search_new(task->op, &options, &searching->search, error);
 }
 
-void opc_task_search_count_child(opc_task_t *task) {
-  task->search_cpu += task->child_cpu;
-  task->child_cpu = 0;
+void opc_searching_forget(opc_task_t *task) {
+  opc_searching_t *searching = task->searching;
+  task->searching = NULL;
+  if (searching == NULL) return;
+  opc_search_free(searching->search);
+  if (searching->has_try) opc_sample_clear(&searching->trying);
+  for (size_t i = 0; i < OPC_SEARCH_SAMPLES_MAX; i++) clear_outputs(&searching->retried[i]);
+  free(searching);
+}
+
+bool opc_searching_has_hung(const opc_task_t *task) {
+  const bool later = opc_search_found(task->session, task->op)->rounds > 0;
+  return task->searching->timeouts >= (later ? LATER_TIMEOUTS_MAX : TIMEOUTS_MAX);
+}
+
+bool opc_searching_has_used_its_time(const opc_task_t *task) {
+  return opc_clock() - task->searching->began > task->session->options->operator_time / 2;
+}
+
+void opc_searching_count_child(opc_searching_t *searching) {
+  searching->cpu += searching->child_cpu;
+  searching->child_cpu = 0;
 }
 
 /* Adds this round's record to that of the earlier rounds. */
@@ -43,9 +78,10 @@ static void add_record(json_t *record, const json_t *before) {
 
 static opc_status_t record(opc_task_t *task, opc_searched_t *found, const char *state, opc_error_t *error) {
   static const char *const seconds[] = {"cpu_seconds", "seconds"};
-  opc_task_search_count_child(task);
-  const double spent[] = {task->search_cpu, opc_clock() - task->search_began};
-  json_t *made = opc_search_to_json(task->search),
+  opc_searching_t *searching = task->searching;
+  opc_searching_count_child(searching);
+  const double spent[] = {searching->cpu, opc_clock() - searching->began};
+  json_t *made = opc_search_to_json(searching->search),
          *before = found->record != NULL ? json_loads(found->record, 0, NULL) : NULL;
   if (made == NULL || (found->record != NULL && before == NULL)) {
     json_decref(made);
@@ -65,27 +101,24 @@ static opc_status_t record(opc_task_t *task, opc_searched_t *found, const char *
 
 /* Drops samples that a fresh child did not accept. Also drops samples with another outcome there, unless all have one:
  * then the operator itself varies. */
-static void drop_lost(opc_task_t *task, size_t *out_changed) {
-  size_t count = task->samples.count, kept = 0, changed = 0;
-  for (size_t i = 0; i < count; i++) changed += !task->lost[i] && task->changed[i];
+static void drop_lost(opc_task_t *task) {
+  opc_retried_t *retried = task->searching->retried;
+  const size_t count = task->samples.count;
+  size_t kept = 0;
   bool steady = false;
-  for (size_t i = 0; i < count; i++) steady |= !task->lost[i] && !task->changed[i];
-  *out_changed = changed;
+  for (size_t i = 0; i < count; i++) steady |= !retried[i].lost && !retried[i].changed;
   for (size_t i = 0; i < count; i++) {
     opc_sample_t *sample = &task->samples.samples[i];
-    if (task->lost[i] || (task->changed[i] && steady)) {
+    if (retried[i].lost || (retried[i].changed && steady)) {
       opc_sample_clear(sample);
+      clear_outputs(&retried[i]);
       continue;
     }
     if (kept != i) {
       task->samples.samples[kept] = *sample;
       *sample = (opc_sample_t){0};
-      opc_value_t *tensors = task->produced[kept];
-      size_t tensor_count = task->produced_count[kept];
-      task->produced[kept] = task->produced[i];
-      task->produced_count[kept] = task->produced_count[i];
-      task->produced[i] = tensors;
-      task->produced_count[i] = tensor_count;
+      retried[kept] = retried[i];
+      retried[i] = (opc_retried_t){0};
     }
     kept++;
   }
@@ -95,17 +128,12 @@ static void drop_lost(opc_task_t *task, size_t *out_changed) {
 static opc_status_t add_to_library(opc_task_t *task, int round, opc_error_t *error) {
   opc_status_t status = OPC_OK;
   for (size_t i = 0; i < task->samples.count && status == OPC_OK; i++) {
-    opc_value_t *outputs = task->produced[i];
-    size_t count = task->produced_count[i];
-    task->produced[i] = NULL;
-    task->produced_count[i] = 0;
-    if (task->samples.samples[i].varied) { /* no other arguments: it would not help another operator */
-      for (size_t k = 0; k < count; k++) opc_value_clear(&outputs[k]);
-      free(outputs);
-      continue;
-    }
-    status = opc_search_library_add(task->session->library, task->op, round, &task->samples.samples[i], outputs, count,
-                                    error);
+    opc_retried_t *retried = &task->searching->retried[i];
+    const opc_sample_t *sample = &task->samples.samples[i];
+    if (sample->varied) continue; /* no other arguments: it would not help another operator */
+    status = opc_search_library_add(task->session->library, task->op, round, sample, retried->outputs,
+                                    retried->output_count, error);
+    *retried = (opc_retried_t){0}; /* the library has taken the outputs */
   }
   return status;
 }
@@ -114,7 +142,7 @@ static opc_status_t add_to_library(opc_task_t *task, int round, opc_error_t *err
  * the unchecked samples are reported. */
 static opc_status_t put_unchecked_first(opc_task_t *task, opc_error_t *error) {
   opc_sample_set_t set = {0};
-  opc_status_t status = opc_search_unchecked(task->search, &set, error);
+  opc_status_t status = opc_search_unchecked(task->searching->search, &set, error);
   for (size_t i = 0; i < task->samples.count && status == OPC_OK; i++)
     status = opc_sample_set_add(&set, &task->samples.samples[i], error);
   opc_sample_set_clear(&task->samples);
@@ -122,19 +150,20 @@ static opc_status_t put_unchecked_first(opc_task_t *task, opc_error_t *error) {
   return status;
 }
 
-opc_status_t opc_task_search_over(opc_task_t *task, opc_error_t *error) {
+opc_status_t opc_searching_end(opc_task_t *task, opc_error_t *error) {
+  const opc_search_t *search = task->searching->search;
   opc_searched_t *found = opc_search_found(task->session, task->op);
-  opc_search_state_t state = opc_search_state(task->search);
-  bool clean = opc_search_is_clean(task->search);
+  opc_search_state_t state = opc_search_state(search);
+  bool clean = opc_search_is_clean(search);
   const char *given_up = "";
-  if (opc_task_search_has_hung(task) && opc_operator_is_python(task->op))
+  if (opc_searching_has_hung(task) && opc_operator_is_python(task->op))
     given_up =
         "; stopped after too many timeouts: if the operator compiles at its first call, give a longer --timeout, "
         "or, if what it builds is kept, call it once before this run";
-  else if (opc_task_search_has_hung(task)) given_up = "; stopped after too many timeouts";
-  else if (opc_task_search_has_used_its_time(task)) given_up = "; stopped because it took too long (--operator-time)";
-  size_t before = task->samples.count, changed = 0;
-  if (clean) drop_lost(task, &changed);
+  else if (opc_searching_has_hung(task)) given_up = "; stopped after too many timeouts";
+  else if (opc_searching_has_used_its_time(task)) given_up = "; stopped because it took too long (--operator-time)";
+  const size_t before = task->samples.count;
+  if (clean) drop_lost(task);
   bool unstable = before > 0 && task->samples.count == 0;
   found->rounds++;
   if (unstable) state = OPC_SEARCH_UNSTABLE;
@@ -143,10 +172,10 @@ opc_status_t opc_task_search_over(opc_task_t *task, opc_error_t *error) {
   if (status == OPC_OK) status = put_unchecked_first(task, error);
   if (status != OPC_OK) return status;
   bool impossible = state == OPC_SEARCH_IMPOSSIBLE;
-  found->lacks_kernel = opc_search_lacks_kernel(task->search);
+  found->lacks_kernel = opc_search_lacks_kernel(search);
   free(found->detail);
   found->detail = opc_string_format("%s%s%s%s%s", impossible ? opc_search_state_name(OPC_SEARCH_IMPOSSIBLE) : "",
-                                    impossible ? ": " : "", opc_search_detail(task->search), given_up,
+                                    impossible ? ": " : "", opc_search_detail(search), given_up,
                                     unstable ? "; a fresh process does not accept them again" : "");
   /* Results from bad arguments are a finding only if no round finds better arguments. */
   opc_sample_set_clear(&found->samples);
@@ -154,17 +183,10 @@ opc_status_t opc_task_search_over(opc_task_t *task, opc_error_t *error) {
   task->samples = (opc_sample_set_t){0};
   found->clean = clean && !unstable;
   const bool on_cpu = strcmp(opc_search_device(task->session, task->op), OPC_MODE_CPU) == 0;
-  found->wants_cuda |= !found->clean && opc_search_wants_cuda(task->search);
+  found->wants_cuda |= !found->clean && opc_search_wants_cuda(search);
   /* Another device: the next round searches there. */
   const bool goes_on = on_cpu && strcmp(opc_search_device(task->session, task->op), OPC_MODE_CPU) != 0;
   found->over = found->clean || (impossible && !goes_on);
-  opc_search_free(task->search);
-  task->search = NULL;
   opc_task_enter(task, NULL);
   return OPC_OK;
-}
-
-uint64_t opc_search_digest_of(const json_t *message) {
-  const char *digest = json_string_value(json_object_get(message, "digest"));
-  return digest != NULL ? strtoull(digest, NULL, 16) : 0;
 }

@@ -1,18 +1,41 @@
-/* Shared by both search phases: limits, and the end of a search.
+/* Shared by both search phases: their state, limits, and the end of a search.
  *
- * Ownership: see below. Threads: one. */
+ * Ownership: the state is the task's from the first try to the end of the search. Threads: one. */
 #pragma once
 
+#include "search/engine/search.h"
 #include "supervise/jobs/task.h"
 
+/* What a sample that was found did in a fresh child. */
+typedef struct opc_retried {
+  bool changed, lost;   /* it gave other results; it was not accepted */
+  opc_value_t *outputs; /* tensors that it returned */
+  size_t output_count;
+} opc_retried_t;
+
+struct opc_searching {
+  opc_search_t *search;
+  double began;          /* opc_clock */
+  double cpu, child_cpu; /* seconds of processor time: in total, and as the current child says */
+  int timeouts, crashes;
+  opc_sample_t trying;                      /* the arguments that are tried now */
+  bool has_try, without_meta;               /* without_meta: asking the Meta kernel killed the process */
+  size_t fresh;                             /* index of the sample that is tried in a fresh child */
+  uint64_t digests[OPC_SEARCH_SAMPLES_MAX]; /* of the samples' results, 0: do not compare */
+  opc_retried_t retried[OPC_SEARCH_SAMPLES_MAX];
+};
+
+/* Starts the search of the task's next round. */
+opc_status_t opc_searching_begin(opc_task_t *task, opc_error_t *error) OPC_CHECKED;
+/* Frees the state: task->searching becomes NULL. */
+void opc_searching_forget(opc_task_t *task);
 /* True if it has hung too often: each hang takes seconds. An operator that was searched in an earlier round may hang
  * less often. */
-bool opc_task_search_has_hung(const opc_task_t *task);
+bool opc_searching_has_hung(const opc_task_t *task);
 /* The budget counts tries, not time; only an operator that needs seconds per try reaches this limit. */
-bool opc_task_search_has_used_its_time(const opc_task_t *task);
+bool opc_searching_has_used_its_time(const opc_task_t *task);
 /* Adds the current child's processor time to the search's. */
-void opc_task_search_count_child(opc_task_t *task);
-/* The digest in a "tried" message; 0: none. */
-uint64_t opc_search_digest_of(const json_t *message);
-/* Call when the search is over and its samples were tried again: passes everything to the session. */
-opc_status_t opc_task_search_over(opc_task_t *task, opc_error_t *error) OPC_CHECKED;
+void opc_searching_count_child(opc_searching_t *searching);
+/* Call when the search is over and its samples were tried again: passes everything to the session, and ends the
+ * task. */
+opc_status_t opc_searching_end(opc_task_t *task, opc_error_t *error) OPC_CHECKED;

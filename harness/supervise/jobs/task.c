@@ -8,7 +8,6 @@
 #include "base/text.h"
 #include "model/case/verdict.h"
 #include "model/json/json_write.h"
-#include "model/sample/relations.h"
 #include "plan/variant/variant.h"
 #include "supervise/common/reference_pairs.h"
 #include "supervise/jobs/searched.h"
@@ -59,25 +58,7 @@ static opc_status_t take_samples(opc_task_t *task, opc_error_t *error) {
   return status == OPC_OK && task->samples.count == 0 ? take_found(task, error) : status;
 }
 
-/* What is known about the samples' arguments, and the effort to learn it; NULL: nothing is known, and nothing was
- * tried. */
-static json_t *relations_of(const opc_task_t *task) {
-  json_t *known = json_object();
-  bool any = false;
-  for (size_t i = 0; i < task->samples.count; i++) {
-    const opc_sample_t *sample = &task->samples.samples[i];
-    if (sample->relations == NULL) continue;
-    opc_json_put(&known, sample->name, opc_relations_to_json(sample->relations));
-    any = true;
-  }
-  if (any || task->relation_tries > 0)
-    return json_pack("{s:o, s:I, s:f}", "samples", known, "tries", (json_int_t)task->relation_tries, "seconds",
-                     task->relation_tries > 0 ? opc_clock() - task->relations_began : 0.0);
-  json_decref(known);
-  return NULL;
-}
-
-opc_status_t opc_task_tell_samples(opc_task_t *task, opc_error_t *error) {
+opc_status_t opc_task_tell_samples(opc_task_t *task, json_t *relations, opc_error_t *error) {
   const opc_recipe_t *recipe =
       task->search_record != NULL ? opc_recipe_find(&task->session->recipes, task->op->name) : NULL;
   return opc_journal_write(task->session->journal,
@@ -86,7 +67,7 @@ opc_status_t opc_task_tell_samples(opc_task_t *task, opc_error_t *error) {
                                      opc_json_string(task->detail != NULL      ? task->detail
                                                      : task->samples.count > 0 ? task->samples.samples[0].origin
                                                                                : ""),
-                                     "search", task->search_record, "relations", relations_of(task), "recipe",
+                                     "search", task->search_record, "relations", relations, "recipe",
                                      recipe != NULL ? opc_recipe_origin(recipe) : NULL),
                            error);
 }
@@ -119,17 +100,9 @@ void opc_task_free(opc_task_t *task) {
   opc_task_release(task);
   opc_sample_set_clear(&task->samples);
   free(task->detail);
-  opc_search_free(task->search);
-  opc_learner_free(task->learner);
-  free(task->hung);
+  if (task->phase != NULL && task->phase->forget != NULL) task->phase->forget(task);
   opc_kept_layouts_clear(&task->kept_layouts);
   json_decref(task->search_record);
-  if (task->attempting) opc_sample_clear(&task->attempt);
-  for (size_t i = 0; i < OPC_SEARCH_SAMPLES_MAX; i++) {
-    for (size_t k = 0; k < task->produced_count[i]; k++) opc_value_clear(&task->produced[i][k]);
-    free(task->produced[i]);
-  }
-  if (task->phase != NULL && task->phase->forget != NULL) task->phase->forget(task);
   json_decref(task->held);
   for (size_t i = 0; i < task->order_count; i++) free(task->order[i]);
   free(task->order);
@@ -154,7 +127,8 @@ void opc_task_release(opc_task_t *task) {
 
 void opc_task_enter(opc_task_t *task, const opc_phase_t *phase) {
   opc_task_release(task);
-  if (task->phase != NULL && task->phase->forget != NULL) task->phase->forget(task);
+  const bool shares = task->phase != NULL && phase != NULL && phase->forget == task->phase->forget;
+  if (task->phase != NULL && task->phase->forget != NULL && !shares) task->phase->forget(task);
   task->phase = phase;
 }
 
@@ -189,22 +163,36 @@ static opc_status_t flush_before_names(const opc_task_t *task, const json_t *mes
   return named ? opc_journal_flush(task->session->journal, error) : OPC_OK;
 }
 
-static void note_try(opc_task_t *task, const json_t *message) {
-  const char *type = opc_json_text_of(message, "t"), *outcome = opc_json_text_of(message, "outcome");
-  const double seconds = json_number_value(json_object_get(message, "seconds"));
-  if (type != NULL && outcome != NULL && strcmp(type, "tried") == 0 && strcmp(outcome, "returned") == 0 &&
-      seconds > task->slowest_try)
-    task->slowest_try = seconds;
+json_t *opc_task_try(const opc_task_t *task, const char *device, const opc_sample_t *sample, bool values,
+                     bool without_meta) {
+  return json_pack("{s:s, s:s, s:s, s:o, s:I, s:b, s:b}", "t", "try", "operator", task->op->name, "device", device,
+                   "sample", opc_sample_to_json(sample, task->op), "seed", (json_int_t)task->session->options->seed,
+                   "values", values, "without_meta", without_meta);
+}
+
+/* An answer that nobody understands is said, and its arguments count as those that cannot be made. */
+static opc_status_t take_try(opc_task_t *task, const json_t *message, opc_error_t *error) {
+  const char *type = opc_json_text_of(message, "t");
+  OPC_SCOPED(opc_tried_clear) opc_tried_t tried = {0};
+  if (type == NULL || (strcmp(type, "tried") != 0 && strcmp(type, "refused") != 0)) return OPC_OK; /* not an answer */
+  opc_status_t status = opc_tried_read(message, &tried, error);
+  if (status == OPC_ERR_PROTOCOL) {
+    task->session->trouble = true;
+    status = opc_journal_note(task->session->journal, error, "%s: %s", task->op->name, error->message);
+  }
+  if (status == OPC_OK && tried.outcome == OPC_TRY_RETURNED) task->slowest_try = fmax(task->slowest_try, tried.seconds);
+  if (status == OPC_OK) status = task->phase->tried(task, &tried, error);
+  return status == OPC_OK ? opc_task_send(task, error) : status;
 }
 
 opc_status_t opc_task_message(opc_task_t *task, json_t *message, opc_error_t *error) {
   opc_memcheck_view_t view = view_of(task);
   opc_status_t status = flush_before_names(task, message, error);
   if (status != OPC_OK) return status;
-  note_try(task, message);
   opc_frames_name_accesses(message, view.symboliser, view.maps, view.library);
   status = opc_memcheck_judge(task->session->memcheck, task->child, &view, message, error);
-  return status == OPC_OK ? task->phase->message(task, message, error) : status;
+  if (status != OPC_OK) return status;
+  return task->phase->tried != NULL ? take_try(task, message, error) : task->phase->message(task, message, error);
 }
 
 /* The case that the crash record names, if it is credible; otherwise "". A try of a search has the operator's name or

@@ -5,8 +5,7 @@
  * one. */
 #pragma once
 
-#include "search/engine/search.h"
-#include "search/relations/relation_learner.h"
+#include "model/sample/tried.h"
 #include "supervise/evidence/crash_report.h"
 #include "supervise/jobs/every_input.h"
 #include "supervise/jobs/kept_layouts.h"
@@ -15,12 +14,17 @@
 
 typedef struct opc_task opc_task_t;
 typedef struct opc_sanitized opc_sanitized_t; /* sanitize_task.c */
+typedef struct opc_searching opc_searching_t; /* search_over.h */
+typedef struct opc_words opc_words_t;         /* words_task.c */
+typedef struct opc_learning opc_learning_t;   /* relations_task.c */
 
 /* One part of a task's work. Each function may switch to the next phase (opc_task_enter). */
 typedef struct opc_phase {
   /* The next command for the child; *out stays NULL if there is none: the task has entered another phase. */
   opc_status_t (*command)(opc_task_t *task, json_t **out, opc_error_t *error);
-  opc_status_t (*message)(opc_task_t *task, json_t *message, opc_error_t *error);
+  opc_status_t (*message)(opc_task_t *task, json_t *message, opc_error_t *error); /* of a case */
+  /* What a try gave; may take the outputs. The next command follows. */
+  opc_status_t (*tried)(opc_task_t *task, opc_tried_t *tried, opc_error_t *error);
   /* The child died. case_id: what it ran, "" if nothing ran. crash is NULL if the phase let the child leave without
    * giving it up (opc_child_leave). */
   opc_status_t (*crash)(opc_task_t *task, const char *case_id, const opc_crash_t *crash, opc_error_t *error);
@@ -28,7 +32,7 @@ typedef struct opc_phase {
   /* Reads what the child's tool has left, before `crash`; NULL: nothing. */
   opc_status_t (*report)(opc_task_t *task, const opc_child_t *child, opc_error_t *error);
   bool (*over)(const opc_task_t *task); /* nothing is left to do; NULL: command decides */
-  void (*forget)(opc_task_t *task);     /* releases the state of the phase, which the task leaves; NULL: none */
+  void (*forget)(opc_task_t *task);     /* releases the state, unless the next phase has it too; NULL: none */
   bool searches;                        /* its children make tries instead of running cases */
 } opc_phase_t;
 
@@ -72,24 +76,10 @@ struct opc_task {
   char *detail;       /* of the search; NULL: no search */
 
   json_t *search_record; /* what the search did; NULL: no search */
-  opc_search_t *search;
-  double search_began, search_cpu,
-      child_cpu; /* seconds; search_cpu, child_cpu: processor time, total and as reported by the current child */
-  size_t fresh;  /* index of the sample being tried in a fresh child */
-  uint64_t digests[OPC_SEARCH_SAMPLES_MAX]; /* of the samples' results, 0: do not compare. changed, lost: outcomes of
-                                               the second try */
-  bool changed[OPC_SEARCH_SAMPLES_MAX], lost[OPC_SEARCH_SAMPLES_MAX];
-  opc_value_t *produced[OPC_SEARCH_SAMPLES_MAX]; /* tensors that the samples' calls returned */
-  size_t produced_count[OPC_SEARCH_SAMPLES_MAX];
-  opc_sample_t attempt;          /* the arguments being tried now */
-  bool attempting, without_meta; /* without_meta: asking the Meta kernel killed the process */
-  int timeouts, crashes;
-
-  size_t asked_argument;                    /* words_task.c: the string argument that gets an unknown word */
-  opc_learner_t *learner;                   /* for the sample `learning`; NULL: not learning */
-  size_t learning, learned, relation_tries; /* learned: number of samples with tries */
-  bool *hung;                               /* one per argument: a try hung on it */
-  double relations_began;                   /* 0: not started */
+  /* The state of a phase, from when it is entered until it is left; then NULL. */
+  opc_searching_t *searching;
+  opc_words_t *words;
+  opc_learning_t *learning;
 
   opc_sanitized_t *sanitized; /* NULL: no compute-sanitizer */
 
@@ -149,9 +139,14 @@ double opc_task_case_seconds(const opc_task_t *task);
  * its first call in each process (Numba, torch.compile): --timeout until a call returned, then twice what the slowest
  * took, if that is more; and --timeout again once a try has hung. */
 double opc_task_try_seconds(const opc_task_t *task);
-opc_status_t opc_task_tell_samples(opc_task_t *task, opc_error_t *error) OPC_CHECKED; /* writes to the journal */
-void opc_task_enter(opc_task_t *task, const opc_phase_t *phase);                      /* lets the child leave */
-void opc_task_release(opc_task_t *task);                                              /* lets the child leave */
+/* Writes the samples' source to the journal. relations: what is known about them (takes it); may be NULL. */
+opc_status_t opc_task_tell_samples(opc_task_t *task, json_t *relations, opc_error_t *error) OPC_CHECKED;
+/* The command for a try. values: the answer includes those of small outputs; without_meta: the Meta kernel is not
+ * asked. New reference; NULL: out of memory. */
+json_t *opc_task_try(const opc_task_t *task, const char *device, const opc_sample_t *sample, bool values,
+                     bool without_meta);
+void opc_task_enter(opc_task_t *task, const opc_phase_t *phase); /* lets the child leave */
+void opc_task_release(opc_task_t *task);                         /* lets the child leave */
 opc_status_t opc_task_send(opc_task_t *task,
                            opc_error_t *error) OPC_CHECKED; /* sends the phase's next command to the current child */
 /* A "cases" command with operator, samples, checks, devices and seed, and the first entries of `skips` and

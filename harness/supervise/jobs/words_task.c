@@ -11,6 +11,10 @@
 #include "search/repair/refusal_words.h"
 #include "supervise/jobs/relations_task.h"
 
+struct opc_words {
+  size_t argument; /* the string argument that gets an unknown word */
+};
+
 static const char unknown_word[] = "opcheck-c";
 
 /* The word that the sample gives, or the default, is one of a few; a file's name is not, and the operator may write
@@ -40,32 +44,47 @@ static const opc_sample_t *asked_sample(const opc_task_t *task) {
 static bool find_next(opc_task_t *task) {
   const opc_sample_t *sample = asked_sample(task);
   if (sample == NULL) return false;
-  while (task->asked_argument < task->op->argument_count && !is_choice(sample, task->op, task->asked_argument))
-    task->asked_argument++;
-  return task->asked_argument < task->op->argument_count;
+  size_t *argument = &task->words->argument;
+  while (*argument < task->op->argument_count && !is_choice(sample, task->op, *argument)) ++*argument;
+  return *argument < task->op->argument_count;
+}
+
+static void forget(opc_task_t *task) {
+  free(task->words);
+  task->words = NULL;
+}
+
+/* No argument is left to ask about. */
+static opc_status_t leave(opc_task_t *task, opc_error_t *error) {
+  forget(task);
+  return opc_relations_begin(task, error);
 }
 
 opc_status_t opc_words_begin(opc_task_t *task, opc_error_t *error) {
-  if (!opc_relations_are_possible(task) || !find_next(task)) return opc_relations_begin(task, error);
+  if (!opc_relations_are_possible(task)) return opc_relations_begin(task, error);
+  task->words = calloc(1, sizeof *task->words);
+  if (task->words == NULL) return opc_out_of_memory(error);
   task->phase = &opc_phase_words;
+  if (!find_next(task)) return leave(task, error);
   return OPC_OK;
 }
 
 static opc_status_t command(opc_task_t *task, json_t **out, opc_error_t *error) {
   task->session->current = task->op->name;
   if (!find_next(task)) {
-    opc_status_t status = opc_relations_begin(task, error);
+    opc_status_t status = leave(task, error);
     return status == OPC_OK && task->phase == &opc_phase_relations ? task->phase->command(task, out, error) : status;
   }
-  OPC_SCOPED(opc_sample_clear) opc_sample_t attempt = {0};
-  opc_status_t status = opc_sample_copy(asked_sample(task), &attempt, error);
+  const size_t argument = task->words->argument;
+  OPC_SCOPED(opc_sample_clear) opc_sample_t trying = {0};
+  opc_status_t status = opc_sample_copy(asked_sample(task), &trying, error);
   if (status != OPC_OK) return status;
   opc_value_t word = {.kind = OPC_VALUE_STRING, .string = opc_string_copy(unknown_word)};
   if (word.string == NULL) return opc_out_of_memory(error);
-  opc_value_clear(&attempt.arguments[task->asked_argument]);
-  attempt.arguments[task->asked_argument] = word;
-  attempt.absent[task->asked_argument] = false;
-  *out = opc_relations_try(task, &attempt);
+  opc_value_clear(&trying.arguments[argument]);
+  trying.arguments[argument] = word;
+  trying.absent[argument] = false;
+  *out = opc_task_try(task, OPC_MODE_CPU, &trying, false, true);
   return *out != NULL ? OPC_OK : opc_out_of_memory(error);
 }
 
@@ -92,31 +111,30 @@ static void take_word(const char *text, size_t length, void *context) {
   if (named->status != OPC_OK || own || !opc_is_plain_word(text, length) || is_argument(task->op, text, length)) return;
   for (size_t i = 0; i < task->samples.count && named->status == OPC_OK; i++) {
     opc_sample_t *sample = &task->samples.samples[i];
-    const char *known = sample->words != NULL ? sample->words[task->asked_argument] : NULL;
+    const char *known = sample->words != NULL ? sample->words[task->words->argument] : NULL;
     if (sample->source != OPC_SAMPLE_SEARCHED && (known == NULL || strlen(known) + length <= TEXT_MAX))
-      named->status = opc_sample_add_word(sample, task->asked_argument, text, length, named->error);
+      named->status = opc_sample_add_word(sample, task->words->argument, text, length, named->error);
   }
 }
 
-static opc_status_t message(opc_task_t *task, json_t *message, opc_error_t *error) {
-  const char *type = opc_json_text_of(message, "t"), *outcome = opc_json_text_of(message, "outcome"),
-             *text = opc_json_text_of(message, "message");
-  const bool tried = type != NULL && strcmp(type, "tried") == 0;
+static opc_status_t tried(opc_task_t *task, opc_tried_t *tried, opc_error_t *error) {
   named_words_t named = {.task = task, .error = error};
-  if (!tried && (type == NULL || strcmp(type, "refused") != 0)) return OPC_OK; /* not an answer */
-  if (tried && outcome != NULL && strcmp(outcome, "rejected") == 0 && text != NULL)
-    opc_refusal_words(text, take_word, &named);
-  task->asked_argument++;
-  return named.status == OPC_OK ? opc_task_send(task, error) : named.status;
+  if (tried->outcome == OPC_TRY_REJECTED) opc_refusal_words(tried->message, take_word, &named);
+  task->words->argument++;
+  return named.status;
 }
 
 static opc_status_t crash(opc_task_t *task, const char *case_id, const opc_crash_t *crash, opc_error_t *error) {
   (void)case_id;
   (void)crash;
   (void)error;
-  task->asked_argument++;
+  task->words->argument++;
   return OPC_OK;
 }
 
-const opc_phase_t opc_phase_words = {
-    .command = command, .message = message, .crash = crash, .seconds = opc_task_try_seconds, .searches = true};
+const opc_phase_t opc_phase_words = {.command = command,
+                                     .tried = tried,
+                                     .crash = crash,
+                                     .forget = forget,
+                                     .seconds = opc_task_try_seconds,
+                                     .searches = true};

@@ -6,6 +6,7 @@
 #include "catalogue/rules.h"
 #include "model/case/verdict.h"
 #include "model/json/json_write.h"
+#include "model/sample/tried.h"
 #include "supervise/evidence/external_tool.h"
 #include "supervise/tools/memcheck_state.h"
 
@@ -72,7 +73,7 @@ static void soil(json_t *answer, const opc_memcheck_hits_t *hits) {
   for (size_t i = 0; i < hits->count; i++) {
     bool write = strcmp(hits->items[i].error->kind, "InvalidWrite") == 0;
     if (!write && strcmp(hits->items[i].error->kind, "InvalidRead") != 0) continue;
-    json_object_set_new(answer, "outcome", json_string("unclean"));
+    json_object_set_new(answer, "outcome", json_string(opc_try_outcome_name(OPC_TRY_UNCLEAN)));
     json_object_set_new(
         answer, "message",
         json_sprintf("with these arguments it %s outside its tensors' memory", write ? "writes" : "reads"));

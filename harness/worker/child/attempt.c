@@ -182,8 +182,8 @@ static bool attempt_has_effect(const attempt_t *attempt, const opc_operator_t *o
 
 /* The result of calls in other surroundings. */
 typedef struct suspicion {
-  const char *outcome; /* "unclean", "uninitialised"; NULL: the arguments are clean */
-  const char *why;
+  opc_try_outcome_t outcome; /* UNCLEAN or UNINITIALISED */
+  const char *why;           /* NULL: the arguments are clean */
 } suspicion_t;
 
 typedef struct trial {
@@ -209,10 +209,12 @@ static opc_status_t trial_poison(const trial_t *trial, const attempt_t *first, s
   const bool outside = poisoned.wrote_outside || poisoned.read_outside || moved.wrote_outside || moved.read_outside;
   bool inside = !outside && attempt_equals(first, &moved) && poisoned.call.outcome == OPC_CALL_RETURNED;
   if (status == OPC_OK && inside && !attempt_equals(first, &poisoned))
-    *out = (suspicion_t){"uninitialised", "with these arguments its result depends on memory that nothing initialised"};
+    *out = (suspicion_t){OPC_TRY_UNINITIALISED,
+                         "with these arguments its result depends on memory that nothing initialised"};
   else if (status == OPC_OK)
-    *out = (suspicion_t){
-        "unclean", "with these arguments it reads outside its tensors' memory, or depends on uninitialised memory"};
+    *out =
+        (suspicion_t){OPC_TRY_UNCLEAN,
+                      "with these arguments it reads outside its tensors' memory, or depends on uninitialised memory"};
   attempt_clear(&moved);
   attempt_clear(&poisoned);
   return status;
@@ -228,9 +230,9 @@ static opc_status_t trial_surroundings(const trial_t *trial, attempt_t *first, s
   if (!first->wrote_outside && !first->read_outside)
     first->access = second.access; /* if there is one, it is reported */
   if (status == OPC_OK && (first->wrote_outside || second.wrote_outside)) {
-    *out = (suspicion_t){"unclean", "with these arguments it writes outside its tensors' memory"};
+    *out = (suspicion_t){OPC_TRY_UNCLEAN, "with these arguments it writes outside its tensors' memory"};
   } else if (status == OPC_OK && (first->read_outside || second.read_outside)) {
-    *out = (suspicion_t){"unclean", "with these arguments it reads outside its tensors' memory"};
+    *out = (suspicion_t){OPC_TRY_UNCLEAN, "with these arguments it reads outside its tensors' memory"};
   } else if (status == OPC_OK && !attempt_equals(first, &second)) {
     /* Unless it also differs in the same surroundings: then memory is not the cause. */
     status = trial_call(trial, &again, &behind, trial->seed, error);
@@ -312,11 +314,12 @@ opc_status_t opc_attempt_run(const opc_operator_t *op, const opc_sample_t *sampl
   const bool outputs = first.output_count > 0;
   if (status == OPC_OK && returned && (facts.effect || outputs || first.wrote_outside || first.read_outside))
     status = trial_surroundings(&trial, &first, &suspicion, &facts.steady, error);
-  if (status == OPC_OK && returned && facts.effect && !suspicion.outcome)
+  if (status == OPC_OK && returned && facts.effect && !suspicion.why)
     status = trial_values(&trial, &first, &facts.depends, error);
-  if (status == OPC_OK && returned && facts.effect && !suspicion.outcome && ask_meta) trial_meta(&trial, &refusal);
+  if (status == OPC_OK && returned && facts.effect && !suspicion.why && ask_meta) trial_meta(&trial, &refusal);
   if (refusal.length > 0) facts.refused_on_meta = opc_text_c(&refusal);
   if (on_cpu) {
+    facts.observed = suspicion.why != NULL;
     facts.outcome = suspicion.outcome;
     facts.why = suspicion.why;
   }

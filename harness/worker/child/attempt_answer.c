@@ -9,27 +9,27 @@
 
 enum { MESSAGE_LIMIT = 4096, VALUES_MAX = 2048 };
 
-static const char *outcome_name(opc_call_outcome_t outcome) {
+static opc_try_outcome_t outcome_of(opc_call_outcome_t outcome) {
   switch (outcome) {
     case OPC_CALL_RETURNED:
     case OPC_CALL_RESULT_REFUSED: /* the arguments are right */
-      return "returned";
+      return OPC_TRY_RETURNED;
     case OPC_CALL_REJECTED:
-      return "rejected";
+      return OPC_TRY_REJECTED;
     case OPC_CALL_NO_KERNEL:
-      return "no_kernel";
+      return OPC_TRY_NO_KERNEL;
     case OPC_CALL_FAKE_IN_PYTHON:
-      return "fake_in_python";
+      return OPC_TRY_FAKE_IN_PYTHON;
     case OPC_CALL_INTERNAL_ASSERT:
-      return "internal_assert";
+      return OPC_TRY_INTERNAL_ASSERT;
     case OPC_CALL_OUT_OF_MEMORY:
-      return "out_of_memory";
+      return OPC_TRY_OUT_OF_MEMORY;
     case OPC_CALL_FOREIGN_EXCEPTION:
-      return "foreign_exception";
+      return OPC_TRY_FOREIGN_EXCEPTION;
     case OPC_CALL_UNCONVERTIBLE:
-      return "unconvertible";
+      break;
   }
-  return "unconvertible";
+  return OPC_TRY_UNCONVERTIBLE;
 }
 
 /* Whole and finite numbers: a sample file can contain these without special syntax. */
@@ -88,12 +88,12 @@ static json_t *access_to_json(const attempt_t *attempt) {
 
 json_t *opc_attempt_answer(const attempt_t *attempt, const attempt_facts_t *facts) {
   char message[MESSAGE_LIMIT], digest[24];
-  snprintf(message, sizeof message, "%s", facts->outcome ? facts->why : opc_text_c(&attempt->call.message));
+  snprintf(message, sizeof message, "%s", facts->observed ? facts->why : opc_text_c(&attempt->call.message));
   snprintf(digest, sizeof digest, "%016llx",
            (unsigned long long)XXH3_64bits(opc_text_c(&attempt->effects), attempt->effects.length));
   return json_pack("{s:s, s:s, s:o, s:s, s:f, s:f, s:o, s:O, s:b, s:b, s:b, s:s, s:o*, s:o*}", "t", "tried", "outcome",
-                   facts->outcome ? facts->outcome : outcome_name(attempt->call.outcome), "message",
-                   opc_json_string(message), "site", facts->site, "seconds", facts->seconds, "cpu_seconds",
+                   opc_try_outcome_name(facts->observed ? facts->outcome : outcome_of(attempt->call.outcome)),
+                   "message", opc_json_string(message), "site", facts->site, "seconds", facts->seconds, "cpu_seconds",
                    facts->cpu_seconds, "returns", returns_to_json(attempt, facts->values), "mutated", attempt->mutated,
                    "effect", facts->effect, "depends_on_values", facts->depends, "steady", facts->steady, "digest",
                    digest, "access", access_to_json(attempt), "refused_on_meta",

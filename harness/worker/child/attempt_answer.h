@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "checks/call/call.h"
 #include "memory/guard.h"
+#include "model/sample/tried.h"
 
 typedef struct attempt {
   opc_call_t call;
@@ -19,7 +20,9 @@ typedef struct attempt {
 
 typedef struct attempt_facts {
   const char *refused_on_meta; /* what the operator's own Meta kernel says; NULL: it does not refuse the arguments */
-  const char *outcome, *why;   /* what was observed around the call: "unclean", "uninitialised"; NULL: nothing */
+  bool observed;               /* the outcome and its message are what was observed around the call */
+  opc_try_outcome_t outcome;
+  const char *why;
   double seconds, cpu_seconds;
   bool effect, depends;
   bool steady; /* repeating the call gave the same result */

@@ -64,7 +64,8 @@ opc_status_t opc_attempt_cuda(const opc_operator_t *op, opc_op_handle_t *handle,
     /* The operator's own checks have passed: the arguments are good enough, and its cases report what the device
      * lacks. */
     facts->effect = facts->depends = true;
-    facts->outcome = "returned";
+    facts->observed = true;
+    facts->outcome = OPC_TRY_RETURNED;
     facts->why = opc_text_c(why);
   }
   return status;
