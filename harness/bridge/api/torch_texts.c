@@ -7,7 +7,7 @@ static const struct {
   opc_torch_meaning_t meaning;
   const char *text, *and;
 } texts[] = {
-#define OPC_TORCH_TEXT(meaning, text, and, where, proof, versions) {OPC_TORCH_##meaning, text, and},
+#define OPC_TORCH_TEXT(meaning, text, and, where, proof, since) {OPC_TORCH_##meaning, text, and},
 #include "bridge/api/torch_texts.def"
 #undef OPC_TORCH_TEXT
 };
