@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "catalogue/rules.h"
 #include "model/json/json_read.h"
+#include "result/case_result.h"
 
 static char *cut_word(char **rest) {
   char *start = *rest + strspn(*rest, " \t"), *end = start + strcspn(start, " \t\r\n");
@@ -93,7 +94,7 @@ void opc_xfail_free(opc_xfail_t *list) {
     free(list->entries[i].pattern);
     free(list->entries[i].rule);
     free(list->entries[i].reason);
-    json_decref(list->entries[i].held);
+    opc_case_result_free(list->entries[i].held);
   }
   free(list->entries);
   free(list->file);

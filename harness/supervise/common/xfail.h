@@ -20,7 +20,7 @@ typedef struct opc_xfail_entry {
   bool glob; /* not a plain case id */
   uint64_t findings;
   /* The first pass that matched a glob: only at the end is it clear whether it is unexpected. */
-  json_t *held;
+  struct opc_case_result *held;
   const struct opc_operator *held_operator;
 } opc_xfail_entry_t;
 

@@ -3,10 +3,6 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "model/case/case.h"
-#include "model/case/standing.h"
-#include "model/case/verdict.h"
-#include "model/json/json_write.h"
 #include "plan/variant/variant.h"
 
 typedef struct shape {
@@ -41,11 +37,9 @@ static bool shape_of(const opc_case_id_t *id, const opc_sample_set_t *samples, c
 
 static bool is_outside(const char *rule) { return rule != NULL && strncmp(rule, "memory.out_of_bounds_", 21) == 0; }
 
-static bool shows_outside(const json_t *result) {
-  const json_t *also = json_object_get(json_object_get(result, "evidence"), "also"), *entry;
-  size_t i;
-  bool outside = is_outside(opc_json_text_of(result, "rule"));
-  json_array_foreach((json_t *)also, i, entry) outside |= is_outside(opc_json_text_of(entry, "rule"));
+static bool shows_outside(const opc_case_result_t *result) {
+  bool outside = is_outside(result->rule);
+  for (size_t i = 0; i < result->also.count; i++) outside |= is_outside(result->also.items[i].rule);
   return outside;
 }
 
@@ -55,28 +49,25 @@ static void note_sizes(opc_every_input_t *seen, uint64_t digest) {
   if (seen->count < OPC_EVERY_INPUT_SIZES) seen->sizes[seen->count++] = digest;
 }
 
-void opc_every_input_note(opc_every_input_t *seen, const json_t *result, const opc_sample_set_t *samples,
+void opc_every_input_note(opc_every_input_t *seen, const opc_case_result_t *result, const opc_sample_set_t *samples,
                           const opc_operator_t *op) {
-  opc_case_id_t id;
-  opc_standing_t standing;
+  const opc_case_id_t *id = &result->id;
   shape_t shape;
-  const char *verdict = opc_json_text_of(result, "verdict");
-  if (opc_case_id_parse(opc_json_text_of(result, "case"), &id, NULL) != OPC_OK || strcmp(id.check, "memory") != 0 ||
-      id.dtype[0] != '\0' || !opc_standing_parse(opc_json_text_of(result, "standing"), &standing) ||
-      opc_verdict_find(verdict) == OPC_VERDICT_SKIP)
+  if (strcmp(id->check, "memory") != 0 || id->dtype[0] != '\0' || result->standing.voucher == OPC_VOUCHER_NONE ||
+      result->verdict == OPC_VERDICT_SKIP)
     return;
-  const unsigned families = opc_variant_facts(id.variant).families;
-  const bool outside = shows_outside(result), zeros = strcmp(id.variant, "all.zero_integers") == 0;
+  const unsigned families = opc_variant_facts(id->variant).families;
+  const bool outside = shows_outside(result), zeros = strcmp(id->variant, "all.zero_integers") == 0;
   if (zeros) {
     seen->zeros |= outside;
     seen->not_zero |= !outside;
   }
   /* In another layout the storage continues after the tensor. */
   const bool layout = families & (OPC_VARIANT_LAYOUT | OPC_VARIANT_BITS);
-  if (standing.change == OPC_INPUT_ALONE || zeros || layout) return;
+  if (result->standing.change == OPC_INPUT_ALONE || zeros || layout) return;
   if (!outside) {
     seen->clean = true;
-  } else if (shape_of(&id, samples, op, &shape)) {
+  } else if (shape_of(id, samples, op, &shape)) {
     seen->integers |= shape.integers;
     note_sizes(seen, shape.digest);
   }

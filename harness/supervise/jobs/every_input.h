@@ -5,12 +5,12 @@
  * Ownership: keeps only numbers. Threads: one. */
 #pragma once
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "model/sample/sample.h"
+#include "result/case_result.h"
 
 enum { OPC_EVERY_INPUT_SIZES = 5 };
 
@@ -23,6 +23,6 @@ typedef struct opc_every_input {
 } opc_every_input_t;
 
 /* Takes the result of a case into account; ignores other checks than memory. */
-void opc_every_input_note(opc_every_input_t *seen, const json_t *result, const opc_sample_set_t *samples,
+void opc_every_input_note(opc_every_input_t *seen, const opc_case_result_t *result, const opc_sample_set_t *samples,
                           const opc_operator_t *op);
 bool opc_every_input_holds(const opc_every_input_t *seen);

@@ -6,8 +6,6 @@
 #include <xxhash.h>
 
 #include "base/owned.h"
-#include "model/case/verdict.h"
-#include "model/json/json_write.h"
 
 static uint64_t digest_of(const opc_case_id_t *id, const char *reach, const char *layout) {
   char text[OPC_CASE_ID_SIZE];
@@ -20,15 +18,13 @@ static bool ends_with(const char *text, const char *end) {
   return length >= wanted && strcmp(text + length - wanted, end) == 0;
 }
 
-void opc_kept_layouts_note(opc_kept_layouts_t *kept, const json_t *result) {
-  opc_case_id_t id;
-  if (opc_verdict_find(opc_json_text_of(result, "verdict")) != OPC_VERDICT_PASS ||
-      opc_case_id_parse(opc_json_text_of(result, "case"), &id, NULL) != OPC_OK || strcmp(id.check, "stride") != 0 ||
-      id.dtype[0] != '\0' || strchr(id.variant, '+') != NULL ||
-      (!ends_with(id.variant, ".sliced") && !ends_with(id.variant, ".padded")) ||
+void opc_kept_layouts_note(opc_kept_layouts_t *kept, const opc_case_result_t *result) {
+  const opc_case_id_t *id = &result->id;
+  if (result->verdict != OPC_VERDICT_PASS || strcmp(id->check, "stride") != 0 || id->dtype[0] != '\0' ||
+      strchr(id->variant, '+') != NULL || (!ends_with(id->variant, ".sliced") && !ends_with(id->variant, ".padded")) ||
       !OPC_ARRAY_GROW(kept->passed, kept->count))
     return;
-  kept->passed[kept->count++] = digest_of(&id, "", id.variant);
+  kept->passed[kept->count++] = digest_of(id, "", id->variant);
 }
 
 static bool has(const opc_kept_layouts_t *kept, uint64_t digest) {

@@ -7,13 +7,12 @@
  * Ownership: opc_kept_layouts_clear. Threads: one. */
 #pragma once
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/status.h"
-#include "model/case/case.h"
+#include "result/case_result.h"
 
 typedef struct opc_kept_layouts {
   uint64_t *passed; /* digests of device, sample and variant */
@@ -21,7 +20,7 @@ typedef struct opc_kept_layouts {
 } opc_kept_layouts_t;
 
 /* Takes the result of a case into account; ignores other checks than stride, and other layouts. */
-void opc_kept_layouts_note(opc_kept_layouts_t *kept, const json_t *result);
+void opc_kept_layouts_note(opc_kept_layouts_t *kept, const opc_case_result_t *result);
 /* True: the operator follows the strides of the case's sample, and the case has a third layout. */
 bool opc_kept_layouts_has(const opc_kept_layouts_t *kept, const opc_case_id_t *id);
 void opc_kept_layouts_clear(opc_kept_layouts_t *kept);

@@ -114,10 +114,8 @@ bool opc_known_crashes_forget(opc_task_t *task) {
     else if (task->faults[rank] >= FAULTS_MAX) skip_all_but_launch(task, rank);
   for (size_t i = 0; i < task->suspect_count; i++) {
     const opc_suspect_t *suspect = &task->suspects[i];
-    opc_case_id_t id;
-    if (suspect->crashed_here && suspect->by_arguments &&
-        opc_case_id_parse(opc_json_text_of(suspect->result, "case"), &id, NULL) == OPC_OK)
-      note_arguments(task, &id, is_timeout(&task->tallies[suspect->tally]));
+    if (suspect->crashed_here && suspect->by_arguments)
+      note_arguments(task, &suspect->result->id, is_timeout(&task->tallies[suspect->tally]));
   }
   return true;
 }

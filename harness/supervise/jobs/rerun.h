@@ -5,8 +5,10 @@
 
 #include "supervise/jobs/task.h"
 
-/* Keeps the result (takes it) if its case was skipped because of a crash; *out_kept says whether. */
-opc_status_t opc_rerun_keep(opc_task_t *task, json_t *result, bool *out_kept, opc_error_t *error) OPC_CHECKED;
+/* True: its case was skipped because of a crash. */
+bool opc_rerun_wants(const opc_case_result_t *result);
+/* Keeps such a result (takes it). */
+opc_status_t opc_rerun_keep(opc_task_t *task, opc_case_result_t *result, opc_error_t *error) OPC_CHECKED;
 /* After every suspect is settled: writes the skipped cases to the journal, or enters the phase that runs them, which
  * then returns to the current phase. Does nothing before that. */
 opc_status_t opc_rerun_begin(opc_task_t *task, opc_error_t *error) OPC_CHECKED;

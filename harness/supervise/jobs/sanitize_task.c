@@ -104,12 +104,18 @@ static opc_status_t command(opc_task_t *task, json_t **out, opc_error_t *error) 
   return OPC_OK;
 }
 
+static bool is_result_of(const opc_task_t *task, const json_t *message) {
+  OPC_SCOPED(opc_scope_case_result) opc_case_result_t *result = NULL;
+  return opc_case_result_decode(message, &result, NULL) == OPC_OK &&
+         strcmp(result->id.operator_name, task->op->name) == 0;
+}
+
 static opc_status_t message(opc_task_t *task, json_t *message, opc_error_t *error) {
   const char *type = opc_json_text_of(message, "t"), *why = opc_json_text_of(message, "message");
   outcome_t *out = present(task->sanitized);
   (void)error;
   if (type == NULL || task->child->leaving) return OPC_OK;
-  if (strcmp(type, "result") == 0 && opc_result_valid(message, task->op)) {
+  if (strcmp(type, "result") == 0 && is_result_of(task, message)) {
     const size_t count = json_array_size(out->results);
     if (count == 0 || strcmp(case_at(out->results, count - 1), opc_json_text_of(message, "case")) != 0)
       json_array_append(out->results, message); /* a case has one result */
@@ -151,6 +157,11 @@ static bool shows(const opc_task_t *task, const outcome_t *outcome, const char *
   return false;
 }
 
+static void add_text(json_t *finding, const char *text) {
+  OPC_SCOPED(opc_scope_free) char *message = opc_string_format("%s%s", opc_json_text_of(finding, "message"), text);
+  json_object_set_new(finding, "message", opc_json_string(message));
+}
+
 /* The case gets the records of the process that ran it alone. If nothing showed then, it gets those of all cases. */
 static opc_status_t blame(opc_task_t *task, size_t index, const outcome_t *alone, opc_error_t *error) {
   opc_sanitized_t *state = task->sanitized;
@@ -163,8 +174,7 @@ static opc_status_t blame(opc_task_t *task, size_t index, const outcome_t *alone
   json_array_foreach(findings, i, finding) {
     json_object_set_new(state->told, opc_json_text_of(finding, "rule"), json_true());
     if (!own)
-      opc_task_result_add(
-          finding, ". It happened in a process that ran other cases before this one, but not in this case alone");
+      add_text(finding, ". It happened in a process that ran other cases before this one, but not in this case alone");
   }
   opc_external_tool_merge(result, findings);
   json_object_set_new(json_object_get(result, "evidence"), "confirmed", json_boolean(own));
@@ -238,7 +248,7 @@ static opc_status_t confirm(opc_task_t *task, const opc_crash_t *crash, opc_erro
   json_object_set_new(json_object_get(result, "evidence"), "confirmed", json_boolean(same));
   if (!same) {
     json_object_set_new(result, "severity", json_string("warning"));
-    opc_task_result_add(result, ". It happened once, but not again when the case ran alone");
+    add_text(result, ". It happened once, but not again when the case ran alone");
   }
   return write_results(task, error);
 }
@@ -251,9 +261,10 @@ static opc_status_t write_results(opc_task_t *task, opc_error_t *error) {
   for (; state->result < count; state->result++) {
     json_t *result = json_array_get(rest->results, state->result);
     if (needs_confirmation(state, result)) return prepare(state, STEP_AGAIN, error);
-    opc_task_explain_no_sample(task, result);
-    opc_status_t status = opc_session_result(task->session, task->op, json_incref(result), NULL, error);
-    if (status != OPC_OK) return status;
+    OPC_SCOPED(opc_scope_case_result) opc_case_result_t *final = NULL;
+    OPC_RETURN_IF_ERROR(opc_case_result_decode(result, &final, error));
+    opc_task_explain_no_sample(task, final);
+    OPC_RETURN_IF_ERROR(opc_session_result(task->session, task->op, final, NULL, error));
   }
   if (count > 0) snprintf(state->last, sizeof state->last, "%s", case_at(rest->results, count - 1));
   if (ended && ++state->ends == ENDS_MAX)
@@ -286,16 +297,19 @@ static opc_status_t lose(opc_task_t *task, opc_error_t *error) {
 }
 
 /* The process ended in a case, or right after one. */
-static void take_crash(const opc_task_t *task, const char *case_id, const opc_crash_t *crash) {
+static opc_status_t take_crash(const opc_task_t *task, const char *case_id, const opc_crash_t *crash,
+                               opc_error_t *error) {
   outcome_t *rest = &task->sanitized->rest;
   const size_t count = json_array_size(rest->results);
   const char *last = count > 0 ? case_at(rest->results, count - 1) : NULL;
   const bool after = last != NULL && (case_id[0] == '\0' || strcmp(case_id, last) == 0);
-  json_t *result = opc_task_crash_result(after ? last : case_id, crash, task);
-  if (after) opc_task_result_add(result, ", after the operator had returned");
+  OPC_SCOPED(opc_scope_case_result) opc_case_result_t *result = NULL;
+  OPC_RETURN_IF_ERROR(opc_task_crash_result(task, after ? last : case_id, crash, &result, error));
+  if (after) opc_case_result_add(result, ", after the operator had returned");
   if (after) json_array_remove(rest->results, count - 1);
-  json_array_append_new(rest->results, result);
+  json_array_append_new(rest->results, opc_case_result_encode(result));
   rest->crashed = true;
+  return OPC_OK;
 }
 
 static opc_status_t give_up(opc_task_t *task, bool stillborn, const char *why, opc_error_t *error) {
@@ -315,7 +329,7 @@ static opc_status_t rest_ended(opc_task_t *task, const char *case_id, const opc_
     return give_up(task, true, output != NULL ? output : opc_text_c(&crash->message), error);
   }
   if (rest->refused != NULL) return give_up(task, false, rest->refused, error);
-  if (crash != NULL) take_crash(task, case_id, crash);
+  if (crash != NULL) OPC_RETURN_IF_ERROR(take_crash(task, case_id, crash, error));
   opc_status_t status = rest->lost != NULL ? lose(task, error) : OPC_OK;
   if (status != OPC_OK) return status;
   state->record = state->result = 0;

@@ -82,9 +82,8 @@ opc_status_t opc_task_new(opc_session_t *session, const opc_operator_t *op, cons
   task->phase = phase;
   task->skips = json_array();
   task->crashed = json_array();
-  task->waiting = json_array();
   opc_status_t status = OPC_OK;
-  if (task->skips == NULL || task->crashed == NULL || task->waiting == NULL) status = opc_out_of_memory(error);
+  if (task->skips == NULL || task->crashed == NULL) status = opc_out_of_memory(error);
   if (status == OPC_OK && phase->searches) {
     task->source = "searched";
   } else if (status == OPC_OK) {
@@ -103,17 +102,18 @@ void opc_task_free(opc_task_t *task) {
   if (task->phase != NULL && task->phase->forget != NULL) task->phase->forget(task);
   opc_kept_layouts_clear(&task->kept_layouts);
   json_decref(task->search_record);
-  json_decref(task->held);
+  opc_case_result_free(task->held);
   for (size_t i = 0; i < task->order_count; i++) free(task->order[i]);
   free(task->order);
   json_decref(task->skips);
   json_decref(task->crashed);
-  json_decref(task->waiting);
+  for (size_t i = task->rerunning; i < task->waiting_count; i++) opc_case_result_free(task->waiting[i]);
+  free(task->waiting);
   free(task->tallies);
-  for (size_t i = 0; i < task->suspect_count; i++) json_decref(task->suspects[i].result);
+  for (size_t i = 0; i < task->suspect_count; i++) opc_case_result_free(task->suspects[i].result);
   free(task->suspects);
-  json_decref(task->outcome);
-  json_decref(task->shown);
+  opc_case_result_free(task->outcome);
+  opc_case_result_free(task->shown);
   free(task);
 }
 
@@ -185,6 +185,27 @@ static opc_status_t take_try(opc_task_t *task, const json_t *message, opc_error_
   return status == OPC_OK ? opc_task_send(task, error) : status;
 }
 
+/* The message of a child that runs cases. */
+static opc_status_t take_case_message(opc_task_t *task, const json_t *message, opc_error_t *error) {
+  static const char *const ends[] = {"done", "spent", "refused"}; /* in the order of opc_batch_end_t */
+  const char *type = opc_json_text_of(message, "t");
+  for (size_t i = 0; type != NULL && i < sizeof ends / sizeof *ends; i++)
+    if (strcmp(type, ends[i]) == 0)
+      return task->phase->ended(task, (opc_batch_end_t)i, opc_json_text_of(message, "message"), error);
+  if (type == NULL || strcmp(type, "result") != 0) return OPC_OK;
+  opc_error_t why;
+  opc_case_result_t *result = NULL;
+  opc_status_t status = opc_case_result_decode(message, &result, &why);
+  if (status == OPC_OK && strcmp(result->id.operator_name, task->op->name) == 0)
+    return task->phase->result(task, result, error);
+  if (status == OPC_OK) status = opc_error_set(&why, OPC_ERR_INPUT, "a result of case %s", result->case_id);
+  opc_case_result_free(result);
+  if (status != OPC_ERR_INPUT) return opc_error_set(error, status, "%s", why.message);
+  task->session->trouble = true;
+  return opc_journal_note(task->session->journal, error, "%s: a message of the worker is wrong: %s", task->op->name,
+                          why.message);
+}
+
 opc_status_t opc_task_message(opc_task_t *task, json_t *message, opc_error_t *error) {
   opc_memcheck_view_t view = view_of(task);
   opc_status_t status = flush_before_names(task, message, error);
@@ -192,7 +213,9 @@ opc_status_t opc_task_message(opc_task_t *task, json_t *message, opc_error_t *er
   opc_frames_name_accesses(message, view.symboliser, view.maps, view.library);
   status = opc_memcheck_judge(task->session->memcheck, task->child, &view, message, error);
   if (status != OPC_OK) return status;
-  return task->phase->tried != NULL ? take_try(task, message, error) : task->phase->message(task, message, error);
+  if (task->phase->tried != NULL) return take_try(task, message, error);
+  return task->phase->message != NULL ? task->phase->message(task, message, error)
+                                      : take_case_message(task, message, error);
 }
 
 /* The case that the crash record names, if it is credible; otherwise "". A try of a search has the operator's name or
@@ -266,31 +289,37 @@ json_t *opc_task_cases_command(const opc_task_t *task, size_t skips, size_t cras
                    first_of(task->crashed, crashed));
 }
 
-json_t *opc_task_crash_result(const char *case_id, const opc_crash_t *crash, const opc_task_t *task) {
-  opc_case_id_t id;
+opc_status_t opc_task_crash_result(const opc_task_t *task, const char *case_id, const opc_crash_t *crash,
+                                   opc_case_result_t **out, opc_error_t *error) {
   OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
-  if (crash->unwatchable)
-    return opc_result_new(case_id, opc_verdict_name(OPC_VERDICT_SKIP), "error", NULL,
-                          opc_skip_reason_name(OPC_SKIP_NOT_APPLICABLE), opc_text_c(&crash->message),
-                          json_incref(crash->evidence), crash->seconds);
+  if (crash->unwatchable) {
+    OPC_RETURN_IF_ERROR(opc_case_result_new(case_id, OPC_VERDICT_SKIP, NULL, opc_text_c(&crash->message),
+                                            json_incref(crash->evidence), out, error));
+    (*out)->reason = OPC_SKIP_NOT_APPLICABLE;
+    (*out)->seconds = crash->seconds;
+    return OPC_OK;
+  }
+  OPC_RETURN_IF_ERROR(
+      opc_case_result_new(case_id, OPC_VERDICT_ERROR, crash->rule, "", json_incref(crash->evidence), out, error));
+  opc_case_result_t *result = *out;
+  const char *variant = result->id.variant;
+  const bool varied = variant[0] != '\0' && strcmp(variant, "plain") != 0,
+             searched = strcmp(task->source, "searched") == 0;
+  result->seconds = crash->seconds;
+  result->severity = OPC_SEVERITY_ERROR;
+  (void)opc_standing_parse(crash->standing, &result->standing);
+  result->standing.plain = !varied;
+  if (opc_operator_fake_may_be_in_python(task->op)) result->every_input = false;
   opc_text_add(&text, opc_text_c(&crash->message));
-  if (opc_operator_fake_may_be_in_python(task->op)) json_object_del(crash->evidence, "every_input");
-  bool varied =
-      opc_case_id_parse(case_id, &id, NULL) == OPC_OK && id.variant[0] != '\0' && strcmp(id.variant, "plain") != 0;
-  bool searched = strcmp(task->source, "searched") == 0;
   if (searched) opc_text_add(&text, ". The arguments were found by opcheck-c's search");
   if (varied)
-    opc_text_addf(&text, "%s changed for this case: %s", searched ? ", and" : ". The sample's arguments were",
-                  id.variant);
-  opc_severity_t severity = OPC_SEVERITY_ERROR;
-  if (varied && strcmp(crash->rule, "timeout") == 0 && opc_variant_family(id.variant) == OPC_VARIANT_LARGE) {
+    opc_text_addf(&text, "%s changed for this case: %s", searched ? ", and" : ". The sample's arguments were", variant);
+  if (varied && strcmp(crash->rule, "timeout") == 0 && opc_variant_family(variant) == OPC_VARIANT_LARGE) {
     opc_text_add(&text, ": tensors of gigabytes, on which the operator may only be slow");
-    severity = OPC_SEVERITY_WARNING;
+    result->severity = OPC_SEVERITY_WARNING;
   }
-  json_t *result = opc_result_new(case_id, "error", opc_severity_name(severity), crash->rule, NULL, opc_text_c(&text),
-                                  json_incref(crash->evidence), crash->seconds);
-  if (crash->standing[0] != '\0') json_object_set_new(result, "standing", opc_json_string(crash->standing));
-  return result;
+  opc_case_result_say(result, opc_text_c(&text));
+  return OPC_OK;
 }
 
 double opc_task_case_seconds(const opc_task_t *task) {
@@ -310,20 +339,14 @@ double opc_task_try_seconds(const opc_task_t *task) {
   return fmin(usual, most);
 }
 
-void opc_task_explain_no_sample(const opc_task_t *task, json_t *result) {
-  const char *reason = json_string_value(json_object_get(result, "reason"));
-  if (task->detail == NULL || reason == NULL || strcmp(reason, opc_skip_reason_name(OPC_SKIP_NO_SAMPLE)) != 0) return;
+void opc_task_explain_no_sample(const opc_task_t *task, opc_case_result_t *result) {
+  if (task->detail == NULL || result->reason != OPC_SKIP_NO_SAMPLE) return;
   const opc_searched_t *found = opc_search_found(task->session, task->op);
   const bool lacks_kernel = found != NULL && found->lacks_kernel;
   OPC_SCOPED(opc_scope_free)
   char *text = lacks_kernel
                    ? opc_string_format("no sample file names it, and a search is %s", task->detail)
                    : opc_string_format("no sample file names it, and the search found no arguments: %s", task->detail);
-  json_object_set_new(result, "message", opc_json_string(text));
-  if (lacks_kernel) json_object_set_new(result, "reason", json_string(opc_skip_reason_name(OPC_SKIP_NO_KERNEL)));
-}
-
-void opc_task_result_add(json_t *result, const char *words) {
-  OPC_SCOPED(opc_scope_free) char *text = opc_string_format("%s%s", opc_json_text_of(result, "message"), words);
-  json_object_set_new(result, "message", opc_json_string(text));
+  opc_case_result_say(result, text);
+  if (lacks_kernel) result->reason = OPC_SKIP_NO_KERNEL;
 }

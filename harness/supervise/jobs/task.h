@@ -18,13 +18,20 @@ typedef struct opc_searching opc_searching_t; /* search_over.h */
 typedef struct opc_words opc_words_t;         /* words_task.c */
 typedef struct opc_learning opc_learning_t;   /* relations_task.c */
 
+/* How a child's work on a "cases" command ended (wire/protocol.h). REFUSED: the command itself was wrong. */
+typedef enum opc_batch_end { OPC_BATCH_DONE = 0, OPC_BATCH_SPENT, OPC_BATCH_REFUSED } opc_batch_end_t;
+
 /* One part of a task's work. Each function may switch to the next phase (opc_task_enter). */
 typedef struct opc_phase {
   /* The next command for the child; *out stays NULL if there is none: the task has entered another phase. */
   opc_status_t (*command)(opc_task_t *task, json_t **out, opc_error_t *error);
-  opc_status_t (*message)(opc_task_t *task, json_t *message, opc_error_t *error); /* of a case */
   /* What a try gave; may take the outputs. The next command follows. */
   opc_status_t (*tried)(opc_task_t *task, opc_tried_t *tried, opc_error_t *error);
+  /* Of a phase that runs cases. result: takes the result of a case. ended: the child can run no more of the command. */
+  opc_status_t (*result)(opc_task_t *task, opc_case_result_t *result, opc_error_t *error);
+  opc_status_t (*ended)(opc_task_t *task, opc_batch_end_t end, const char *why, opc_error_t *error);
+  /* Instead of these two: every message as it is. */
+  opc_status_t (*message)(opc_task_t *task, json_t *message, opc_error_t *error);
   /* The child died. case_id: what it ran, "" if nothing ran. crash is NULL if the phase let the child leave without
    * giving it up (opc_child_leave). */
   opc_status_t (*crash)(opc_task_t *task, const char *case_id, const opc_crash_t *crash, opc_error_t *error);
@@ -46,7 +53,7 @@ bool opc_bisection_narrow(opc_bisection_t *bisection, bool from_middle);
 
 /* A finding awaiting confirmation. */
 typedef struct opc_suspect {
-  json_t *result;
+  opc_case_result_t *result;
   size_t first, position; /* in `order`: the first case of its child; its own case */
   size_t skips, crashed;  /* how many entries of `skips` and `crashed` its child was given */
   size_t group;           /* confirm.c: equal for the same check, rule and severity */
@@ -83,8 +90,8 @@ struct opc_task {
 
   opc_sanitized_t *sanitized; /* NULL: no compute-sanitizer */
 
-  json_t *held; /* the last result, until it is known that its child survived it */
-  char **order; /* ids of the cases, in the order in which they ran */
+  opc_case_result_t *held; /* the last result, until it is known that its child survived it */
+  char **order;            /* ids of the cases, in the order in which they ran */
   size_t order_count, first;
   json_t *
       skips; /* array of "CHECK RANK": skips cases of the check at this rank or worse; grows until a crash is removed */
@@ -102,8 +109,8 @@ struct opc_task {
   opc_kept_layouts_t kept_layouts;
   opc_suspect_t *suspects;
   size_t suspect_count, arranged;  /* arranged: those already sorted for confirmation */
-  json_t *waiting;                 /* rerun.h: array of results of cases skipped because of a crash */
-  size_t rerunning;                /* index of the first unfinished one */
+  opc_case_result_t **waiting;     /* rerun.h: results of cases skipped because of a crash */
+  size_t waiting_count, rerunning; /* index of the first unfinished one */
   const opc_phase_t *confirmation; /* the phase that the rerun returns to */
 
   size_t confirming;   /* index of the suspect */
@@ -113,8 +120,8 @@ struct opc_task {
   size_t leader;       /* that first one */
   int alone_runs, bisections;
   opc_bisection_t halves;
-  json_t *outcome; /* this run's result for the suspect's case */
-  json_t *shown;   /* that result, while its control runs */
+  opc_case_result_t *outcome; /* this run's result for the suspect's case */
+  opc_case_result_t *shown;   /* that result, while its control runs */
 };
 
 /* phase: the first one (task_phases.h). */
@@ -152,8 +159,8 @@ opc_status_t opc_task_send(opc_task_t *task,
 /* A "cases" command with operator, samples, checks, devices and seed, and the first entries of `skips` and
  * `crashed`. */
 json_t *opc_task_cases_command(const opc_task_t *task, size_t skips, size_t crashed);
-json_t *opc_task_crash_result(const char *case_id, const opc_crash_t *crash, const opc_task_t *task);
-/* Appends text to the result's message. */
-void opc_task_result_add(json_t *result, const char *words);
+/* The result of a case that ended its child. */
+opc_status_t opc_task_crash_result(const opc_task_t *task, const char *case_id, const opc_crash_t *crash,
+                                   opc_case_result_t **out, opc_error_t *error) OPC_CHECKED;
 /* Explains a result skipped for lack of arguments: only the search knows the reason, not the child. */
-void opc_task_explain_no_sample(const opc_task_t *task, json_t *result);
+void opc_task_explain_no_sample(const opc_task_t *task, opc_case_result_t *result);

@@ -185,8 +185,10 @@ static opc_status_t skip_absent(opc_session_t *session, const opc_operator_t *op
       snprintf(id.check, sizeof id.check, "%s", name);
       snprintf(id.device, sizeof id.device, "%s", device);
       opc_case_id_format(&id, text);
-      json_t *result = opc_result_new(text, "skip", "error", NULL, opc_skip_reason_name(OPC_SKIP_NO_DEVICE),
-                                      json_string_value(why), NULL, 0);
+      OPC_SCOPED(opc_scope_case_result) opc_case_result_t *result = NULL;
+      status = opc_case_result_new(text, OPC_VERDICT_SKIP, NULL, json_string_value(why), NULL, &result, error);
+      if (status != OPC_OK) continue;
+      result->reason = OPC_SKIP_NO_DEVICE;
       status = opc_session_result(session, op, result, NULL, error);
     }
   }

@@ -4,28 +4,8 @@
 
 #include "base/text.h"
 #include "catalogue/rules.h"
-#include "model/case/verdict.h"
-#include "model/json/json_write.h"
-#include "supervise/session/judge.h"
+#include "result/judge.h"
 #include "supervise/session/session.h"
-
-json_t *opc_result_new(const char *case_id, const char *verdict, const char *severity, const char *rule,
-                       const char *reason, const char *message, json_t *evidence, double seconds) {
-  return json_pack("{s:o, s:s, s:s, s:s?, s:s?, s:o, s:o, s:f}", "case", opc_json_string(case_id), "verdict", verdict,
-                   "severity", severity, "rule", rule, "reason", reason, "message", opc_json_string(message),
-                   "evidence", evidence != NULL ? evidence : json_object(), "seconds", seconds);
-}
-
-bool opc_result_valid(const json_t *message, const opc_operator_t *op) {
-  const char *id = opc_json_text_of(message, "case"), *verdict = opc_json_text_of(message, "verdict");
-  opc_case_id_t parsed;
-  if (id == NULL || verdict == NULL || opc_json_text_of(message, "message") == NULL || opc_verdict_find(verdict) < 0 ||
-      opc_case_id_parse(id, &parsed, NULL) != OPC_OK)
-    return false;
-  int kind = opc_verdict_find(verdict);
-  bool finding = kind == OPC_VERDICT_FAIL || kind == OPC_VERDICT_ERROR;
-  return strcmp(parsed.operator_name, op->name) == 0 && (!finding || opc_json_text_of(message, "rule") != NULL);
-}
 
 static void shell_text(opc_text_t *out, const char *word) {
   static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,+@%";
@@ -114,86 +94,76 @@ char *opc_repro_line(const opc_session_t *session, const opc_operator_t *op, con
 }
 
 /* An expected failure becomes a skip. A pass of a case that was expected to fail becomes a failure. */
-static void apply_xfail(opc_session_t *session, json_t *result, const char *id, opc_verdict_kind_t *verdict) {
-  bool finding = *verdict == OPC_VERDICT_FAIL || *verdict == OPC_VERDICT_ERROR;
-  if (!finding && *verdict != OPC_VERDICT_PASS) return;
-  opc_xfail_entry_t *entry = opc_xfail_match(session->xfail, id, finding ? opc_json_text_of(result, "rule") : NULL);
+static void apply_xfail(opc_session_t *session, opc_case_result_t *result) {
+  const bool finding = opc_case_result_is_finding(result);
+  if (!finding && result->verdict != OPC_VERDICT_PASS) return;
+  opc_xfail_entry_t *entry = opc_xfail_match(session->xfail, result->case_id, finding ? result->rule : NULL);
   if (entry == NULL || (!finding && entry->glob)) return;
-  char *message;
+  OPC_SCOPED(opc_scope_free) char *message = NULL;
+  result->severity = OPC_SEVERITY_ERROR;
   if (finding) {
     entry->findings++;
-    *verdict = OPC_VERDICT_SKIP;
-    message = opc_string_format("%s (expected: %s)", opc_json_text_of(result, "message"), entry->reason);
-    json_object_set_new(result, "reason", json_string(opc_skip_reason_name(OPC_SKIP_XFAIL)));
-    json_object_set(json_object_get(result, "evidence"), "rule", json_object_get(result, "rule"));
-    json_object_set_new(result, "rule", json_null());
+    message = opc_string_format("%s (expected: %s)", result->message, entry->reason);
+    json_object_set_new(result->evidence, "rule", json_string(result->rule));
+    result->verdict = OPC_VERDICT_SKIP;
+    result->reason = OPC_SKIP_XFAIL;
+    result->rule = NULL;
   } else {
-    *verdict = OPC_VERDICT_FAIL;
     message = opc_string_format("passes, although line %d of %s expects a failure (%s): remove the line", entry->line,
                                 session->xfail->file, entry->reason);
-    json_object_set_new(result, "rule", json_string("xfail.unexpected_pass"));
-    json_object_set_new(json_object_get(result, "evidence"), "why",
-                        json_string("the file of expected failures names it"));
+    json_object_set_new(result->evidence, "why", json_string("the file of expected failures names it"));
+    result->verdict = OPC_VERDICT_FAIL;
+    result->rule = opc_rule_interned("xfail.unexpected_pass");
   }
-  json_object_set_new(result, "severity", json_string(opc_severity_name(OPC_SEVERITY_ERROR)));
-  json_object_set_new(result, "verdict", json_string(opc_verdict_name(*verdict)));
-  json_object_set_new(result, "message", opc_json_string(message));
-  free(message);
+  opc_case_result_say(result, message);
 }
 
-static bool hold_pass(opc_session_t *session, const opc_operator_t *op, json_t *result, const char *id) {
-  opc_xfail_entry_t *entry = opc_xfail_match(session->xfail, id, NULL);
-  if (entry == NULL || !entry->glob || entry->findings > 0 || entry->held != NULL) return false;
-  entry->held = result;
+/* *out_held: the pass waits for a failure of another case that the same glob matches. */
+static opc_status_t hold_pass(opc_session_t *session, const opc_operator_t *op, const opc_case_result_t *result,
+                              bool *out_held, opc_error_t *error) {
+  *out_held = false;
+  if (result->verdict != OPC_VERDICT_PASS) return OPC_OK;
+  opc_xfail_entry_t *entry = opc_xfail_match(session->xfail, result->case_id, NULL);
+  if (entry == NULL || !entry->glob || entry->findings > 0 || entry->held != NULL) return OPC_OK;
+  *out_held = true;
   entry->held_operator = op;
-  return true;
+  return opc_case_result_copy(result, &entry->held, error);
 }
 
 opc_status_t opc_session_release(opc_session_t *session, opc_error_t *error) {
   opc_status_t status = OPC_OK;
   for (size_t i = 0; session->xfail != NULL && i < session->xfail->count && status == OPC_OK; i++) {
     opc_xfail_entry_t *entry = &session->xfail->entries[i];
-    json_t *result = entry->held;
-    if (result == NULL) continue;
+    if (entry->held == NULL) continue;
     /* No case that it matched has failed: this pass is as unexpected as that of a single case. */
     if (entry->findings == 0) entry->glob = false;
-    status = opc_session_result(session, entry->held_operator, result, NULL, error);
-    entry->held = NULL;
+    status = opc_session_result(session, entry->held_operator, entry->held, NULL, error);
   }
   return status;
 }
 
-opc_status_t opc_session_result(opc_session_t *session, const opc_operator_t *op, json_t *result, const char *repro,
-                                opc_error_t *error) {
-  opc_case_id_t id;
-  char *made = NULL;
-  const char *case_id = opc_json_text_of(result, "case"), *reason = opc_json_text_of(result, "reason");
-  if (case_id == NULL || opc_case_id_parse(case_id, &id, error) != OPC_OK) {
-    json_decref(result);
-    return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for a result");
-  }
-  opc_verdict_kind_t verdict = (opc_verdict_kind_t)opc_verdict_find(opc_json_text_of(result, "verdict"));
-  if (verdict == OPC_VERDICT_PASS && hold_pass(session, op, result, case_id)) return OPC_OK;
-  int check = opc_check_info_find(id.check);
+opc_status_t opc_session_result(opc_session_t *session, const opc_operator_t *op, opc_case_result_t *result,
+                                const char *repro, opc_error_t *error) {
+  bool held;
+  OPC_RETURN_IF_ERROR(hold_pass(session, op, result, &held, error));
+  if (held) return OPC_OK;
+  const int check = opc_check_info_find(result->id.check);
   /* A refused sample was still used in a call. */
-  bool rejected = reason != NULL && strcmp(reason, opc_skip_reason_name(OPC_SKIP_REJECTED)) == 0;
-  if (check >= 0 && opc_check_infos[check].calls && (verdict != OPC_VERDICT_SKIP || rejected)) session->called++;
-  if (verdict == OPC_VERDICT_FAIL || verdict == OPC_VERDICT_ERROR) {
-    opc_result_judge(result, &id, session->options->untrusted_input);
-    verdict = (opc_verdict_kind_t)opc_verdict_find(opc_json_text_of(result, "verdict"));
-  }
-  apply_xfail(session, result, case_id, &verdict);
-  bool finding = verdict == OPC_VERDICT_FAIL || verdict == OPC_VERDICT_ERROR;
-  const char *severity = opc_json_text_of(result, "severity");
+  if (check >= 0 && opc_check_infos[check].calls &&
+      (result->verdict != OPC_VERDICT_SKIP || result->reason == OPC_SKIP_REJECTED))
+    session->called++;
+  opc_case_result_judge(result, session->options->untrusted_input);
+  apply_xfail(session, result);
+  const bool finding = opc_case_result_is_finding(result);
   session->results++;
   session->cases_done++;
   session->findings += finding;
-  session->broken += finding && (severity == NULL || strcmp(severity, opc_severity_name(OPC_SEVERITY_WARNING)) != 0);
-  if (finding && repro == NULL) repro = made = opc_repro_line(session, op, case_id);
-  json_object_set_new(result, "t", json_string("result"));
-  json_object_set_new(result, "operator", json_string(op->name));
-  json_object_set_new(result, "check", json_string(id.check));
-  if (finding && repro != NULL) json_object_set_new(result, "repro", opc_json_string(repro));
-  free(made);
-  return opc_journal_write(session->journal, result, error);
+  session->broken += finding && result->severity == OPC_SEVERITY_ERROR;
+  if (finding && repro != NULL) opc_case_result_put(&result->repro, repro);
+  if (finding && repro == NULL) {
+    free(result->repro);
+    result->repro = opc_repro_line(session, op, result->case_id);
+  }
+  result->suspect = false;
+  return opc_journal_write(session->journal, opc_case_result_encode(result), error);
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "model/case/case.h"
+#include "result/case_result.h"
 #include "search/draft/search_library.h"
 #include "search/recipe/recipe.h"
 #include "supervise/common/journal.h"
@@ -46,11 +47,11 @@ typedef struct opc_session {
   bool trouble;                     /* some part of the run failed; a note says which */
 } opc_session_t;
 
-/* Writes a final result: takes the reference to `result` (a "result" message with case, verdict, severity, rule,
- * reason, message, evidence, seconds). Adds operator, check and repro, applies the expected failures, counts. repro:
- * NULL creates the --case line if the result is a finding. */
-opc_status_t opc_session_result(opc_session_t *session, const opc_operator_t *op, json_t *result, const char *repro,
-                                opc_error_t *error) OPC_CHECKED;
+/* Judges a final result, applies the expected failures, counts it, and writes it to the journal. The result stays the
+ * caller's and is changed. repro: the command line that repeats it; NULL: the --case line if the result is a
+ * finding. */
+opc_status_t opc_session_result(opc_session_t *session, const opc_operator_t *op, opc_case_result_t *result,
+                                const char *repro, opc_error_t *error) OPC_CHECKED;
 /* Read the sample and recipe files, named or beside the libraries; samples also from a package. read_files.c */
 opc_status_t opc_session_read_samples(opc_session_t *session, opc_error_t *error) OPC_CHECKED;
 opc_status_t opc_session_read_recipes(opc_session_t *session, opc_error_t *error) OPC_CHECKED;
@@ -60,12 +61,6 @@ opc_status_t opc_session_tell_samples(opc_session_t *session, opc_error_t *error
 const opc_operator_t *opc_session_operator(const char *name, void *context);
 /* At the end: writes the passes that waited for their expected failure to occur in another case. */
 opc_status_t opc_session_release(opc_session_t *session, opc_error_t *error) OPC_CHECKED;
-/* A result created by the supervisor; message may contain any bytes. */
-json_t *opc_result_new(const char *case_id, const char *verdict, const char *severity, const char *rule,
-                       const char *reason, const char *message, json_t *evidence, double seconds);
-/* True if a child's message has the form of a result for a case of this operator. */
-bool opc_result_valid(const json_t *message, const opc_operator_t *op);
-
 /* The command line that reproduces it: "opcheck-c run … --case 'ID' LIB…"; case_id NULL: the whole operator ("--op
  * NAME"). The caller frees; NULL: out of memory. */
 char *opc_repro_line(const opc_session_t *session, const opc_operator_t *op, const char *case_id);
