@@ -10,7 +10,7 @@
 #include "checks/runner/runner.h"
 #include "model/json/json_write.h"
 #include "wire/channel.h"
-#include "worker/child/attempt.h"
+#include "worker/child/try.h"
 #include "worker/child/crash_record.h"
 #include "worker/child/valgrind_case.h"
 

@@ -1,4 +1,4 @@
-#include "worker/child/attempt_answer.h"
+#include "worker/child/try_answer.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "worker/child/attempt.h"
+#include "worker/child/try.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -13,8 +13,8 @@
 #include "memory/heap_guard.h"
 #include "memory/poison.h"
 #include "model/case/case.h"
-#include "worker/child/attempt_answer.h"
-#include "worker/child/attempt_cuda.h"
+#include "worker/child/try_answer.h"
+#include "worker/child/try_cuda.h"
 #include "worker/child/crash_record.h"
 #include "worker/child/throw_site.h"
 #include "worker/child/try_folder.h"

@@ -1,4 +1,4 @@
-#include "worker/child/attempt_cuda.h"
+#include "worker/child/try_cuda.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "wire/protocol.h"
-#include "worker/child/attempt_answer.h"
+#include "worker/child/try_answer.h"
 
 /* Makes the call and fills in the results: attempt->call and outputs, facts->effect, depends, outcome and why. `why`
  * holds the text that facts->why points at, and must outlive the facts. If the call leaves a CUDA error, the process
