@@ -178,23 +178,23 @@ static bool is_lone_tensor(const opc_search_t *search, size_t tensors) {
 }
 
 /* Keeps one, in case there will be no clean try. */
-static void keep_suspect(opc_search_t *search, const opc_tried_t *tried, opc_suspects_t *suspects) {
+static void keep_doubtful(opc_search_t *search, const opc_tried_t *tried, opc_doubtful_t *doubtful) {
   size_t tensors, empty;
   int64_t numel = count_elements(&search->current, &tensors, &empty);
-  opc_kept_t kept = kept_of(search, tried, empty > 0, numel), *best = &suspects->best;
+  opc_kept_t kept = kept_of(search, tried, empty > 0, numel), *best = &doubtful->best;
   uint64_t place = overrun_of(&tried->access);
   bool lone = is_lone_tensor(search, tensors), known = false;
   if (tensors > 0 && empty == tensors) return;
-  for (size_t i = 0; i < suspects->shape_count; i++) known |= suspects->shapes[i] == kept.shape;
-  if (!known && suspects->shape_count < sizeof suspects->shapes / sizeof suspects->shapes[0])
-    suspects->shapes[suspects->shape_count++] = kept.shape;
-  if (suspects->first_at == 0) suspects->place = place;
-  suspects->places_differ |= place != suspects->place;
-  bool better = suspects->first_at == 0 || (lone != suspects->lone    ? lone
+  for (size_t i = 0; i < doubtful->shape_count; i++) known |= doubtful->shapes[i] == kept.shape;
+  if (!known && doubtful->shape_count < sizeof doubtful->shapes / sizeof doubtful->shapes[0])
+    doubtful->shapes[doubtful->shape_count++] = kept.shape;
+  if (doubtful->first_at == 0) doubtful->place = place;
+  doubtful->places_differ |= place != doubtful->place;
+  bool better = doubtful->first_at == 0 || (lone != doubtful->lone    ? lone
                                             : kept.rich != best->rich ? kept.rich
                                                                       : numel < best->numel);
-  suspects->lone |= lone;
-  if (suspects->first_at == 0) suspects->first_at = search->tries;
+  doubtful->lone |= lone;
+  if (doubtful->first_at == 0) doubtful->first_at = search->tries;
   if (!better || opc_sample_copy(&search->current, &kept.sample, NULL) != OPC_OK) return;
   opc_sample_clear(&best->sample);
   *best = kept;
@@ -202,7 +202,7 @@ static void keep_suspect(opc_search_t *search, const opc_tried_t *tried, opc_sus
 
 /* The first pattern on accepted arguments: it is more credible than the result of any other try. */
 static void keep_forgotten(opc_search_t *search) {
-  opc_suspects_t *uninitialised = &search->uninitialised;
+  opc_doubtful_t *uninitialised = &search->uninitialised;
   opc_sample_t copy = {0};
   if (search->pattern_uninitialised || opc_sample_copy(&search->current, &copy, NULL) != OPC_OK) return;
   search->pattern_uninitialised = true;
@@ -283,7 +283,7 @@ static void tell_option(opc_search_t *search, const opc_tried_t *tried) {
   search->hangs += tried->outcome == OPC_TRY_TIMEOUT;
   /* Integers that nobody promised to be indices: an overrun is no surprise and no fault. */
   if (tried->outcome == OPC_TRY_UNCLEAN && tried->access.argument && !integers)
-    keep_suspect(search, tried, &search->leaves);
+    keep_doubtful(search, tried, &search->leaves);
   if (tried->outcome == OPC_TRY_UNINITIALISED && patterns) keep_forgotten(search);
 }
 
@@ -317,11 +317,11 @@ void opc_search_report(opc_search_t *search, const opc_tried_t *tried) {
       tell_rejected(search, tried->message, tried->site);
       break;
     case OPC_TRY_UNINITIALISED:
-      keep_suspect(search, tried, &search->uninitialised);
+      keep_doubtful(search, tried, &search->uninitialised);
       tell_unclean(search, tried->message);
       break;
     case OPC_TRY_UNCLEAN:
-      if (tried->access.argument) keep_suspect(search, tried, &search->leaves);
+      if (tried->access.argument) keep_doubtful(search, tried, &search->leaves);
       tell_unclean(search, tried->message);
       break;
     case OPC_TRY_CRASHED:

@@ -79,14 +79,14 @@ static const opc_site_t *deepest(const opc_search_t *search) {
 
 /* Whether they prove a fault of the operator, whatever the arguments: several shapes, and the same mistake each time.
  * */
-static bool are_convincing(const opc_suspects_t *suspects) {
+static bool are_convincing(const opc_doubtful_t *doubtful) {
   bool several =
-      suspects->shape_count == sizeof suspects->shapes / sizeof suspects->shapes[0] && !suspects->places_differ;
-  return suspects->best.sample.arguments && (suspects->lone || several);
+      doubtful->shape_count == sizeof doubtful->shapes / sizeof doubtful->shapes[0] && !doubtful->places_differ;
+  return doubtful->best.sample.arguments && (doubtful->lone || several);
 }
 
 /* The tries that show the operator's fault, if nothing better was found; NULL: none. */
-static const opc_suspects_t *convincing(const opc_search_t *search) {
+static const opc_doubtful_t *convincing(const opc_search_t *search) {
   if (search->kept_count > 0) return NULL;
   if (are_convincing(&search->uninitialised)) return &search->uninitialised;
   return are_convincing(&search->leaves) ? &search->leaves : NULL;
@@ -142,11 +142,11 @@ void opc_search_describe(opc_search_t *search) {
                   tries_word(search->earlier + search->found_at));
     return;
   }
-  const opc_suspects_t *suspects = convincing(search);
-  if (suspects) {
-    opc_text_addf(detail, "found after %d %s; %s", search->earlier + suspects->first_at,
-                  tries_word(search->earlier + suspects->first_at),
-                  suspects == &search->leaves ? "it touches memory outside its tensors"
+  const opc_doubtful_t *doubtful = convincing(search);
+  if (doubtful) {
+    opc_text_addf(detail, "found after %d %s; %s", search->earlier + doubtful->first_at,
+                  tries_word(search->earlier + doubtful->first_at),
+                  doubtful == &search->leaves ? "it touches memory outside its tensors"
                                               : "its result depends on uninitialised memory");
     return;
   }
@@ -234,9 +234,9 @@ opc_status_t opc_search_samples(const opc_search_t *search, opc_sample_set_t *se
                                 uint64_t out_digests[OPC_SEARCH_SAMPLES_MAX], opc_error_t *error) {
   size_t chosen[OPC_SEARCH_SHAPES_MAX], count = choose(search, chosen, OPC_SEARCH_SHAPES_MAX);
   const opc_kept_t *last_resort = NULL; /* the results of these are the finding */
-  const opc_suspects_t *suspects = convincing(search);
+  const opc_doubtful_t *doubtful = convincing(search);
   opc_status_t status = OPC_OK;
-  if (suspects) last_resort = &suspects->best;
+  if (doubtful) last_resort = &doubtful->best;
   else if (count == 0 && only_crashes(search)) last_resort = &search->crashing;
   if (last_resort) count = 1;
   for (size_t i = 1; i < count; i++) { /* the smallest first */

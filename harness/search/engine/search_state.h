@@ -35,7 +35,7 @@ typedef struct opc_kept {
 } opc_kept_t;
 
 /* Tries that returned but cannot be trusted. */
-typedef struct opc_suspects {
+typedef struct opc_doubtful {
   opc_kept_t best;    /* rich ones first, then the smallest */
   int first_at;       /* number of the first such try; 0: none */
   uint64_t shapes[3]; /* of the first ones, all different */
@@ -43,7 +43,7 @@ typedef struct opc_suspects {
   uint64_t place; /* digest of where the first one went out of bounds; 0: unknown */
   bool places_differ;
   bool lone; /* one of them had only a single tensor: an operator that accepts it must stay in bounds */
-} opc_suspects_t;
+} opc_doubtful_t;
 
 /* Arguments apart from their sizes, and how often a process died with them. */
 typedef struct opc_form {
@@ -72,9 +72,9 @@ struct opc_search {
   size_t site_count;
   opc_kept_t kept[OPC_KEPT_MAX];
   size_t kept_count;
-  opc_suspects_t uninitialised; /* tries whose result depends on uninitialised memory */
+  opc_doubtful_t uninitialised; /* tries whose result depends on uninitialised memory */
   bool pattern_uninitialised;   /* the best of them: accepted arguments with a pattern of integers */
-  opc_suspects_t leaves;        /* tries that went out of bounds */
+  opc_doubtful_t leaves;        /* tries that went out of bounds */
   opc_kept_t
       crashing; /* the smallest arguments that crashed, non-empty ones preferred; for operators that always crash */
   opc_candidates_t derived; /* other shapes of accepted arguments, and what a forward operator accepted: tried first */

@@ -11,7 +11,7 @@
 #include "search/recipe/recipe_expression.h"
 #include "search/recipe/recipe_inside.h"
 
-enum { ATTEMPTS = 200, LIST_MAX = 64, GIVEN_PERCENT = 70 };
+enum { TRIES = 200, LIST_MAX = 64, GIVEN_PERCENT = 70 };
 static const int64_t size_max = 4096, numel_max = 1 << 20;
 
 typedef struct draw {
@@ -347,7 +347,7 @@ static bool draw_once(const opc_recipe_t *recipe, opc_rng_t *rng, opc_sample_t *
 }
 
 bool opc_recipe_draw(const opc_recipe_t *recipe, opc_rng_t *rng, opc_sample_t *sample, char *why, size_t size) {
-  for (int attempt = 0; attempt < ATTEMPTS; attempt++)
+  for (int tries = 0; tries < TRIES; tries++)
     if (draw_once(recipe, rng, sample, why, size)) return true;
   return false;
 }

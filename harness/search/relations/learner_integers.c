@@ -44,30 +44,30 @@ static uint32_t places_of(const opc_learner_t *learner, const learn_integers_t *
   return set;
 }
 
-typedef struct attempt {
+typedef struct raised {
   size_t index, element;
   int64_t value;
-} attempt_t;
+} raised_t;
 
-static bool is_clean_with(opc_learner_t *learner, const attempt_t *attempt, uint32_t set) {
+static bool is_clean_with(opc_learner_t *learner, const raised_t *raised, uint32_t set) {
   learn_edits_t edits = learn_joint(learner, set, 1);
-  learn_element(&edits, attempt->index, attempt->element, attempt->value);
+  learn_element(&edits, raised->index, raised->element, raised->value);
   return learn_ask(learner, &edits) == OPC_LEARN_CLEAN;
 }
 
-/* The places of the set that must grow to make the attempt clean; 0: none of them does it. */
-static uint32_t needed_of(opc_learner_t *learner, const attempt_t *attempt, uint32_t set) {
+/* The places of the set that must grow to make the raised element clean; 0: none of them does it. */
+static uint32_t needed_of(opc_learner_t *learner, const raised_t *raised, uint32_t set) {
   if (!set) return 0;
-  if (!is_clean_with(learner, attempt, set)) {
+  if (!is_clean_with(learner, raised, set)) {
     for (size_t i = 0; i < learner->place_count && (set & (set - 1)); i++) {
       const uint32_t one = UINT32_C(1) << i;
-      if ((set & one) && is_clean_with(learner, attempt, one)) return one;
+      if ((set & one) && is_clean_with(learner, raised, one)) return one;
     }
     return 0;
   }
   for (size_t i = 0; i < learner->place_count && (set & (set - 1)); i++) {
     const uint32_t one = UINT32_C(1) << i;
-    if ((set & one) && (set & ~one) && is_clean_with(learner, attempt, set & ~one)) set &= ~one;
+    if ((set & one) && (set & ~one) && is_clean_with(learner, raised, set & ~one)) set &= ~one;
   }
   return set;
 }
@@ -131,17 +131,17 @@ static void add_bound(opc_learner_t *learner, const learn_integers_t *integers, 
 
 static bool learn_bound_at(opc_learner_t *learner, size_t index, size_t element) {
   const learn_integers_t *integers = &learner->integers[index];
-  attempt_t attempt = {.index = index, .element = element};
+  raised_t raised = {.index = index, .element = element};
   int64_t clean;
   opc_learn_outcome_t outcome;
-  if (!raise_element(learner, index, element, &attempt.value, &clean, &outcome)) return false;
+  if (!raise_element(learner, index, element, &raised.value, &clean, &outcome)) return false;
   /* Below a size, or at most a size; offsets that follow the size are one more. */
-  const uint32_t at = places_of(learner, integers, attempt.value),
-                 behind = places_of(learner, integers, attempt.value - 1);
-  uint32_t set = clean == attempt.value - 1 || !behind ? needed_of(learner, &attempt, at) : 0;
+  const uint32_t at = places_of(learner, integers, raised.value),
+                 behind = places_of(learner, integers, raised.value - 1);
+  uint32_t set = clean == raised.value - 1 || !behind ? needed_of(learner, &raised, at) : 0;
   bool inclusive = false;
-  if (!set && clean == attempt.value - 1 && (set = needed_of(learner, &attempt, behind))) inclusive = true;
-  if (!set && at && (set = needed_of(learner, &attempt, at | places_of(learner, integers, attempt.value + 1))) != 0)
+  if (!set && clean == raised.value - 1 && (set = needed_of(learner, &raised, behind))) inclusive = true;
+  if (!set && at && (set = needed_of(learner, &raised, at | places_of(learner, integers, raised.value + 1))) != 0)
     set &= at;
   if (!learner->waiting) add_bound(learner, integers, set, inclusive, set ? 0 : clean + 1, outcome);
   return true;
@@ -209,8 +209,8 @@ static bool learn_sum(opc_learner_t *learner, size_t index) {
   if (with_two(learner, index, smallest, own->values[smallest] + 1, largest, own->values[largest] - 1) !=
       OPC_LEARN_CLEAN)
     return false;
-  const attempt_t attempt = {.index = index, .element = smallest, .value = own->values[smallest] + 1};
-  const uint32_t needed = needed_of(learner, &attempt, set);
+  const raised_t raised = {.index = index, .element = smallest, .value = own->values[smallest] + 1};
+  const uint32_t needed = needed_of(learner, &raised, set);
   if (!needed || learner->waiting) return false;
   for (size_t i = 0; i < learner->place_count; i++) {
     if (!(needed >> i & 1)) continue;

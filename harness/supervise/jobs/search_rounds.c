@@ -59,19 +59,6 @@ static size_t next_batch(opc_session_t *session, const opc_operator_t **batch) {
   return count;
 }
 
-static opc_status_t classes_take(opc_session_t *session, opc_error_t *error) {
-  size_t i;
-  json_t *class_;
-  opc_status_t status = OPC_OK;
-  session->classes = calloc(json_array_size(session->loaded.classes) + 1, sizeof *session->classes);
-  if (session->classes == NULL) return opc_out_of_memory(error);
-  json_array_foreach(session->loaded.classes, i, class_) {
-    if (status == OPC_OK) status = opc_class_from_json(class_, &session->classes[session->class_count], error);
-    if (status == OPC_OK) session->class_count++;
-  }
-  return status;
-}
-
 /* The last round is useful only if it has something to look at. */
 static int rounds_of(const opc_session_t *session, const opc_operator_t *op) {
   size_t relatives[OPC_HELPERS_MAX];
@@ -100,15 +87,14 @@ static opc_status_t begin(opc_session_t *session, const opc_operator_t *const *o
   if (session->found == NULL) return opc_out_of_memory(error);
   for (size_t i = 0; i < all_count(session); i++)
     session->found[i].over = nth(session, i)->schema == NULL || has_sample(session, nth(session, i));
-  opc_status_t status = classes_take(session, error);
-  if (status == OPC_OK)
-    status = opc_search_library_new(&(opc_search_loaded_t){.operators = loaded->operators,
-                                                           .operator_count = loaded->operator_count,
-                                                           .classes = session->classes,
-                                                           .class_count = session->class_count,
-                                                           .constructors = loaded->class_operators,
-                                                           .constructor_count = loaded->class_operator_count},
-                                    &session->library, error);
+  opc_status_t status =
+      opc_search_library_new(&(opc_search_loaded_t){.operators = loaded->operators,
+                                                    .operator_count = loaded->operator_count,
+                                                    .classes = loaded->class_values,
+                                                    .class_count = loaded->class_count,
+                                                    .constructors = loaded->class_operators,
+                                                    .constructor_count = loaded->class_operator_count},
+                             &session->library, error);
   if (status == OPC_OK) status = offer_declared(session, error);
   /* Under Valgrind a try takes fifty times as long. */
   for (size_t i = 0; i < count && status == OPC_OK; i++)
@@ -144,10 +130,6 @@ void opc_search_rounds_end(opc_session_t *session) {
   }
   free(session->found);
   opc_search_library_free(session->library);
-  for (size_t i = 0; i < session->class_count; i++) opc_class_clear(&session->classes[i]);
-  free(session->classes);
   session->found = NULL;
   session->library = NULL;
-  session->classes = NULL;
-  session->class_count = 0;
 }

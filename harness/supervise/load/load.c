@@ -507,6 +507,8 @@ opc_status_t opc_load_again(const opc_run_options_t *options, opc_loaded_t *load
 void opc_loaded_clear(opc_loaded_t *loaded) {
   opc_worker_stop(&loaded->worker);
   forget_registrations(loaded);
+  for (size_t i = 0; i < loaded->class_count; i++) opc_class_clear(&loaded->class_values[i]);
+  free(loaded->class_values);
   for (size_t i = 0; i < loaded->class_operator_count; i++) opc_operator_clear(&loaded->class_operators[i]);
   free(loaded->class_operators);
   for (size_t i = 0; i < loaded->library_operator_count; i++) opc_operator_clear(&loaded->library_operators[i]);

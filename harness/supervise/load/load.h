@@ -35,7 +35,9 @@ typedef struct opc_loaded {
   size_t *order;             /* indices of the libraries in load order: each after its dependencies */
   opc_operator_t *operators; /* in order of registration; `library` as given */
   size_t operator_count;
-  opc_operator_t *class_operators; /* the classes' constructors, see opc_classes_take */
+  opc_class_t *class_values; /* what `classes` says, see opc_classes_take */
+  size_t class_count;
+  opc_operator_t *class_operators; /* the classes' constructors */
   size_t class_operator_count;
   opc_operator_t *library_operators; /* the libraries with GPU code, see opc_libraries_take; `library` as given */
   size_t library_operator_count;

@@ -13,20 +13,19 @@ static bool is_operator(const opc_loaded_t *loaded, const char *name) {
 }
 
 opc_status_t opc_classes_take(opc_loaded_t *loaded, opc_error_t *error) {
-  size_t i;
-  json_t *json;
-  opc_status_t status = OPC_OK;
-  loaded->class_operators = calloc(json_array_size(loaded->classes) + 1, sizeof *loaded->class_operators);
-  if (loaded->class_operators == NULL) return opc_out_of_memory(error);
-  json_array_foreach(loaded->classes, i, json) {
-    OPC_SCOPED(opc_class_clear) opc_class_t class_ = {0};
+  const size_t count = json_array_size(loaded->classes);
+  loaded->class_values = calloc(count + 1, sizeof *loaded->class_values);
+  loaded->class_operators = calloc(count + 1, sizeof *loaded->class_operators);
+  if (loaded->class_values == NULL || loaded->class_operators == NULL) return opc_out_of_memory(error);
+  for (size_t i = 0; i < count; i++) {
+    opc_class_t *class_ = &loaded->class_values[loaded->class_count++];
     opc_operator_t *op = &loaded->class_operators[loaded->class_operator_count];
-    if (status == OPC_OK) status = opc_class_from_json(json, &class_, error);
-    if (status == OPC_OK) status = opc_operator_from_class(&class_, op, error);
-    if (status == OPC_OK && is_operator(loaded, op->name)) opc_operator_clear(op);
-    else if (status == OPC_OK) loaded->class_operator_count++;
+    OPC_RETURN_IF_ERROR(opc_class_from_json(json_array_get(loaded->classes, i), class_, error));
+    OPC_RETURN_IF_ERROR(opc_operator_from_class(class_, op, error));
+    if (is_operator(loaded, op->name)) opc_operator_clear(op);
+    else loaded->class_operator_count++;
   }
-  return status;
+  return OPC_OK;
 }
 
 /* ---- arguments ---- */
@@ -39,16 +38,10 @@ static bool has_sample(const opc_sample_set_t *set, const char *name) {
 
 static char *constructor_of(const char *class_name, const void *context) {
   const opc_loaded_t *loaded = context;
-  size_t i, k;
-  json_t *class_, *method;
-  json_array_foreach(loaded->classes, i, class_) {
-    const char *name = json_string_value(json_object_get(class_, "name"));
-    if (name == NULL || strcmp(name, class_name) != 0) continue;
-    json_array_foreach(json_object_get(class_, "methods"), k, method) {
-      const char *method_name = json_string_value(json_object_get(method, "name"));
-      if (method_name != NULL && strcmp(method_name, "__init__") == 0)
-        return opc_string_copy(json_string_value(json_object_get(method, "schema")));
-    }
+  for (size_t i = 0; i < loaded->class_count; i++) {
+    const opc_class_t *class_ = &loaded->class_values[i];
+    for (size_t k = 0; strcmp(class_->name, class_name) == 0 && k < class_->method_count; k++)
+      if (strcmp(class_->methods[k].name, "__init__") == 0) return opc_string_copy(class_->methods[k].schema);
   }
   return NULL;
 }

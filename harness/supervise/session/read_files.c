@@ -35,13 +35,13 @@ static const char *file_beside(const char *library, const char *kind, char besid
   return file != NULL && access(file, F_OK) == 0 ? file : NULL;
 }
 
-/* Reads a file into the run; context: the reader's own. */
-typedef opc_status_t read_file_t(opc_session_t *session, const char *file, void *context, opc_error_t *error);
+/* Reads a file into the run. */
+typedef opc_status_t read_file_t(opc_session_t *session, const char *file, opc_error_t *error);
 
 /* Reads the files that the user names, which may be about operators of a library that could not be loaded: the run
  * reports that first. Without such files, reads those beside the loaded libraries. */
 static opc_status_t read_files(opc_session_t *session, const char *kind, const char *const *files, size_t count,
-                               read_file_t *read, void *context, opc_error_t *error) {
+                               read_file_t *read, opc_error_t *error) {
   bool all_loaded = true;
   for (size_t i = 0; i < session->loaded.library_count; i++) {
     const opc_library_t *library = &session->loaded.libraries[i];
@@ -49,11 +49,11 @@ static opc_status_t read_files(opc_session_t *session, const char *kind, const c
     const bool loaded = library->state == OPC_LIBRARY_LOADED;
     const char *file = loaded && count == 0 ? file_beside(library->path, kind, beside) : NULL;
     all_loaded &= loaded;
-    if (file != NULL) OPC_RETURN_IF_ERROR(read(session, file, context, error));
+    if (file != NULL) OPC_RETURN_IF_ERROR(read(session, file, error));
   }
   for (size_t i = 0; i < count; i++) {
     opc_error_t why = {0};
-    opc_status_t status = read(session, files[i], context, &why);
+    opc_status_t status = read(session, files[i], &why);
     if (status == OPC_ERR_INPUT && !all_loaded)
       status = opc_journal_note(session->journal, error, "%s of %s is used, as not all libraries could be loaded: %s",
                                 strcmp(kind, "samples") == 0 ? "no sample" : "not every recipe", files[i], why.message);
@@ -65,48 +65,18 @@ static opc_status_t read_files(opc_session_t *session, const char *kind, const c
 
 /* ---- samples ---- */
 
-/* The names that sample files may use. */
-typedef struct names {
-  opc_session_t *session;
-  opc_class_t *classes;
-  size_t class_count;
-} names_t;
-
-static opc_status_t names_take(names_t *names, opc_error_t *error) {
-  size_t i;
-  json_t *class_;
-  opc_status_t status = OPC_OK;
-  names->classes = calloc(json_array_size(names->session->loaded.classes) + 1, sizeof *names->classes);
-  if (names->classes == NULL) return opc_out_of_memory(error);
-  json_array_foreach(names->session->loaded.classes, i, class_) {
-    if (status == OPC_OK) status = opc_class_from_json(class_, &names->classes[names->class_count], error);
-    if (status == OPC_OK) names->class_count++;
-  }
-  return status;
-}
-
-static void names_clear(names_t *names) {
-  for (size_t i = 0; i < names->class_count; i++) opc_class_clear(&names->classes[i]);
-  free(names->classes);
-}
-
-static const opc_operator_t *named_operator(const char *name, void *context) {
-  return opc_session_operator(name, ((const names_t *)context)->session);
-}
-
 static const opc_class_t *named_class(const char *name, void *context) {
-  const names_t *names = context;
-  for (size_t i = 0; i < names->class_count; i++) {
-    if (strcmp(names->classes[i].name, name) == 0) return &names->classes[i];
-  }
+  const opc_loaded_t *loaded = &((const opc_session_t *)context)->loaded;
+  for (size_t i = 0; i < loaded->class_count; i++)
+    if (strcmp(loaded->class_values[i].name, name) == 0) return &loaded->class_values[i];
   return NULL;
 }
 
-static opc_status_t read_samples(opc_session_t *session, const char *file, void *context, opc_error_t *error) {
+static opc_status_t read_samples(opc_session_t *session, const char *file, opc_error_t *error) {
   /* The classes of a --preload library are not listed. */
   opc_class_lookup_t *classes = session->options->preload_count > 0 ? NULL : named_class;
   const size_t before = session->samples.count;
-  opc_status_t status = opc_sample_set_read(&session->samples, file, named_operator, classes, context, error);
+  opc_status_t status = opc_sample_set_read(&session->samples, file, opc_session_operator, classes, session, error);
   while (status == OPC_ERR_INPUT && session->samples.count > before)
     opc_sample_clear(&session->samples.samples[--session->samples.count]);
   return status;
@@ -131,10 +101,8 @@ static opc_status_t tell_useless_references(const opc_session_t *session, opc_er
 
 opc_status_t opc_session_read_samples(opc_session_t *session, opc_error_t *error) {
   const opc_run_options_t *options = session->options;
-  OPC_SCOPED(names_clear) names_t names = {.session = session};
-  OPC_RETURN_IF_ERROR(names_take(&names, error));
   OPC_RETURN_IF_ERROR(
-      read_files(session, "samples", options->sample_files, options->sample_file_count, read_samples, &names, error));
+      read_files(session, "samples", options->sample_files, options->sample_file_count, read_samples, error));
   if (options->package != NULL) OPC_RETURN_IF_ERROR(opc_package_samples(session, error));
   for (size_t i = 0; i < session->samples.count; i++) opc_reference_give(options, &session->samples.samples[i]);
   return tell_useless_references(session, error);
@@ -172,8 +140,7 @@ static const opc_operator_t *recipe_operator(const char *name, void *context) {
   return op != NULL && op->kind == OPC_OPERATOR_CLASS ? NULL : op;
 }
 
-static opc_status_t read_recipes(opc_session_t *session, const char *file, void *context, opc_error_t *error) {
-  (void)context;
+static opc_status_t read_recipes(opc_session_t *session, const char *file, opc_error_t *error) {
   return opc_recipe_set_read(&session->recipes, file, recipe_operator, session, error);
 }
 
@@ -197,6 +164,6 @@ static opc_status_t tell_unused(opc_session_t *session, opc_error_t *error) {
 opc_status_t opc_session_read_recipes(opc_session_t *session, opc_error_t *error) {
   const opc_run_options_t *options = session->options;
   OPC_RETURN_IF_ERROR(
-      read_files(session, "recipes", options->recipe_files, options->recipe_file_count, read_recipes, NULL, error));
+      read_files(session, "recipes", options->recipe_files, options->recipe_file_count, read_recipes, error));
   return tell_unused(session, error);
 }

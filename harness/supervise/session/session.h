@@ -24,10 +24,8 @@ typedef struct opc_session {
   struct opc_searched
       *found; /* one entry per operator of `loaded`: the result of its search; NULL: no search (searched.h) */
   opc_search_library_t *library; /* what searches found for one another; NULL: no search */
-  opc_class_t *classes;          /* of `loaded` */
-  size_t class_count;
-  bool searching;     /* tasks search instead of running cases */
-  opc_xfail_t *xfail; /* NULL: none */
+  bool searching;                /* tasks search instead of running cases */
+  opc_xfail_t *xfail;            /* NULL: none */
   opc_symboliser_t *symboliser;
   opc_memcheck_t *memcheck;      /* NULL: no Valgrind */
   struct opc_sanitize *sanitize; /* NULL: no compute-sanitizer */

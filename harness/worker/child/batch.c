@@ -10,8 +10,8 @@
 #include "checks/runner/runner.h"
 #include "model/json/json_write.h"
 #include "wire/channel.h"
-#include "worker/child/try.h"
 #include "worker/child/crash_record.h"
+#include "worker/child/try.h"
 #include "worker/child/valgrind_case.h"
 
 typedef struct batch {
@@ -214,9 +214,9 @@ static opc_status_t try_run(batch_t *batch, const json_t *command) {
   if (status == OPC_OK) status = sample_read(json_object_get(command, "sample"), &op, &sample, &why);
   if (status == OPC_OK) {
     uint64_t seed = (uint64_t)json_integer_value(json_object_get(command, "seed"));
-    status = opc_attempt_run(&op, &sample, optional_string(command, "device"), seed,
-                             json_is_true(json_object_get(command, "values")),
-                             !json_is_true(json_object_get(command, "without_meta")), batch->box, &tried, &why);
+    status = opc_try_run(&op, &sample, optional_string(command, "device"), seed,
+                         json_is_true(json_object_get(command, "values")),
+                         !json_is_true(json_object_get(command, "without_meta")), batch->box, &tried, &why);
     if (status == OPC_OK) opc_valgrind_case_end(batch->box->sequence, tried);
   }
   opc_status_t told = status == OPC_OK ? answer(batch, tried) : refuse(batch, &why);

@@ -13,10 +13,10 @@
 #include "memory/heap_guard.h"
 #include "memory/poison.h"
 #include "model/case/case.h"
-#include "worker/child/try_answer.h"
-#include "worker/child/try_cuda.h"
 #include "worker/child/crash_record.h"
 #include "worker/child/throw_site.h"
+#include "worker/child/try_answer.h"
+#include "worker/child/try_cuda.h"
 #include "worker/child/try_folder.h"
 
 static double seconds_of(clockid_t clock) {
@@ -89,69 +89,67 @@ typedef struct surroundings {
 } surroundings_t;
 static const surroundings_t behind = {OPC_GUARD_BEHIND, 0x5a}, before = {OPC_GUARD_BEFORE, 0x00};
 
-static void attempt_clear(attempt_t *attempt) {
-  free(attempt->outputs);
-  json_decref(attempt->mutated);
-  opc_text_clear(&attempt->effects);
-  opc_call_clear(&attempt->call);
+static void try_clear(try_t *own) {
+  free(own->outputs);
+  json_decref(own->mutated);
+  opc_text_clear(&own->effects);
+  opc_call_clear(&own->call);
 }
 
-static opc_status_t attempt_results(attempt_t *attempt, opc_error_t *error) {
-  opc_status_t status = opc_call_outputs(&attempt->call, &attempt->outputs, &attempt->output_count, error);
-  if (status == OPC_OK)
-    status = effects_collect(&attempt->call, attempt->outputs, attempt->output_count, &attempt->effects, error);
-  if (status == OPC_OK) status = mutations_collect(&attempt->call, attempt->mutated, &attempt->effects, error);
+static opc_status_t try_results(try_t *own, opc_error_t *error) {
+  opc_status_t status = opc_call_outputs(&own->call, &own->outputs, &own->output_count, error);
+  if (status == OPC_OK) status = effects_collect(&own->call, own->outputs, own->output_count, &own->effects, error);
+  if (status == OPC_OK) status = mutations_collect(&own->call, own->mutated, &own->effects, error);
   return status;
 }
 
 /* Keeps the first of the best accesses: preferably one at a known instruction, then one next to an argument rather than
  * next to the operator's own memory. */
-static void note_accesses(attempt_t *attempt) {
+static void note_accesses(try_t *own) {
   const opc_access_t *accesses = NULL;
   size_t count = opc_guard_accesses(&accesses);
   int best = -1;
   for (size_t i = 0; i < count; i++) {
-    attempt->wrote_outside |= accesses[i].write;
-    attempt->read_outside |= !accesses[i].write;
+    own->wrote_outside |= accesses[i].write;
+    own->read_outside |= !accesses[i].write;
     int rank = (accesses[i].block.label[0] != '\0') + 2 * (accesses[i].frame_count > 0);
     if (rank <= best) continue;
     best = rank;
-    attempt->access = accesses[i];
+    own->access = accesses[i];
   }
 }
 
 /* One call with fresh arguments. The generators get the same seed, so that only the arguments' values and the
  * surroundings differ. */
-static opc_status_t attempt_call(attempt_t *attempt, const opc_operator_t *op, opc_op_handle_t *handle,
-                                 const opc_sample_t *sample, const surroundings_t *around, uint64_t fill_seed,
-                                 uint64_t seed, opc_error_t *error) {
+static opc_status_t try_call(try_t *own, const opc_operator_t *op, opc_op_handle_t *handle, const opc_sample_t *sample,
+                             const surroundings_t *around, uint64_t fill_seed, uint64_t seed, opc_error_t *error) {
   opc_device_t cpu = {.type = OPC_DEVICE_CPU, .index = -1};
-  attempt->mutated = json_array();
+  own->mutated = json_array();
   opc_try_folder_reset();
   opc_guard_accesses_reset();
   unsigned char usual = opc_poison_byte();
   opc_poison_pattern(around->poison);
   opc_cpu_memory_guard(around->side);
   size_t alignment = opc_cpu_memory_align_arguments(1);
-  opc_status_t status = opc_call_make(&attempt->call, op, sample, cpu, fill_seed, error);
-  if (status == OPC_OK) status = opc_call_snapshot(&attempt->call, error);
+  opc_status_t status = opc_call_make(&own->call, op, sample, cpu, fill_seed, error);
+  if (status == OPC_OK) status = opc_call_snapshot(&own->call, error);
   if (status != OPC_OK) {
     /* Arguments that cannot be made are an outcome of the search, not a fault of the harness. */
-    attempt->call.outcome = status == OPC_ERR_MEMORY ? OPC_CALL_OUT_OF_MEMORY : OPC_CALL_UNCONVERTIBLE;
-    opc_text_reset(&attempt->call.message);
-    opc_text_add(&attempt->call.message, error->message);
+    own->call.outcome = status == OPC_ERR_MEMORY ? OPC_CALL_OUT_OF_MEMORY : OPC_CALL_UNCONVERTIBLE;
+    opc_text_reset(&own->call.message);
+    opc_text_add(&own->call.message, error->message);
     status = OPC_OK;
   } else {
     opc_object_t *object = NULL;
     opc_scratch_memory_fill(around->poison);
     opc_heap_guard(around->side, around->poison, OPC_HEAP_DIRECT);
-    opc_call_outcome_t outcome = op->kind == OPC_OPERATOR_CLASS ? opc_call_construct(&attempt->call, op, seed, &object)
-                                                                : opc_call_run(&attempt->call, handle, seed);
+    opc_call_outcome_t outcome = op->kind == OPC_OPERATOR_CLASS ? opc_call_construct(&own->call, op, seed, &object)
+                                                                : opc_call_run(&own->call, handle, seed);
     opc_object_free(object);
     opc_heap_guard_off();
     opc_scratch_memory_plain();
-    note_accesses(attempt);
-    if (outcome == OPC_CALL_RETURNED) status = attempt_results(attempt, error);
+    note_accesses(own);
+    if (outcome == OPC_CALL_RETURNED) status = try_results(own, error);
   }
   opc_cpu_memory_plain();
   opc_cpu_memory_align_arguments(alignment);
@@ -159,23 +157,23 @@ static opc_status_t attempt_call(attempt_t *attempt, const opc_operator_t *op, o
   return status;
 }
 
-static bool attempt_equals(const attempt_t *left, const attempt_t *right) {
+static bool try_equals(const try_t *left, const try_t *right) {
   const opc_text_t *a = &left->effects, *b = &right->effects;
   return left->call.outcome == right->call.outcome && a->length == b->length &&
          (!a->length || memcmp(a->data, b->data, a->length) == 0);
 }
 
 /* If there is nothing to return and nothing to change, returning is the only possible effect. */
-static bool attempt_has_effect(const attempt_t *attempt, const opc_operator_t *op) {
+static bool try_has_effect(const try_t *own, const opc_operator_t *op) {
   if (op->return_count == 0 && !opc_operator_is_mutable(op)) return true;
-  for (size_t i = 0; i < attempt->output_count; i++) {
-    const opc_tensor_meta_t *meta = &attempt->outputs[i].meta;
+  for (size_t i = 0; i < own->output_count; i++) {
+    const opc_tensor_meta_t *meta = &own->outputs[i].meta;
     bool nested = strcmp(meta->layout, "nested") == 0; /* has no sizes to count elements by */
     if (meta->numel > 0 || (nested && meta->storage_bytes > 0)) return true;
   }
-  for (size_t i = 0; i < attempt->call.return_count; i++)
-    if (plain_values_add(&attempt->call.returns[i], NULL)) return true;
-  return json_array_size(attempt->mutated) > 0;
+  for (size_t i = 0; i < own->call.return_count; i++)
+    if (plain_values_add(&own->call.returns[i], NULL)) return true;
+  return json_array_size(own->mutated) > 0;
 }
 
 /* ---- does the call prove anything? ---- */
@@ -186,72 +184,72 @@ typedef struct suspicion {
   const char *why;           /* NULL: the arguments are clean */
 } suspicion_t;
 
-typedef struct trial {
+typedef struct subject {
   const opc_operator_t *op;
   opc_op_handle_t *handle;
   const opc_sample_t *sample;
   uint64_t seed;
   opc_crash_record_t *box;
-} trial_t;
+} subject_t;
 
-static opc_status_t trial_call(const trial_t *trial, attempt_t *attempt, const surroundings_t *around,
-                               uint64_t fill_seed, opc_error_t *error) {
-  return attempt_call(attempt, trial->op, trial->handle, trial->sample, around, fill_seed, trial->seed, error);
+static opc_status_t repeat_call(const subject_t *subject, try_t *own, const surroundings_t *around, uint64_t fill_seed,
+                                opc_error_t *error) {
+  return try_call(own, subject->op, subject->handle, subject->sample, around, fill_seed, subject->seed, error);
 }
 
 /* The result depends on its surroundings. Only on uninitialised memory, or also on memory next to the tensors? */
-static opc_status_t trial_poison(const trial_t *trial, const attempt_t *first, suspicion_t *out, opc_error_t *error) {
-  attempt_t poisoned = {0}, moved = {0};
+static opc_status_t repeat_poison(const subject_t *subject, const try_t *first, suspicion_t *out, opc_error_t *error) {
+  try_t poisoned = {0}, moved = {0};
   const surroundings_t other_poison = {behind.side, before.poison}, other_side = {before.side, behind.poison};
-  opc_status_t status = trial_call(trial, &poisoned, &other_poison, trial->seed, error);
-  if (status == OPC_OK) status = trial_call(trial, &moved, &other_side, trial->seed, error);
+  opc_status_t status = repeat_call(subject, &poisoned, &other_poison, subject->seed, error);
+  if (status == OPC_OK) status = repeat_call(subject, &moved, &other_side, subject->seed, error);
   /* With other fill bytes, uninitialised memory may lead to out-of-bounds accesses. */
   const bool outside = poisoned.wrote_outside || poisoned.read_outside || moved.wrote_outside || moved.read_outside;
-  bool inside = !outside && attempt_equals(first, &moved) && poisoned.call.outcome == OPC_CALL_RETURNED;
-  if (status == OPC_OK && inside && !attempt_equals(first, &poisoned))
+  bool inside = !outside && try_equals(first, &moved) && poisoned.call.outcome == OPC_CALL_RETURNED;
+  if (status == OPC_OK && inside && !try_equals(first, &poisoned))
     *out = (suspicion_t){OPC_TRY_UNINITIALISED,
                          "with these arguments its result depends on memory that nothing initialised"};
   else if (status == OPC_OK)
     *out =
         (suspicion_t){OPC_TRY_UNCLEAN,
                       "with these arguments it reads outside its tensors' memory, or depends on uninitialised memory"};
-  attempt_clear(&moved);
-  attempt_clear(&poisoned);
+  try_clear(&moved);
+  try_clear(&poisoned);
   return status;
 }
 
 /* Repeats the call in other surroundings. A kernel that does not check its arguments accepts many with which it goes
  * out of bounds: any finding on them would be a false report. */
-static opc_status_t trial_surroundings(const trial_t *trial, attempt_t *first, suspicion_t *out, bool *out_steady,
-                                       opc_error_t *error) {
-  attempt_t second = {0}, again = {0};
-  opc_batch_announce(trial->box, OPC_CALL_LABEL(SEARCH, "in guarded memory"));
-  opc_status_t status = trial_call(trial, &second, &before, trial->seed, error);
+static opc_status_t repeat_surroundings(const subject_t *subject, try_t *first, suspicion_t *out, bool *out_steady,
+                                        opc_error_t *error) {
+  try_t second = {0}, again = {0};
+  opc_batch_announce(subject->box, OPC_CALL_LABEL(SEARCH, "in guarded memory"));
+  opc_status_t status = repeat_call(subject, &second, &before, subject->seed, error);
   if (!first->wrote_outside && !first->read_outside)
     first->access = second.access; /* if there is one, it is reported */
   if (status == OPC_OK && (first->wrote_outside || second.wrote_outside)) {
     *out = (suspicion_t){OPC_TRY_UNCLEAN, "with these arguments it writes outside its tensors' memory"};
   } else if (status == OPC_OK && (first->read_outside || second.read_outside)) {
     *out = (suspicion_t){OPC_TRY_UNCLEAN, "with these arguments it reads outside its tensors' memory"};
-  } else if (status == OPC_OK && !attempt_equals(first, &second)) {
+  } else if (status == OPC_OK && !try_equals(first, &second)) {
     /* Unless it also differs in the same surroundings: then memory is not the cause. */
-    status = trial_call(trial, &again, &behind, trial->seed, error);
-    *out_steady = attempt_equals(first, &again);
-    if (status == OPC_OK && *out_steady) status = trial_poison(trial, first, out, error);
+    status = repeat_call(subject, &again, &behind, subject->seed, error);
+    *out_steady = try_equals(first, &again);
+    if (status == OPC_OK && *out_steady) status = repeat_poison(subject, first, out, error);
   }
   first->wrote_outside |= second.wrote_outside;
   first->read_outside |= second.read_outside;
-  attempt_clear(&again);
-  attempt_clear(&second);
+  try_clear(&again);
+  try_clear(&second);
   return status;
 }
 
-static opc_status_t trial_values(const trial_t *trial, const attempt_t *first, bool *out_depends, opc_error_t *error) {
-  attempt_t other = {0};
-  opc_batch_announce(trial->box, OPC_CALL_LABEL(SEARCH, "with other values"));
-  opc_status_t status = trial_call(trial, &other, &behind, ~trial->seed, error);
-  *out_depends = !attempt_equals(first, &other);
-  attempt_clear(&other);
+static opc_status_t repeat_values(const subject_t *subject, const try_t *first, bool *out_depends, opc_error_t *error) {
+  try_t other = {0};
+  opc_batch_announce(subject->box, OPC_CALL_LABEL(SEARCH, "with other values"));
+  opc_status_t status = repeat_call(subject, &other, &behind, ~subject->seed, error);
+  *out_depends = !try_equals(first, &other);
+  try_clear(&other);
   return status;
 }
 
@@ -259,35 +257,35 @@ static opc_status_t trial_values(const trial_t *trial, const attempt_t *first, b
 
 /* The author's own Meta kernel often checks what the real kernel takes for granted. What it says of itself, that it
  * needs data, is no refusal of the arguments. */
-static void trial_meta(const trial_t *trial, opc_text_t *out_refusal) {
+static void repeat_meta(const subject_t *subject, opc_text_t *out_refusal) {
   static const opc_device_t meta = {.type = OPC_DEVICE_META, .index = -1};
-  const opc_kernel_t *kernel = opc_operator_kernel(trial->op, "Meta");
+  const opc_kernel_t *kernel = opc_operator_kernel(subject->op, "Meta");
   OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
   if (!kernel || kernel->fallthrough) return;
-  opc_batch_announce(trial->box, OPC_CALL_LABEL(META_OF_SEARCH, ""));
-  if (opc_call_make(&call, trial->op, trial->sample, meta, trial->seed, NULL) != OPC_OK || call.tensor_arg_count == 0)
+  opc_batch_announce(subject->box, OPC_CALL_LABEL(META_OF_SEARCH, ""));
+  if (opc_call_make(&call, subject->op, subject->sample, meta, subject->seed, NULL) != OPC_OK ||
+      call.tensor_arg_count == 0)
     return; /* these arguments cannot be made on Meta, so they cannot be refused there */
-  if (opc_call_run(&call, trial->handle, trial->seed) == OPC_CALL_REJECTED &&
+  if (opc_call_run(&call, subject->handle, subject->seed) == OPC_CALL_REJECTED &&
       opc_message_refuses_arguments(opc_text_c(&call.message)))
     opc_text_add(out_refusal, opc_text_c(&call.message));
 }
 
-opc_status_t opc_attempt_run(const opc_operator_t *op, const opc_sample_t *sample, const char *device, uint64_t seed,
-                             bool values, bool ask_meta, opc_crash_record_t *box, json_t **out_answer,
-                             opc_error_t *error) {
+opc_status_t opc_try_run(const opc_operator_t *op, const opc_sample_t *sample, const char *device, uint64_t seed,
+                         bool values, bool ask_meta, opc_crash_record_t *box, json_t **out_answer, opc_error_t *error) {
   static const opc_device_t cuda = {.type = OPC_DEVICE_CUDA, .index = -1};
   bool on_cpu = !device || strcmp(device, "cpu") == 0;
   opc_text_t why = {0};
   OPC_SCOPED(opc_text_clear) opc_text_t refusal = {0};
-  attempt_t first = {0};
-  trial_t trial = {.op = op, .sample = sample, .seed = seed, .box = box};
+  try_t first = {0};
+  subject_t subject = {.op = op, .sample = sample, .seed = seed, .box = box};
   suspicion_t suspicion = {0};
-  attempt_facts_t facts = {.steady = true, .values = values && on_cpu};
+  try_facts_t facts = {.steady = true, .values = values && on_cpu};
   *out_answer = NULL;
 
   /* Text that an operator prints before it aborts must belong to these arguments, not to earlier ones. */
   if (ftruncate(STDERR_FILENO, 0) != 0) errno = 0; /* not a file (under a tool): its contents stay */
-  opc_status_t status = op->kind == OPC_OPERATOR_CLASS ? OPC_OK : opc_op_find(op->name, &trial.handle, error);
+  opc_status_t status = op->kind == OPC_OPERATOR_CLASS ? OPC_OK : opc_op_find(op->name, &subject.handle, error);
   if (status == OPC_OK) {
     opc_case_id_t id = {.check = "", .device = ""};
     char id_text[OPC_CASE_ID_SIZE];
@@ -299,8 +297,8 @@ opc_status_t opc_attempt_run(const opc_operator_t *op, const opc_sample_t *sampl
     double began = seconds_of(CLOCK_MONOTONIC);
     opc_throw_watch(true);
     /* Guarded from the first call on: one that writes out of bounds would corrupt the process for all later tries. */
-    if (on_cpu) status = trial_call(&trial, &first, &behind, seed, error);
-    else status = opc_attempt_cuda(op, trial.handle, sample, cuda, seed, box, &first, &facts, &why, error);
+    if (on_cpu) status = repeat_call(&subject, &first, &behind, seed, error);
+    else status = opc_try_cuda(op, subject.handle, sample, cuda, seed, box, &first, &facts, &why, error);
     facts.seconds = seconds_of(CLOCK_MONOTONIC) - began;
     if (first.call.outcome != OPC_CALL_RETURNED) opc_throw_site(op->library, facts.site, sizeof facts.site);
     opc_throw_watch(false);
@@ -308,15 +306,15 @@ opc_status_t opc_attempt_run(const opc_operator_t *op, const opc_sample_t *sampl
   bool returned =
       on_cpu &&
       first.call.outcome == OPC_CALL_RETURNED; /* for a refusal, its message matters more than its earlier accesses */
-  if (status == OPC_OK && returned) facts.effect = attempt_has_effect(&first, op);
+  if (status == OPC_OK && returned) facts.effect = try_has_effect(&first, op);
   if (on_cpu && first.call.outcome == OPC_CALL_RESULT_REFUSED) facts.effect = facts.steady = true;
   /* The missing effect may come from the memory around it: then there is an effect in other surroundings. */
   const bool outputs = first.output_count > 0;
   if (status == OPC_OK && returned && (facts.effect || outputs || first.wrote_outside || first.read_outside))
-    status = trial_surroundings(&trial, &first, &suspicion, &facts.steady, error);
+    status = repeat_surroundings(&subject, &first, &suspicion, &facts.steady, error);
   if (status == OPC_OK && returned && facts.effect && !suspicion.why)
-    status = trial_values(&trial, &first, &facts.depends, error);
-  if (status == OPC_OK && returned && facts.effect && !suspicion.why && ask_meta) trial_meta(&trial, &refusal);
+    status = repeat_values(&subject, &first, &facts.depends, error);
+  if (status == OPC_OK && returned && facts.effect && !suspicion.why && ask_meta) repeat_meta(&subject, &refusal);
   if (refusal.length > 0) facts.refused_on_meta = opc_text_c(&refusal);
   if (on_cpu) {
     facts.observed = suspicion.why != NULL;
@@ -325,11 +323,11 @@ opc_status_t opc_attempt_run(const opc_operator_t *op, const opc_sample_t *sampl
   }
   facts.cpu_seconds = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
   if (status == OPC_OK) {
-    *out_answer = opc_attempt_answer(&first, &facts);
+    *out_answer = opc_try_answer(&first, &facts);
     if (!*out_answer) status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory for an answer");
   }
-  attempt_clear(&first);
+  try_clear(&first);
   opc_text_clear(&why);
-  opc_op_free(trial.handle);
+  opc_op_free(subject.handle);
   return status;
 }

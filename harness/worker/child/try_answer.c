@@ -64,38 +64,38 @@ static json_t *tensor_to_json(const opc_output_t *output, bool values) {
 }
 
 /* One entry per return; a list is replaced by its tensors. */
-static json_t *returns_to_json(const attempt_t *attempt, bool values) {
+static json_t *returns_to_json(const try_t *own, bool values) {
   json_t *list = json_array();
   size_t output = 0;
-  for (size_t i = 0; i < attempt->call.return_count; i++) {
+  for (size_t i = 0; i < own->call.return_count; i++) {
     size_t first = output;
-    for (; output < attempt->output_count && attempt->outputs[output].return_index == i; output++)
-      json_array_append_new(list, tensor_to_json(&attempt->outputs[output], values));
+    for (; output < own->output_count && own->outputs[output].return_index == i; output++)
+      json_array_append_new(list, tensor_to_json(&own->outputs[output], values));
     if (output == first) json_array_append_new(list, json_null());
   }
   return list;
 }
 
-static json_t *access_to_json(const attempt_t *attempt) {
+static json_t *access_to_json(const try_t *own) {
   char place[128] = "";
-  const opc_access_t *access = &attempt->access;
-  if (!attempt->wrote_outside && !attempt->read_outside) return NULL;
+  const opc_access_t *access = &own->access;
+  if (!own->wrote_outside && !own->read_outside) return NULL;
   if (access->frame_count > 0) opc_address_place(access->frames[0], place, sizeof place);
   int64_t beyond = access->offset < 0 ? access->offset : access->offset - (int64_t)access->block.bytes;
   return json_pack("{s:s, s:b, s:I, s:s}", "argument", access->block.label, "write", access->write, "beyond",
                    (json_int_t)beyond, "place", place);
 }
 
-json_t *opc_attempt_answer(const attempt_t *attempt, const attempt_facts_t *facts) {
+json_t *opc_try_answer(const try_t *own, const try_facts_t *facts) {
   char message[MESSAGE_LIMIT], digest[24];
-  snprintf(message, sizeof message, "%s", facts->observed ? facts->why : opc_text_c(&attempt->call.message));
+  snprintf(message, sizeof message, "%s", facts->observed ? facts->why : opc_text_c(&own->call.message));
   snprintf(digest, sizeof digest, "%016llx",
-           (unsigned long long)XXH3_64bits(opc_text_c(&attempt->effects), attempt->effects.length));
+           (unsigned long long)XXH3_64bits(opc_text_c(&own->effects), own->effects.length));
   return json_pack("{s:s, s:s, s:o, s:s, s:f, s:f, s:o, s:O, s:b, s:b, s:b, s:s, s:o*, s:o*}", "t", "tried", "outcome",
-                   opc_try_outcome_name(facts->observed ? facts->outcome : outcome_of(attempt->call.outcome)),
-                   "message", opc_json_string(message), "site", facts->site, "seconds", facts->seconds, "cpu_seconds",
-                   facts->cpu_seconds, "returns", returns_to_json(attempt, facts->values), "mutated", attempt->mutated,
+                   opc_try_outcome_name(facts->observed ? facts->outcome : outcome_of(own->call.outcome)), "message",
+                   opc_json_string(message), "site", facts->site, "seconds", facts->seconds, "cpu_seconds",
+                   facts->cpu_seconds, "returns", returns_to_json(own, facts->values), "mutated", own->mutated,
                    "effect", facts->effect, "depends_on_values", facts->depends, "steady", facts->steady, "digest",
-                   digest, "access", access_to_json(attempt), "refused_on_meta",
+                   digest, "access", access_to_json(own), "refused_on_meta",
                    facts->refused_on_meta ? opc_json_string(facts->refused_on_meta) : NULL);
 }

@@ -8,7 +8,7 @@
 #include "memory/guard.h"
 #include "model/sample/tried.h"
 
-typedef struct attempt {
+typedef struct try {
   opc_call_t call;
   bool wrote_outside, read_outside;
   opc_access_t access; /* the most informative of these accesses */
@@ -16,9 +16,10 @@ typedef struct attempt {
   size_t output_count;
   json_t *mutated;
   opc_text_t effects; /* bytes of outputs and changed arguments */
-} attempt_t;
+}
+try_t;
 
-typedef struct attempt_facts {
+typedef struct try_facts {
   const char *refused_on_meta; /* what the operator's own Meta kernel says; NULL: it does not refuse the arguments */
   bool observed;               /* the outcome and its message are what was observed around the call */
   opc_try_outcome_t outcome;
@@ -28,7 +29,7 @@ typedef struct attempt_facts {
   bool steady; /* repeating the call gave the same result */
   bool values; /* the values of small outputs are requested */
   char site[40];
-} attempt_facts_t;
+} try_facts_t;
 
 /* New reference; NULL: out of memory. */
-json_t *opc_attempt_answer(const attempt_t *attempt, const attempt_facts_t *facts);
+json_t *opc_try_answer(const try_t *own, const try_facts_t *facts);

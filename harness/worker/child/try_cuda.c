@@ -8,27 +8,26 @@
 #include "worker/child/try_folder.h"
 
 /* Only shapes and dtypes represent the effects of the call. */
-static opc_status_t effects_collect(attempt_t *attempt, opc_error_t *error) {
-  opc_status_t status = opc_call_outputs(&attempt->call, &attempt->outputs, &attempt->output_count, error);
-  for (size_t i = 0; status == OPC_OK && i < attempt->output_count; i++) {
-    const opc_tensor_meta_t *meta = &attempt->outputs[i].meta;
-    opc_text_addf(&attempt->effects, "%s:%s%d", attempt->outputs[i].path, meta->dtype_text, meta->ndim);
+static opc_status_t effects_collect(try_t *own, opc_error_t *error) {
+  opc_status_t status = opc_call_outputs(&own->call, &own->outputs, &own->output_count, error);
+  for (size_t i = 0; status == OPC_OK && i < own->output_count; i++) {
+    const opc_tensor_meta_t *meta = &own->outputs[i].meta;
+    opc_text_addf(&own->effects, "%s:%s%d", own->outputs[i].path, meta->dtype_text, meta->ndim);
     for (int d = 0; d < meta->ndim && d < OPC_MAX_DIMS; d++)
-      opc_text_addf(&attempt->effects, ",%lld", (long long)meta->sizes[d]);
+      opc_text_addf(&own->effects, ",%lld", (long long)meta->sizes[d]);
   }
   return status;
 }
 
-static bool has_effect(const attempt_t *attempt, const opc_operator_t *op) {
+static bool has_effect(const try_t *own, const opc_operator_t *op) {
   bool tensors = false;
-  for (size_t i = 0; i < attempt->output_count; i++)
-    if (attempt->outputs[i].meta.numel > 0) return true;
-  for (size_t i = 0; i < attempt->call.tensor_arg_count; i++) {
+  for (size_t i = 0; i < own->output_count; i++)
+    if (own->outputs[i].meta.numel > 0) return true;
+  for (size_t i = 0; i < own->call.tensor_arg_count; i++) {
     tensors = true;
-    if (opc_tensor_arg_is_mutable(&attempt->call.tensor_args[i]) && attempt->call.tensor_args[i].before.numel > 0)
-      return true;
+    if (opc_tensor_arg_is_mutable(&own->call.tensor_args[i]) && own->call.tensor_args[i].before.numel > 0) return true;
   }
-  return attempt->output_count == 0 && (op->return_count > 0 || !tensors);
+  return own->output_count == 0 && (op->return_count > 0 || !tensors);
 }
 
 /* Kernel errors are asynchronous, and sticky. */
@@ -41,26 +40,26 @@ static void require_device(opc_crash_record_t *box) {
   abort();
 }
 
-opc_status_t opc_attempt_cuda(const opc_operator_t *op, opc_op_handle_t *handle, const opc_sample_t *sample,
-                              opc_device_t device, uint64_t seed, opc_crash_record_t *box, attempt_t *attempt,
-                              attempt_facts_t *facts, opc_text_t *why, opc_error_t *error) {
-  attempt->mutated = json_array();
+opc_status_t opc_try_cuda(const opc_operator_t *op, opc_op_handle_t *handle, const opc_sample_t *sample,
+                          opc_device_t device, uint64_t seed, opc_crash_record_t *box, try_t *own, try_facts_t *facts,
+                          opc_text_t *why, opc_error_t *error) {
+  own->mutated = json_array();
   opc_try_folder_reset();
   opc_simulated_case_begin();
-  opc_status_t status = opc_call_make(&attempt->call, op, sample, device, seed, error);
+  opc_status_t status = opc_call_make(&own->call, op, sample, device, seed, error);
   if (status != OPC_OK) { /* an outcome of the search, not a fault of the harness */
-    attempt->call.outcome = status == OPC_ERR_MEMORY ? OPC_CALL_OUT_OF_MEMORY : OPC_CALL_UNCONVERTIBLE;
-    opc_text_reset(&attempt->call.message);
-    opc_text_add(&attempt->call.message, error->message);
+    own->call.outcome = status == OPC_ERR_MEMORY ? OPC_CALL_OUT_OF_MEMORY : OPC_CALL_UNCONVERTIBLE;
+    opc_text_reset(&own->call.message);
+    opc_text_add(&own->call.message, error->message);
     return OPC_OK;
   }
-  opc_call_outcome_t outcome = opc_call_run(&attempt->call, handle, seed);
+  opc_call_outcome_t outcome = opc_call_run(&own->call, handle, seed);
   require_device(box);
   if (outcome == OPC_CALL_RETURNED) {
-    status = effects_collect(attempt, error);
-    facts->effect = facts->depends = has_effect(attempt, op);
+    status = effects_collect(own, error);
+    facts->effect = facts->depends = has_effect(own, op);
   } else if ((outcome == OPC_CALL_REJECTED || outcome == OPC_CALL_INTERNAL_ASSERT) &&
-             opc_simulated_cause(opc_text_c(&attempt->call.message), why) == OPC_SIMULATED_LACKS) {
+             opc_simulated_cause(opc_text_c(&own->call.message), why) == OPC_SIMULATED_LACKS) {
     /* The operator's own checks have passed: the arguments are good enough, and its cases report what the device
      * lacks. */
     facts->effect = facts->depends = true;
