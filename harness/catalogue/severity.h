@@ -2,7 +2,7 @@
  * it. The severity of a rule's entry in the tables is the one on valid input; its claims say when it is another one.
  * No libtorch.
  *
- * Threads: any. Ownership: texts are constant, but `rule` of a judgement may be the pointer passed in. */
+ * Threads: any. Ownership: nothing is kept. */
 #pragma once
 
 #include <stddef.h>
@@ -15,7 +15,7 @@
  * On input that somebody vouches for (opc_standing_is_valid) all rules have the severity of their table, except those
  * of ASKED_DTYPE. On other input, a rule has one of the claims up to CHANGED, and any of the others in addition. "The
  * same values in another layout" is input of its own kind: where the plain layout was clean, in the same conditions, an
- * access, crash or hang is the layout's, and so an error on any input (opc_rule_judge, control_held). It is not the
+ * access, crash or hang is the layout's, and so an error on any input (result/judge.h, control_held). It is not the
  * layout's if it shows only after another case, nor on a GPU, where the plain layout may have left its tensors unseen.
  */
 enum {
@@ -57,31 +57,7 @@ enum {
 
 #define OPC_UNCHECKED_ARGUMENTS "memory.unchecked_arguments"
 
-typedef struct opc_judgement {
-  const char *rule; /* the rule under which the finding is reported */
-  opc_severity_t severity;
-  const char *seen; /* of memory.unchecked_arguments: "write", "crash", "read", "hang", "memory"; NULL otherwise */
-} opc_judgement_t;
-
-typedef struct opc_judgement_asked {
-  const char *rule;
-  const char *operator_name; /* "ns::op"; may be NULL */
-  opc_severity_t severity;   /* as set by the check or by confirmation: a warning stays a warning */
-  opc_standing_t standing;
-  bool control_held;  /* the same logical values in plain layout, under the same conditions, do not show the finding */
-  bool every_input;   /* every accepted input shows this, so no argument is to blame */
-  bool other_rank;    /* the variant gave one argument a number of dimensions that it does not have in the sample */
-  bool after_other;   /* it shows only after another case in the same process */
-  bool uneven_lists;  /* its lists of tensors have other lengths than lists beside them */
-  bool lone_tensor;   /* its arguments are one tensor and no number, so there is nothing that might not fit together */
-  bool unasked_dtype; /* the dtype is not the sample's, and the operator may not be meant for it */
-  bool index_beyond;  /* another layout of the sample shows that an index is too large for the sizes */
-  bool clean_reference; /* the reference stays in bounds with the arguments and gives the same result again */
-  bool on_gpu;          /* a real one, where kernels can read out of bounds unseen */
-  bool untrusted_input; /* --untrusted-input: unchecked arguments are an error */
-} opc_judgement_asked_t;
-
-opc_judgement_t opc_rule_judge(const opc_judgement_asked_t *asked);
+unsigned opc_rule_claims(const char *rule); /* NULL or an unknown rule: OPC_CLAIM_ALWAYS */
 
 /* True: the finding (an out-of-bounds access, a crash, a hang) counts only on valid input. */
 bool opc_rule_needs_valid_input(const char *rule);

@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "catalogue/severity.h"
 
-/* Only "cuda" is a real GPU, where kernels can read out of bounds unseen. */
+/* A real one, where kernels can read out of bounds unseen. */
 static bool is_on_gpu(const opc_case_id_t *id) { return strcmp(id->device, "cuda") == 0; }
 
 /* "x.scalar": another number of dimensions for x alone. */
@@ -47,39 +47,79 @@ static void note_unchecked(opc_case_result_t *result, const char *rule, opc_effe
   opc_case_result_put(&result->argument, argument);
 }
 
+static opc_effect_t unchecked_effect(unsigned claims) {
+  if (claims & OPC_CLAIM_UNCHECKED_WRITE) return OPC_EFFECT_WRITE;
+  if (claims & OPC_CLAIM_UNCHECKED_CRASH) return OPC_EFFECT_CRASH;
+  if (claims & OPC_CLAIM_UNCHECKED_READ) return OPC_EFFECT_READ;
+  return claims & OPC_CLAIM_UNCHECKED_HANG ? OPC_EFFECT_HANG : OPC_EFFECT_MEMORY;
+}
+
+/* The operator's name has one of these words: "quant::weight_prepack", not "quant::unpack" or "quant::packed_linear".
+ */
+static bool says_that_it_packs(const char *operator_name) {
+  static const char *const words[] = {"pack", "prepack", "repack"};
+  const char *at = strstr(operator_name, "::");
+  while (at && *at != '\0') {
+    at += strspn(at, "_:.");
+    const size_t length = strcspn(at, "_:.");
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+      if (strlen(words[i]) == length && strncmp(at, words[i], length) == 0) return true;
+    at += length;
+  }
+  return false;
+}
+
+/* False: what the rule claims of its input does not make the finding a warning. */
+static bool is_weakened(const opc_case_result_t *result, const opc_standing_t *standing, unsigned claims) {
+  const bool alone = standing->change == OPC_INPUT_ALONE || has_other_rank(result->id.variant);
+  const bool other_values = standing->change != OPC_INPUT_SAME_VALUES;
+  const bool not_the_layout = other_values || standing->plain || !result->control_held || result->depends_on;
+  if (claims & OPC_CLAIM_ALONE) return alone;
+  if (claims & OPC_CLAIM_UNVOUCHED) return alone && !result->clean_reference;
+  if (claims & OPC_CLAIM_CHANGED) return other_values;
+  if (claims & OPC_CLAIM_SEVERAL) return !result->lone_tensor && not_the_layout;
+  /* On a GPU the plain layout may have left its tensors too, where nothing sees it. */
+  if (claims & OPC_CLAIMS_UNCHECKED) return is_on_gpu(&result->id) || not_the_layout;
+  return (claims & OPC_CLAIM_UNSURE) && not_the_layout;
+}
+
+/* The result may be what lies outside of the tensors: nothing sees a read there. */
+static bool may_read_outside(const opc_case_result_t *result) {
+  return is_on_gpu(&result->id) || result->uneven_lists || result->index_beyond;
+}
+
+/* Judges a rule with its severity, which both may change. The effect if the rule becomes that of unchecked arguments.
+ */
+static opc_effect_t judge(const opc_case_result_t *result, const opc_standing_t *standing, bool untrusted_input,
+                          const char **rule, opc_severity_t *severity) {
+  const unsigned claims = opc_rule_claims(*rule);
+  if (result->unasked_dtype && (claims & OPC_CLAIM_ASKED_DTYPE)) *severity = OPC_SEVERITY_WARNING;
+  if (opc_standing_is_valid(standing)) return OPC_EFFECT_NONE;
+  if ((may_read_outside(result) && (claims & OPC_CLAIM_IN_BOUNDS)) ||
+      (result->depends_on && (claims & OPC_CLAIM_ONE_CALL)) ||
+      (says_that_it_packs(result->id.operator_name) && (claims & OPC_CLAIM_BY_POSITION)))
+    *severity = OPC_SEVERITY_WARNING;
+  if (result->every_input || !is_weakened(result, standing, claims)) return OPC_EFFECT_NONE;
+  *severity = OPC_SEVERITY_WARNING;
+  if (!(claims & OPC_CLAIMS_UNCHECKED)) return OPC_EFFECT_NONE;
+  if (untrusted_input) *severity = OPC_SEVERITY_ERROR;
+  *rule = opc_rule_interned(OPC_UNCHECKED_ARGUMENTS);
+  return unchecked_effect(claims);
+}
+
 void opc_case_result_judge(opc_case_result_t *result, bool untrusted_input) {
-  opc_judgement_asked_t asked = {.operator_name = result->id.operator_name,
-                                 .standing = result->standing,
-                                 .control_held = result->control_held,
-                                 .every_input = result->every_input,
-                                 .other_rank = has_other_rank(result->id.variant),
-                                 .after_other = result->depends_on != NULL,
-                                 .uneven_lists = result->uneven_lists,
-                                 .lone_tensor = result->lone_tensor,
-                                 .unasked_dtype = result->unasked_dtype,
-                                 .index_beyond = result->index_beyond,
-                                 .clean_reference = result->clean_reference,
-                                 .on_gpu = is_on_gpu(&result->id),
-                                 .untrusted_input = untrusted_input};
-  if (!opc_case_result_is_finding(result) || asked.standing.voucher == OPC_VOUCHER_NONE) return;
+  opc_standing_t standing = result->standing;
+  if (!opc_case_result_is_finding(result) || standing.voucher == OPC_VOUCHER_NONE) return;
   /* What a variant of a broken sample shows is judged as on the sample itself. This does not apply to a sample that a
    * search found: nobody vouches for it. */
-  if (asked.standing.voucher != OPC_VOUCHER_SEARCHED && result->broken_base)
-    asked.standing.change = OPC_INPUT_SAME_VALUES;
+  if (standing.voucher != OPC_VOUCHER_SEARCHED && result->broken_base) standing.change = OPC_INPUT_SAME_VALUES;
   for (size_t i = 0; i < result->also.count; i++) {
     opc_also_t *also = &result->also.items[i];
-    asked.rule = also->rule;
-    asked.severity = also->severity;
-    const opc_judgement_t judged = opc_rule_judge(&asked);
-    also->severity = judged.severity;
+    (void)judge(result, &standing, untrusted_input, &also->rule, &also->severity);
     also->severity_stated = true;
-    also->rule = opc_rule_interned(judged.rule);
   }
-  asked.rule = result->rule;
-  asked.severity = result->severity;
-  const opc_judgement_t judged = opc_rule_judge(&asked);
-  result->severity = judged.severity;
-  result->rule = opc_rule_interned(judged.rule);
-  if (judged.seen) note_unchecked(result, asked.rule, opc_effect_find(judged.seen));
+  const char *rule = result->rule;
+  const opc_effect_t effect = judge(result, &standing, untrusted_input, &result->rule, &result->severity);
+  if (effect != OPC_EFFECT_NONE) note_unchecked(result, rule, effect);
   put_errors_first(result);
 }

@@ -1,9 +1,12 @@
 /* Standing, and the findings that it allows to be errors. */
 #include "catalogue/severity.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "model/case/standing.h"
+#include "result/judge.h"
 #include "unit.h"
 
 static opc_standing_t standing_of(const char *text) {
@@ -72,6 +75,17 @@ typedef struct row {
   opc_severity_t severity;
   const char *seen;
 } row_t;
+
+/* A finding with the severity of an error. standing NULL: its case has no input. */
+static opc_case_result_t *finding_make(const char *rule, const char *standing, bool plain) {
+  opc_error_t error;
+  opc_case_result_t *finding = NULL;
+  assert_ok(opc_case_result_new("ns::op/stride/cpu/-/s/-", OPC_VERDICT_FAIL, rule, "", NULL, &finding, &error), error);
+  finding->severity = OPC_SEVERITY_ERROR;
+  if (standing) finding->standing = standing_of(standing);
+  finding->standing.plain = plain;
+  return finding;
+}
 
 static void standing_decides_what_a_finding_is(void **state) {
   (void)state;
@@ -195,38 +209,97 @@ static void standing_decides_what_a_finding_is(void **state) {
   };
   for (size_t i = 0; i < COUNT(rows); i++) {
     const row_t *row = &rows[i];
-    opc_judgement_asked_t asked = {.rule = row->rule,
-                                   .operator_name = row->operator_name,
-                                   .severity = OPC_SEVERITY_ERROR,
-                                   .standing = standing_of(row->standing),
-                                   .control_held = row->control_held,
-                                   .every_input = row->every_input,
-                                   .other_rank = row->other_rank,
-                                   .after_other = row->after_other,
-                                   .uneven_lists = row->uneven_lists,
-                                   .index_beyond = row->index_beyond,
-                                   .lone_tensor = row->lone_tensor,
-                                   .on_gpu = row->on_gpu,
-                                   .clean_reference = row->clean_reference,
-                                   .unasked_dtype = row->unasked_dtype,
-                                   .untrusted_input = row->untrusted};
-    asked.standing.plain = row->plain;
-    opc_judgement_t judged = opc_rule_judge(&asked);
-    if (strcmp(judged.rule, row->as) != 0 || judged.severity != row->severity)
-      fail_msg("%s on %s: %s, %s", row->rule, row->standing, judged.rule, opc_severity_name(judged.severity));
-    if (row->seen) assert_string_equal(judged.seen, row->seen);
-    else assert_null(judged.seen);
+    opc_case_result_t *judged = finding_make(row->rule, row->standing, row->plain);
+    if (row->operator_name)
+      opc_string_put(judged->id.operator_name, sizeof judged->id.operator_name, row->operator_name);
+    if (row->other_rank) opc_string_put(judged->id.variant, sizeof judged->id.variant, "x.scalar");
+    if (row->on_gpu) opc_string_put(judged->id.device, sizeof judged->id.device, "cuda");
+    if (row->after_other) opc_case_result_put(&judged->depends_on, "another case");
+    judged->control_held = row->control_held;
+    judged->every_input = row->every_input;
+    judged->uneven_lists = row->uneven_lists;
+    judged->index_beyond = row->index_beyond;
+    judged->lone_tensor = row->lone_tensor;
+    judged->clean_reference = row->clean_reference;
+    judged->unasked_dtype = row->unasked_dtype;
+    opc_case_result_judge(judged, row->untrusted);
+    if (strcmp(judged->rule, row->as) != 0 || judged->severity != row->severity)
+      fail_msg("%s on %s: %s, %s", row->rule, row->standing, judged->rule, opc_severity_name(judged->severity));
+    assert_int_equal(judged->effect, opc_effect_find(row->seen));
+    opc_case_result_free(judged);
+  }
+}
+
+/* The input of a finding, and what each claim makes of it there: an error, a warning, or unchecked arguments. */
+static const struct {
+  const char *standing;
+  bool plain, control_held;
+  char always, unchecked, unsure, several, alone, unvouched, changed;
+} inputs[] = {{"declared/same_values", true, false, 'e', 'e', 'e', 'e', 'e', 'e', 'e'},
+              {"recorded/related", false, false, 'e', 'e', 'e', 'e', 'e', 'e', 'e'},
+              {"recipe/alone", false, false, 'e', 'u', 'w', 'w', 'w', 'w', 'w'},
+              {"searched/same_values", true, false, 'e', 'u', 'w', 'w', 'e', 'e', 'e'},
+              {"searched/same_values", false, false, 'e', 'u', 'w', 'w', 'e', 'e', 'e'},
+              {"searched/same_values", false, true, 'e', 'e', 'e', 'e', 'e', 'e', 'e'},
+              {"searched/related", false, true, 'e', 'u', 'w', 'w', 'e', 'e', 'w'},
+              {"searched/alone", false, false, 'e', 'u', 'w', 'w', 'w', 'w', 'w'}};
+
+static char expected_of(size_t input, unsigned claims) {
+  if (claims & OPC_CLAIMS_UNCHECKED) return inputs[input].unchecked;
+  if (claims & OPC_CLAIM_UNSURE) return inputs[input].unsure;
+  if (claims & OPC_CLAIM_SEVERAL) return inputs[input].several;
+  if (claims & OPC_CLAIM_ALONE) return inputs[input].alone;
+  if (claims & OPC_CLAIM_UNVOUCHED) return inputs[input].unvouched;
+  return claims & OPC_CLAIM_CHANGED ? inputs[input].changed : inputs[input].always;
+}
+
+static char judged_as(opc_case_result_t *finding) {
+  opc_case_result_judge(finding, false);
+  const char as = finding->effect != OPC_EFFECT_NONE ? 'u' : finding->severity == OPC_SEVERITY_WARNING ? 'w' : 'e';
+  opc_case_result_free(finding);
+  return as;
+}
+
+static void every_rule_is_judged_by_its_claims(void **state) {
+  (void)state;
+  for (size_t i = 0; i < opc_rule_count; i++) {
+    const char *rule = strcmp(opc_rules[i].name, "signal") == 0 ? "signal.SIGSEGV" : opc_rules[i].name;
+    for (size_t k = 0; k < COUNT(inputs); k++) {
+      opc_case_result_t *finding = finding_make(rule, inputs[k].standing, inputs[k].plain);
+      finding->control_held = inputs[k].control_held;
+      const char as = judged_as(finding), expected = expected_of(k, opc_rules[i].claims);
+      if (as != expected) fail_msg("%s on %s: %c, not %c", rule, inputs[k].standing, as, expected);
+    }
+  }
+}
+
+/* Each claim that a rule may have in addition, on input where nothing else makes it a warning. */
+static void every_added_claim_makes_a_warning(void **state) {
+  (void)state;
+  for (size_t i = 0; i < opc_rule_count; i++) {
+    static const unsigned added[] = {OPC_CLAIM_IN_BOUNDS, OPC_CLAIM_ONE_CALL, OPC_CLAIM_BY_POSITION,
+                                     OPC_CLAIM_ASKED_DTYPE};
+    for (size_t k = 0; k < COUNT(added); k++) {
+      if (!(opc_rules[i].claims & added[k])) continue;
+      opc_case_result_t *finding = finding_make(opc_rules[i].name, "searched/same_values", false);
+      finding->control_held = true;
+      finding->index_beyond = added[k] == OPC_CLAIM_IN_BOUNDS;
+      finding->unasked_dtype = added[k] == OPC_CLAIM_ASKED_DTYPE;
+      if (added[k] == OPC_CLAIM_ONE_CALL) opc_case_result_put(&finding->depends_on, "another case");
+      if (added[k] == OPC_CLAIM_BY_POSITION) snprintf(finding->id.operator_name, 9, "ns::pack");
+      if (judged_as(finding) != 'w') fail_msg("%s with claim %u is no warning", opc_rules[i].name, added[k]);
+    }
   }
 }
 
 /* A finding of a case without input, and one that could not be confirmed. */
 static void other_findings_stay_as_they_are(void **state) {
   (void)state;
-  opc_judgement_asked_t asked = {.rule = "signal.SIGSEGV", .severity = OPC_SEVERITY_ERROR};
-  assert_int_equal(opc_rule_judge(&asked).severity, OPC_SEVERITY_ERROR);
-  asked = (opc_judgement_asked_t){
-      .rule = "meta.shape", .severity = OPC_SEVERITY_WARNING, .standing = standing_of("declared/same_values")};
-  assert_int_equal(opc_rule_judge(&asked).severity, OPC_SEVERITY_WARNING);
+  opc_case_result_t *finding = finding_make("signal.SIGSEGV", NULL, false);
+  assert_int_equal(judged_as(finding), 'e');
+  finding = finding_make("meta.shape", "declared/same_values", false);
+  finding->severity = OPC_SEVERITY_WARNING;
+  assert_int_equal(judged_as(finding), 'w');
 }
 
 static void rules_that_need_valid_input(void **state) {
@@ -248,6 +321,8 @@ int main(void) {
       cmocka_unit_test(what_nobody_vouches_for_has_a_worse_rank),
       cmocka_unit_test(a_rule_claims_one_thing_of_its_input),
       cmocka_unit_test(standing_decides_what_a_finding_is),
+      cmocka_unit_test(every_rule_is_judged_by_its_claims),
+      cmocka_unit_test(every_added_claim_makes_a_warning),
       cmocka_unit_test(other_findings_stay_as_they_are),
       cmocka_unit_test(rules_that_need_valid_input),
   };
