@@ -53,6 +53,7 @@ opc_status_t opc_search_new(const opc_operator_t *op, const opc_search_options_t
       options->round > 1 ? options->seed ^ XXH3_64bits(&options->round, sizeof options->round) : options->seed;
   search->rng = (opc_rng_t){.seed = XXH3_64bits_withSeed(op->name, strlen(op->name), seed), .view = &search->view};
   search->budget = options->budget;
+  search->without = options->without;
   search->earlier = options->earlier;
   search->parent = OPC_SITES_MAX;
   opc_status_t status = opc_search_view_make(options->library, op, options->round, &search->view, error);
@@ -98,7 +99,7 @@ void opc_search_free(opc_search_t *search) {
 static bool take(opc_search_t *search, opc_candidates_t *list, const opc_sample_t *parent, opc_sample_t *out) {
   while (list->next < list->count) {
     opc_candidate_t *candidate = &list->items[list->next++];
-    bool fresh = settle(search, parent, &candidate->sample);
+    bool fresh = opc_search_has_family(search, candidate->family) && settle(search, parent, &candidate->sample);
     if (fresh) *out = candidate->sample;
     else opc_sample_clear(&candidate->sample);
     candidate->sample = (opc_sample_t){0}; /* a search holds thousands of them, and nobody reads a used one again */
@@ -154,15 +155,17 @@ static bool propose_repair(opc_search_t *search, opc_sample_t *out) {
 }
 
 static bool edit(opc_search_t *search, const char *message, opc_sample_t *out) {
-  bool redraws = search->earlier + search->tries > REDRAW_FROM && opc_redraw_helps(search->op, out);
+  bool redraws = search->earlier + search->tries > REDRAW_FROM && opc_redraw_helps(search->op, out) &&
+                 opc_search_has_family(search, OPC_FAMILY_REDRAW);
   if (redraws && opc_rng_chance(&search->rng, REDRAW_PERCENT)) {
     search->family = OPC_FAMILY_REDRAW;
     return opc_redraw(search->op, &search->rng, out);
   }
-  bool library =
-      opc_rng_chance(&search->rng, 20) && opc_search_view_replace(&search->view, search->op, &search->rng, out);
+  bool library = opc_search_has_family(search, OPC_FAMILY_LIBRARY_VALUE) && opc_rng_chance(&search->rng, 20) &&
+                 opc_search_view_replace(&search->view, search->op, &search->rng, out);
   search->family = library ? OPC_FAMILY_LIBRARY_VALUE : OPC_FAMILY_MUTATION;
-  return library || opc_mutate(search->op, message, &search->rng, out);
+  return library ||
+         (opc_search_has_family(search, OPC_FAMILY_MUTATION) && opc_mutate(search->op, message, &search->rng, out));
 }
 
 static bool propose_mutation(opc_search_t *search, opc_sample_t *out) {
@@ -209,7 +212,8 @@ static bool propose(opc_search_t *search, opc_sample_t *out) {
   search->parent = OPC_SITES_MAX;
   if (take(search, &search->endings, NULL, out) || take(search, &search->derived, NULL, out)) return true;
   /* Tuples that others accept come first, and now and then later. */
-  bool library = search->view.count > 0 && 3 * search->from_library < search->budget;
+  bool library = search->view.count > 0 && opc_search_has_family(search, OPC_FAMILY_LIBRARY) &&
+                 3 * search->from_library < search->budget;
   if (library && opc_rng_chance(&search->rng, search->tries < FIRST_SEEDS ? 70 : 25) && propose_library(search, out))
     return true;
   /* When a third of the tries crash, the same crashing tuples are edited again and again: fresh ones avoid that. */
@@ -248,7 +252,7 @@ static bool next_found(opc_search_t *search, opc_sample_t *out) {
 /* Other options of the tuples found. Arguments that a recipe describes follow the recipe here, too. */
 static bool next_option(opc_search_t *search, opc_sample_t *out) {
   const opc_kept_t *varied = opc_search_varied(search);
-  if (search->over || search->recipe || !varied) return false;
+  if (search->over || search->recipe || !varied || !opc_search_has_family(search, OPC_FAMILY_OPTION)) return false;
   search->options.hangs = search->hangs > 0;
   if (!search->options.begun &&
       !opc_options_begin(&search->options, search->op, &search->view, &varied->sample, varied->digest))

@@ -34,11 +34,14 @@ typedef struct opc_search_options {
   const opc_search_library_t *library; /* what other operators have found; must outlive the search. NULL: nothing */
   int round;                           /* 1: the first search of this operator; uses the library's earlier rounds */
   int earlier;                         /* tries of earlier rounds, for the text of opc_search_detail */
+  uint64_t without;                    /* bits of the families that make no tries (opc_search_families_of); 0: none */
   const opc_recipe_t *recipe;          /* every try conforms to it; must outlive the search. NULL: none */
 } opc_search_options_t;
 opc_status_t opc_search_new(const opc_operator_t *op, const opc_search_options_t *options, opc_search_t **out,
                             opc_error_t *error) OPC_CHECKED;
 void opc_search_free(opc_search_t *search);
+/* The bits of the families with these names, separated by commas; others are left out. */
+uint64_t opc_search_families_of(const char *names);
 /* The next arguments to try; false: the search is over. The caller clears *out. */
 bool opc_search_next(opc_search_t *search, opc_sample_t *out);
 /* Reports what the arguments of the last opc_search_next gave; borrowed during the call. */
@@ -48,7 +51,8 @@ opc_search_state_t opc_search_state(const opc_search_t *search);
  * does not mention the search ("it has no kernel for the CPU") needs the state's name in front: only for IMPOSSIBLE.
  * Owned by the search. */
 const char *opc_search_detail(const opc_search_t *search);
-/* Summary of the search for the report: {"state", "tries", "found_at" (0: never), "crashes", "timeouts", "places"
+/* Summary of the search for the report: {"state", "tries", "found_at" (0: never), "found_by" (the family whose try
+ * was the first to be accepted; only if there is one), "crashes", "timeouts", "places"
  * (where tries ended), "families": the use of each kind of edit: {NAME: [tried, reached a new place, kept]}}, without
  * kinds never tried. New reference; NULL: out of memory. */
 json_t *opc_search_to_json(const opc_search_t *search);

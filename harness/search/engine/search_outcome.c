@@ -230,7 +230,10 @@ static void keep(opc_search_t *search, const opc_tried_t *tried, bool empties, i
   if (place < search->kept_count) opc_sample_clear(&search->kept[place].sample);
   else search->kept_count++;
   search->kept[place] = kept;
-  if (first) search->found_at = search->tries;
+  if (first) {
+    search->found_at = search->tries;
+    search->found_by = search->family;
+  }
   search->accepted[search->family]++;
   if (kept.contradicted) return;
   if (numel > OPC_SEARCH_LARGE &&

@@ -172,22 +172,35 @@ void opc_search_describe(opc_search_t *search) {
   else if (last && !last->trivial) opc_text_addf(detail, "; last: %.300s", last->message);
 }
 
-json_t *opc_search_to_json(const opc_search_t *search) {
-  static const char *const names[] = {
+static const char *const family_names[] = {
 #define X(constant, text) text,
-      OPC_SEARCH_FAMILIES(X)
+    OPC_SEARCH_FAMILIES(X)
 #undef X
-  };
+};
+
+uint64_t opc_search_families_of(const char *names) {
+  uint64_t families = 0;
+  for (size_t length; *names; names += length + (names[length] == ',')) {
+    length = strcspn(names, ",");
+    for (size_t i = 0; i < OPC_FAMILY_COUNT; i++)
+      if (strlen(family_names[i]) == length && strncmp(family_names[i], names, length) == 0)
+        families |= UINT64_C(1) << i;
+  }
+  return families;
+}
+
+json_t *opc_search_to_json(const opc_search_t *search) {
   json_t *families = json_object();
   for (size_t i = 0; i < OPC_FAMILY_COUNT; i++) {
     if (search->tried[i] == 0) continue;
-    json_object_set_new(families, names[i],
+    json_object_set_new(families, family_names[i],
                         json_pack("[i, i, i]", search->tried[i], search->moved[i], search->accepted[i]));
   }
-  return json_pack("{s:s, s:i, s:i, s:i, s:i, s:I, s:o}", "state", opc_search_state_name(opc_search_state(search)),
-                   "tries", search->tries, "found_at", search->found_at > 0 ? search->earlier + search->found_at : 0,
-                   "crashes", search->crashes, "timeouts", search->hangs, "places", (json_int_t)search->site_count,
-                   "families", families);
+  return json_pack("{s:s, s:i, s:i, s:i, s:i, s:I, s:o, s:s*}", "state",
+                   opc_search_state_name(opc_search_state(search)), "tries", search->tries, "found_at",
+                   search->found_at > 0 ? search->earlier + search->found_at : 0, "crashes", search->crashes,
+                   "timeouts", search->hangs, "places", (json_int_t)search->site_count, "families", families,
+                   "found_by", search->found_at > 0 ? family_names[search->found_by] : NULL);
 }
 
 const char *opc_search_detail(const opc_search_t *search) { return opc_text_c(&search->detail); }

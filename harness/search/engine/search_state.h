@@ -60,8 +60,10 @@ struct opc_search {
   opc_rng_t rng;
   opc_search_view_t view;
   int budget, tries, earlier;
+  uint64_t without;                  /* families that make no tries */
   int from_library;                  /* tries based on what other operators have found */
   int found_at;                      /* number of the first try that was kept; 0: none */
+  opc_search_family_t found_by;      /* of that try */
   int crashes, hangs;                /* number of tries */
   int spoken;                        /* crashes with a printed message */
   int crash_cost;                    /* a timeout counts as several crashes */
@@ -93,6 +95,10 @@ struct opc_search {
   opc_text_t no_kernel; /* the operator's last message about a missing kernel */
 };
 
+/* The family makes tries. */
+static inline bool opc_search_has_family(const opc_search_t *search, opc_search_family_t family) {
+  return !(search->without >> family & 1);
+}
 /* "called f of libx.so; …": with accepted arguments, the operator called a function of a library that is not installed.
  * NULL: it did not. */
 const char *opc_search_unprovided(const opc_search_t *search);
