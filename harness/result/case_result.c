@@ -8,6 +8,7 @@
 #include "base/old_glibc.h"
 #include "base/owned.h"
 #include "base/text.h"
+#include "base/words.h"
 
 #define X(constant, text) text,
 static const char *const effects[] = {OPC_EFFECTS(X)};
@@ -70,10 +71,12 @@ void opc_case_result_put(char **field, const char *text) {
 
 void opc_case_result_say(opc_case_result_t *result, const char *message) {
   opc_case_result_put(&result->message, message);
+  opc_words_out(result->message);
 }
 
 void opc_case_result_add(opc_case_result_t *result, const char *text) {
   char *message = opc_string_format("%s%s", result->message, text);
+  if (message) opc_words_out(message + strlen(result->message));
   free(result->message);
   result->message = message;
 }

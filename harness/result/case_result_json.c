@@ -4,6 +4,7 @@
 
 #include "base/owned.h"
 #include "base/text.h"
+#include "base/words.h"
 #include "model/json/json_write.h"
 #include "result/case_result.h"
 
@@ -245,9 +246,11 @@ opc_status_t opc_case_result_new(const char *case_id, opc_verdict_kind_t verdict
   json_auto_t *record =
       json_pack("{s:o, s:s, s:s*, s:o, s:o}", "case", opc_json_string(case_id), "verdict", opc_verdict_name(verdict),
                 "rule", rule, "message", opc_json_string(message), "evidence", evidence ? evidence : json_object());
-  if (record) return opc_case_result_decode(record, out, error);
   *out = NULL;
-  return opc_out_of_memory(error);
+  if (!record) return opc_out_of_memory(error);
+  const opc_status_t status = opc_case_result_decode(record, out, error);
+  if (status == OPC_OK) opc_words_out((*out)->message);
+  return status;
 }
 
 /* ---- writing ---- */

@@ -3,11 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/words.h"
 #include "checks/framework/check.h"
 
 static void text_set(opc_text_t *text, const char *format, va_list arguments) {
   char buffer[2048];
   vsnprintf(buffer, sizeof buffer, format, arguments);
+  opc_words_out(buffer);
   opc_text_reset(text);
   opc_text_add(text, buffer);
 }

@@ -1,5 +1,7 @@
 #include "model/case/call_kind.h"
 
+#include "base/words.h"
+
 static const struct {
   opc_call_whose_t whose;
   const char *before, *after;
@@ -17,7 +19,9 @@ opc_call_whose_t opc_call_kind_whose(opc_call_kind_t kind) { return kinds[kind].
 
 void opc_call_kind_describe(opc_call_kind_t kind, const char *detail, opc_text_t *out) {
   const char *before = kinds[kind].before, *after = kinds[kind].after;
+  const size_t start = out->length;
   opc_text_add(out, before);
   if (detail[0] != '\0') opc_text_addf(out, !after ? " (%s)" : before[0] ? " %s" : "%s", detail);
   if (after && after[0]) opc_text_addf(out, " %s", after);
+  if (out->length > start) opc_words_out(out->data + start);
 }

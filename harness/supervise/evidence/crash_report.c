@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 
 #include "base/old_glibc.h"
+#include "base/words.h"
 #include "checks/cuda_log/cuda_fault.h"
 #include "model/case/call_kind.h"
 #include "model/json/json_write.h"
@@ -207,6 +208,7 @@ opc_status_t opc_crash_describe(const opc_child_t *child, opc_symboliser_t *symb
   out->seconds = seconds_run(child, scene);
   out->own_call = opc_call_kind_whose(scene->call) == OPC_CALL_WHOSE_OWN;
   out->asked_meta = scene->call == OPC_CALL_KIND_META_OF_SEARCH;
+  opc_words_out(out->message.data);
   add_call(scene, &out->message);
   if (scene->frames.own != NULL) opc_frame_place(scene->frames.own, out->place, sizeof out->place);
   else snprintf(out->place, sizeof out->place, "status %d", child->status);
