@@ -1,5 +1,6 @@
 #include "supervise/symbols/frames.h"
 #include "base/text.h"
+#include "base/words.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -112,6 +113,7 @@ void opc_frame_place(const opc_frame_t *frame, char *out, size_t size) {
 void opc_frames_say(const opc_frames_t *frames, opc_text_t *out) {
   char name[256];
   const opc_frame_t *own = frames->own, *first = frames->frames;
+  const size_t start = out->length;
   if (own == NULL) return;
   while (first != own && ends_process(first)) first++;
   if (first != own && first->symbol[0] != '\0') {
@@ -128,6 +130,7 @@ void opc_frames_say(const opc_frames_t *frames, opc_text_t *out) {
     opc_text_addf(out, " %s+0x%" PRIx64, opc_base_name(own->module), own->offset);
   }
   if (own->file[0] != '\0') opc_text_addf(out, " (%s:%d)", opc_base_name(own->file), own->line);
+  if (out->length > start) opc_words_out(out->data + start);
 }
 
 json_t *opc_frames_json(const opc_frames_t *frames) {
