@@ -14,12 +14,31 @@
 
 enum { STILLBORN_MAX = 3 };
 
+struct opc_cases {
+  opc_case_result_t *held; /* the last result, until it is known that its child survived it */
+  double began;
+  int out_of_time; /* they took too long in total: 1: variants are skipped, 2: all others too */
+  int stillborn;   /* consecutive children that died before any case */
+};
+
+/* A child may die before it gets its first command. */
+static opc_status_t begin(opc_task_t *task, opc_error_t *error) {
+  if (task->cases == NULL) task->cases = calloc(1, sizeof *task->cases);
+  return task->cases != NULL ? OPC_OK : opc_out_of_memory(error);
+}
+
+static void forget(opc_task_t *task) {
+  if (task->cases != NULL) opc_case_result_free(task->cases->held);
+  free(task->cases);
+  task->cases = NULL;
+}
+
 static double seconds(const opc_task_t *task) { return opc_task_case_seconds(task); }
 
 /* How many times the operator has used up its time. After the first time only samples themselves still run; after the
  * second nothing does. A single case loses nothing: its own time is bounded, and the user asked for it. */
 static int times_used(const opc_task_t *task) {
-  const double used = opc_clock() - task->cases_began, time = task->session->options->operator_time;
+  const double used = opc_clock() - task->cases->began, time = task->session->options->operator_time;
   if (task->session->has_only || used <= time) return 0;
   return used <= 2 * time ? 1 : 2;
 }
@@ -27,14 +46,15 @@ static int times_used(const opc_task_t *task) {
 static opc_status_t command(opc_task_t *task, json_t **out, opc_error_t *error) {
   task->session->current = task->op->name;
   task->first = task->order_count;
-  if (task->cases_began <= 0) task->cases_began = opc_clock();
-  task->out_of_time = times_used(task);
+  OPC_RETURN_IF_ERROR(begin(task, error));
+  if (task->cases->began <= 0) task->cases->began = opc_clock();
+  task->cases->out_of_time = times_used(task);
   *out = opc_task_cases_command(task, json_array_size(task->skips), json_array_size(task->crashed));
   if (*out == NULL) return opc_out_of_memory(error);
   if (task->session->has_only) json_object_set_new(*out, "only", json_string(task->session->options->case_id));
-  else if (task->out_of_time > 0)
+  else if (task->cases->out_of_time > 0)
     json_object_set_new(*out, "out_of_time", json_real(task->session->options->operator_time));
-  if (task->out_of_time > 1) json_object_set_new(*out, "out_of_time_for_all", json_true());
+  if (task->cases->out_of_time > 1) json_object_set_new(*out, "out_of_time_for_all", json_true());
   if (!task->session->has_only && task->order_count > 0)
     json_object_set_new(*out, "after", json_string(task->order[task->order_count - 1]));
   return OPC_OK;
@@ -59,9 +79,9 @@ static bool is_settled(const opc_task_t *task, const opc_case_result_t *result) 
 
 /* The held result stands: its child did not die before another case began. It is final, or a suspect. */
 static opc_status_t settle(opc_task_t *task, opc_error_t *error) {
-  opc_case_result_t *result = task->held;
+  opc_case_result_t *result = task->cases->held;
   if (result == NULL) return OPC_OK;
-  task->held = NULL;
+  task->cases->held = NULL;
   if (opc_case_result_is_finding(result) && !is_settled(task, result)) return opc_suspects_add(task, result, error);
   opc_task_explain_no_sample(task, result);
   if (opc_rerun_wants(result)) return opc_rerun_keep(task, result, error);
@@ -71,10 +91,7 @@ static opc_status_t settle(opc_task_t *task, opc_error_t *error) {
 }
 
 /* Nothing is left to run: the findings are confirmed now. */
-static opc_status_t end(opc_task_t *task, opc_error_t *error) {
-  opc_task_enter(task, &opc_phase_confirm);
-  return opc_rerun_begin(task, error);
-}
+static opc_status_t end(opc_task_t *task, opc_error_t *error) { return opc_confirm_begin(task, error); }
 
 /* Records how long the operator takes. The fastest case on a sample itself makes one call or a few. */
 static void note_seconds(opc_task_t *task, const opc_case_result_t *result) {
@@ -92,13 +109,13 @@ static opc_status_t take_result(opc_task_t *task, opc_case_result_t *result, opc
     opc_case_result_free(result);
     return status;
   }
-  task->held = result;
-  task->stillborn = 0;
+  task->cases->held = result;
+  task->cases->stillborn = 0;
   note_seconds(task, result);
   opc_kept_layouts_note(&task->kept_layouts, result);
   opc_every_input_note(&task->every_input, result, &task->samples, task->op);
   OPC_RETURN_IF_ERROR(opc_suspects_note_case(task, result->case_id, error));
-  if (times_used(task) <= task->out_of_time) return OPC_OK;
+  if (times_used(task) <= task->cases->out_of_time) return OPC_OK;
   opc_task_release(task); /* the next child starts after this case and skips the rest */
   return settle(task, error);
 }
@@ -114,7 +131,7 @@ static opc_status_t give_up(opc_task_t *task, const char *why, opc_error_t *erro
 /* The process ends, and another one continues after its last case. If the case broke the process, its check is given up
  * after a few times. */
 static opc_status_t spent(opc_task_t *task, opc_error_t *error) {
-  const opc_case_result_t *held = task->held;
+  const opc_case_result_t *held = task->cases->held;
   if (held == NULL) return give_up(task, "the worker says that a case broke its process, but it has run none", error);
   if (held->rule != NULL && strcmp(held->rule, "launch.asynchronous_error") == 0) {
     opc_crash_t fault = {0};
@@ -139,16 +156,18 @@ static opc_status_t add_crash(opc_task_t *task, opc_case_result_t *result, const
 
 /* The child died in a case, right after its last result, or before it began. */
 static opc_status_t crash(opc_task_t *task, const char *case_id, const opc_crash_t *crash, opc_error_t *error) {
-  const bool after = task->held != NULL && (case_id[0] == '\0' || strcmp(case_id, task->held->case_id) == 0);
+  OPC_RETURN_IF_ERROR(begin(task, error));
+  const bool after =
+      task->cases->held != NULL && (case_id[0] == '\0' || strcmp(case_id, task->cases->held->case_id) == 0);
   if (!after) OPC_RETURN_IF_ERROR(settle(task, error));
   if (!after && case_id[0] == '\0') {
-    if (++task->stillborn < STILLBORN_MAX) return OPC_OK;
+    if (++task->cases->stillborn < STILLBORN_MAX) return OPC_OK;
     const char *output =
         opc_json_text_of(crash->evidence, "output"); /* a child that could not be set up gives the reason there */
     return give_up(task, output != NULL ? output : opc_text_c(&crash->message), error);
   }
   opc_case_result_t *result;
-  OPC_RETURN_IF_ERROR(opc_task_crash_result(task, after ? task->held->case_id : case_id, crash, &result, error));
+  OPC_RETURN_IF_ERROR(opc_task_crash_result(task, after ? task->cases->held->case_id : case_id, crash, &result, error));
   const opc_case_id_t id = result->id;
   if (after && !crash->unwatchable) {
     opc_case_result_add(result, ", after the operator had returned");
@@ -156,12 +175,12 @@ static opc_status_t crash(opc_task_t *task, const char *case_id, const opc_crash
   }
   opc_status_t status = OPC_OK;
   if (after) {
-    opc_case_result_free(task->held);
-    task->held = NULL;
+    opc_case_result_free(task->cases->held);
+    task->cases->held = NULL;
   } else {
     status = opc_suspects_note_case(task, case_id, error);
   }
-  task->stillborn = 0;
+  task->cases->stillborn = 0;
   if (status == OPC_OK) status = add_crash(task, result, crash, error);
   else opc_case_result_free(result);
   /* An aggregating case has no arguments of its own. If the operator had already returned, its arguments need not be to
@@ -187,4 +206,4 @@ static opc_status_t ended(opc_task_t *task, opc_batch_end_t how, const char *why
 }
 
 const opc_phase_t opc_phase_cases = {
-    .command = command, .result = take_result, .ended = ended, .crash = crash, .seconds = seconds};
+    .command = command, .result = take_result, .ended = ended, .crash = crash, .seconds = seconds, .forget = forget};

@@ -17,6 +17,40 @@
 enum { ALONE_RUNS_MAX = 3, BISECTIONS_MAX = 8 };
 enum { STEP_ALONE = 0, STEP_STRETCH, STEP_HALVE, STEP_CONTROL };
 
+struct opc_confirming {
+  size_t index;    /* of the suspect */
+  size_t arranged; /* how many suspects are sorted for confirmation */
+  int step;
+  bool hang_confirmed; /* a case hung for the whole time limit: the others need not */
+  bool in_company;     /* the suspect runs after others of its group, in the child of the first of them */
+  size_t leader;       /* that first one */
+  int alone_runs, bisections;
+  opc_bisection_t halves;
+  opc_case_result_t *outcome; /* this run's result for the suspect's case */
+  opc_case_result_t *shown;   /* that result, while its control runs */
+};
+
+static void forget(opc_task_t *task) {
+  if (task->confirming == NULL) return;
+  opc_case_result_free(task->confirming->outcome);
+  opc_case_result_free(task->confirming->shown);
+  free(task->confirming);
+  task->confirming = NULL;
+}
+
+static bool over(const opc_task_t *task) { return task->confirming->index == task->suspect_count; }
+
+/* What its skipped cases wait for: that no suspect is left. */
+static opc_status_t begin_rerun(opc_task_t *task, opc_error_t *error) {
+  return over(task) ? opc_rerun_begin(task, error) : OPC_OK;
+}
+
+opc_status_t opc_confirm_begin(opc_task_t *task, opc_error_t *error) {
+  opc_task_enter(task, &opc_phase_confirm);
+  task->confirming = calloc(1, sizeof *task->confirming);
+  return task->confirming != NULL ? begin_rerun(task, error) : opc_out_of_memory(error);
+}
+
 static bool is_hang(const opc_case_result_t *result) {
   return result->rule != NULL && strcmp(result->rule, "timeout") == 0;
 }
@@ -24,18 +58,17 @@ static bool is_hang(const opc_case_result_t *result) {
 /* A hang is confirmed once with the whole limit. An operator that never returns does not return for its other cases
  * either. */
 static double seconds(const opc_task_t *task) {
-  bool known = task->confirming < task->suspect_count && is_hang(task->suspects[task->confirming].result) &&
-               task->hang_confirmed;
-  return known || task->step == STEP_CONTROL ? opc_task_case_seconds(task) : task->session->options->timeout;
+  bool known = task->confirming->index < task->suspect_count &&
+               is_hang(task->suspects[task->confirming->index].result) && task->confirming->hang_confirmed;
+  return known || task->confirming->step == STEP_CONTROL ? opc_task_case_seconds(task)
+                                                         : task->session->options->timeout;
 }
 
-static bool over(const opc_task_t *task) { return task->confirming == task->suspect_count; }
-
-static opc_suspect_t *present(opc_task_t *task) { return &task->suspects[task->confirming]; }
+static opc_suspect_t *present(opc_task_t *task) { return &task->suspects[task->confirming->index]; }
 
 static void forget_outcome(opc_task_t *task) {
-  opc_case_result_free(task->outcome);
-  task->outcome = NULL;
+  opc_case_result_free(task->confirming->outcome);
+  task->confirming->outcome = NULL;
 }
 
 size_t opc_bisection_middle(const opc_bisection_t *bisection) {
@@ -49,7 +82,8 @@ bool opc_bisection_narrow(opc_bisection_t *bisection, bool from_middle) {
 
 /* The first case of the stretch. */
 static size_t stretch_start(const opc_task_t *task) {
-  return task->step == STEP_HALVE ? opc_bisection_middle(&task->halves) : task->halves.low;
+  return task->confirming->step == STEP_HALVE ? opc_bisection_middle(&task->confirming->halves)
+                                              : task->confirming->halves.low;
 }
 
 static bool is_of(const opc_case_result_t *left, const opc_case_result_t *right) {
@@ -66,8 +100,8 @@ static int in_groups(const void *left, const void *right) {
 
 /* Orders groups by their first cases. Groups of cases that were run again come last. */
 static void arrange(opc_task_t *task) {
-  const size_t begin = task->arranged;
-  task->arranged = task->suspect_count;
+  const size_t begin = task->confirming->arranged;
+  task->confirming->arranged = task->suspect_count;
   for (size_t i = begin; i < task->suspect_count; i++) {
     opc_suspect_t *suspect = &task->suspects[i];
     suspect->group = i;
@@ -196,9 +230,9 @@ static void note_run_control(const opc_task_t *task, opc_case_result_t *result) 
   if (!wants_control(task, result, control)) return;
   const bool same_values = result->standing.change == OPC_INPUT_SAME_VALUES;
   /* Check stride has no case on the sample itself. */
-  if (same_values && task->outcome == NULL) return;
-  result->control_held =
-      task->outcome != NULL && control_is_clean(task->outcome) && !is_of_an_index(task, &result->id, result->rule);
+  if (same_values && task->confirming->outcome == NULL) return;
+  result->control_held = task->confirming->outcome != NULL && control_is_clean(task->confirming->outcome) &&
+                         !is_of_an_index(task, &result->id, result->rule);
   if (!same_values) result->standing.change = result->control_held ? OPC_INPUT_SAME_VALUES : OPC_INPUT_ALONE;
   opc_case_result_put(&result->control, control);
 }
@@ -206,7 +240,7 @@ static void note_run_control(const opc_task_t *task, opc_case_result_t *result) 
 /* ---- steps ---- */
 
 static opc_status_t command(opc_task_t *task, json_t **out, opc_error_t *error) {
-  if (task->arranged < task->suspect_count) arrange(task);
+  if (task->confirming->arranged < task->suspect_count) arrange(task);
   if (over(task)) {
     opc_task_enter(task, NULL);
     return OPC_OK;
@@ -215,12 +249,12 @@ static opc_status_t command(opc_task_t *task, json_t **out, opc_error_t *error) 
   const char *case_id = suspect->result->case_id;
   char control[OPC_CASE_ID_SIZE];
   forget_outcome(task);
-  bool controls = task->step == STEP_CONTROL && wants_control(task, suspect->result, control);
-  bool alone = task->step == STEP_ALONE || task->step == STEP_CONTROL;
+  bool controls = task->confirming->step == STEP_CONTROL && wants_control(task, suspect->result, control);
+  bool alone = task->confirming->step == STEP_ALONE || task->confirming->step == STEP_CONTROL;
   *out = opc_task_cases_command(task, alone ? 0 : suspect->skips, alone ? 0 : suspect->crashed);
   if (*out == NULL) return opc_out_of_memory(error);
   if (alone) {
-    task->alone_runs += !task->in_company;
+    task->confirming->alone_runs += !task->confirming->in_company;
     json_object_set_new(*out, "only", json_string(controls ? control : case_id));
     json_object_set_new(*out, "only_ran", json_true());
   } else {
@@ -235,10 +269,10 @@ static opc_status_t conclude(opc_task_t *task, opc_case_result_t *result, const 
   note_plain_control(task, result);
   opc_status_t status = opc_session_result(task->session, task->op, result, repro, error);
   forget_outcome(task);
-  task->confirming++;
-  task->step = STEP_ALONE;
-  task->alone_runs = 0;
-  return status == OPC_OK ? opc_rerun_begin(task, error) : status;
+  task->confirming->index++;
+  task->confirming->step = STEP_ALONE;
+  task->confirming->alone_runs = 0;
+  return status == OPC_OK ? begin_rerun(task, error) : status;
 }
 
 /* While CUPTI watches, the driver keeps a record in host memory of each call that a process makes after it has captured
@@ -291,43 +325,46 @@ static opc_status_t conclude_unconfirmed(opc_task_t *task, opc_error_t *error) {
 }
 
 static bool showed_again(const opc_task_t *task) {
-  const opc_case_result_t *result = task->suspects[task->confirming].result, *outcome = task->outcome;
+  const opc_case_result_t *result = task->suspects[task->confirming->index].result,
+                          *outcome = task->confirming->outcome;
   return outcome != NULL && result->verdict == outcome->verdict && result->rule == outcome->rule;
 }
 
 /* A crash knows its input only if its case ran alone or last. The finding may come from a run of all cases. */
 static void learn_input(const opc_task_t *task) {
-  json_t *known = task->suspects[task->confirming].result->evidence;
-  json_t *input = json_object_get(task->outcome->evidence, "input");
+  json_t *known = task->suspects[task->confirming->index].result->evidence;
+  json_t *input = json_object_get(task->confirming->outcome->evidence, "input");
   if (input != NULL && json_object_get(known, "input") == NULL) json_object_set(known, "input", input);
 }
 
 /* The outcome of this run is the result. */
 static opc_status_t conclude_outcome(opc_task_t *task, opc_error_t *error) {
-  OPC_SCOPED(opc_scope_case_result) opc_case_result_t *result = task->outcome;
-  task->outcome = NULL;
+  OPC_SCOPED(opc_scope_case_result) opc_case_result_t *result = task->confirming->outcome;
+  task->confirming->outcome = NULL;
   return conclude(task, result, NULL, error);
 }
 
 /* The finding showed again. The next of its group follows in the same child, unless that child has ended. */
 static opc_status_t conclude_confirmed(opc_task_t *task, opc_error_t *error) {
-  opc_case_result_t *outcome = task->outcome;
-  size_t done = task->confirming;
-  task->hang_confirmed |= is_hang(outcome);
+  opc_case_result_t *outcome = task->confirming->outcome;
+  size_t done = task->confirming->index;
+  task->confirming->hang_confirmed |= is_hang(outcome);
   outcome->confirmed = OPC_CONFIRMED_YES;
-  if (task->in_company) opc_case_result_put(&outcome->confirmed_after, task->suspects[task->leader].result->case_id);
-  else task->leader = done;
+  if (task->confirming->in_company)
+    opc_case_result_put(&outcome->confirmed_after, task->suspects[task->confirming->leader].result->case_id);
+  else task->confirming->leader = done;
   opc_status_t status = conclude_outcome(task, error);
-  task->in_company = task->child != NULL && task->confirming < task->suspect_count &&
-                     present(task)->group == task->suspects[done].group;
-  if (status == OPC_OK && task->in_company) return opc_task_send(task, error);
+  task->confirming->in_company = task->child != NULL && task->confirming->index < task->suspect_count &&
+                                 present(task)->group == task->suspects[done].group;
+  if (status == OPC_OK && task->confirming->in_company) return opc_task_send(task, error);
   opc_task_release(task);
   return status;
 }
 
 static opc_status_t conclude_slow(opc_task_t *task, opc_error_t *error) {
-  present(task)->gone = task->outcome->verdict != OPC_VERDICT_ERROR;
-  if (task->outcome->rule != NULL) task->outcome->confirmed = OPC_CONFIRMED_YES; /* it ran alone, in a fresh child */
+  present(task)->gone = task->confirming->outcome->verdict != OPC_VERDICT_ERROR;
+  if (task->confirming->outcome->rule != NULL)
+    task->confirming->outcome->confirmed = OPC_CONFIRMED_YES; /* it ran alone, in a fresh child */
   opc_status_t status = conclude_outcome(task, error);
   opc_task_release(task);
   return status;
@@ -337,54 +374,58 @@ static opc_status_t conclude_slow(opc_task_t *task, opc_error_t *error) {
 static opc_status_t evaluate(opc_task_t *task, opc_error_t *error) {
   const opc_suspect_t *suspect = present(task);
   char control[OPC_CASE_ID_SIZE];
-  if (task->step == STEP_CONTROL) {
-    note_run_control(task, task->shown);
+  if (task->confirming->step == STEP_CONTROL) {
+    note_run_control(task, task->confirming->shown);
     forget_outcome(task);
-    task->outcome = task->shown;
-    task->shown = NULL;
+    task->confirming->outcome = task->confirming->shown;
+    task->confirming->shown = NULL;
     opc_task_release(task);
     return conclude_confirmed(task, error);
   }
-  bool again = showed_again(task), has_stretch = suspect->first < suspect->position, alone = !task->in_company;
+  bool again = showed_again(task), has_stretch = suspect->first < suspect->position,
+       alone = !task->confirming->in_company;
   if (again) learn_input(task);
-  if (again && task->step == STEP_ALONE && wants_control(task, task->outcome, control)) {
-    task->shown = task->outcome;
-    task->outcome = NULL;
-    task->step = STEP_CONTROL;
+  if (again && task->confirming->step == STEP_ALONE && wants_control(task, task->confirming->outcome, control)) {
+    task->confirming->shown = task->confirming->outcome;
+    task->confirming->outcome = NULL;
+    task->confirming->step = STEP_CONTROL;
     opc_task_release(task);
     return OPC_OK;
   }
-  if (again && task->step == STEP_ALONE) return conclude_confirmed(task, error);
+  if (again && task->confirming->step == STEP_ALONE) return conclude_confirmed(task, error);
   /* It was slow but did not hang: the outcome of this run is its result. */
-  if (task->step == STEP_ALONE && is_hang(suspect->result) && task->outcome != NULL && !task->in_company)
+  if (task->confirming->step == STEP_ALONE && is_hang(suspect->result) && task->confirming->outcome != NULL &&
+      !task->confirming->in_company)
     return conclude_slow(task, error);
   opc_task_release(task);
-  task->in_company = false;
+  task->confirming->in_company = false;
   if (!alone) return OPC_OK; /* the next run is alone */
-  if (task->step == STEP_ALONE) {
-    if (task->alone_runs == 1 && has_stretch) {
-      task->step = STEP_STRETCH;
-      task->halves = (opc_bisection_t){.low = suspect->first, .high = suspect->position};
-    } else if (task->alone_runs >= ALONE_RUNS_MAX) {
+  if (task->confirming->step == STEP_ALONE) {
+    if (task->confirming->alone_runs == 1 && has_stretch) {
+      task->confirming->step = STEP_STRETCH;
+      task->confirming->halves = (opc_bisection_t){.low = suspect->first, .high = suspect->position};
+    } else if (task->confirming->alone_runs >= ALONE_RUNS_MAX) {
       return conclude_unconfirmed(task, error);
     }
     return OPC_OK;
   }
-  if (task->step == STEP_STRETCH && !again) {
-    task->step = STEP_ALONE;
+  if (task->confirming->step == STEP_STRETCH && !again) {
+    task->confirming->step = STEP_ALONE;
     return OPC_OK;
   }
-  bool found = task->step == STEP_STRETCH
-                   ? ++task->bisections > BISECTIONS_MAX || task->halves.high - task->halves.low <= 1
-                   : opc_bisection_narrow(&task->halves, again);
-  task->step = STEP_HALVE;
-  return found ? conclude_depends(task, task->halves.low, error) : OPC_OK;
+  bool found = task->confirming->step == STEP_STRETCH
+                   ? ++task->confirming->bisections > BISECTIONS_MAX ||
+                         task->confirming->halves.high - task->confirming->halves.low <= 1
+                   : opc_bisection_narrow(&task->confirming->halves, again);
+  task->confirming->step = STEP_HALVE;
+  return found ? conclude_depends(task, task->confirming->halves.low, error) : OPC_OK;
 }
 
 static bool is_present_case(const opc_task_t *task, const char *case_id) {
   char control[OPC_CASE_ID_SIZE];
-  const opc_case_result_t *result = task->suspects[task->confirming].result;
-  if (task->step == STEP_CONTROL) return wants_control(task, result, control) && strcmp(case_id, control) == 0;
+  const opc_case_result_t *result = task->suspects[task->confirming->index].result;
+  if (task->confirming->step == STEP_CONTROL)
+    return wants_control(task, result, control) && strcmp(case_id, control) == 0;
   return strcmp(case_id, result->case_id) == 0;
 }
 
@@ -395,7 +436,7 @@ static opc_status_t take_result(opc_task_t *task, opc_case_result_t *result, opc
     return OPC_OK;
   }
   forget_outcome(task);
-  task->outcome = result;
+  task->confirming->outcome = result;
   return OPC_OK;
 }
 
@@ -408,16 +449,24 @@ static opc_status_t ended(opc_task_t *task, opc_batch_end_t how, const char *why
 
 static opc_status_t crash(opc_task_t *task, const char *case_id, const opc_crash_t *crash, opc_error_t *error) {
   /* Nothing was running any more, and this case was the last that ran. */
-  const bool after = case_id[0] == '\0' && task->outcome != NULL;
+  const bool after = case_id[0] == '\0' && task->confirming->outcome != NULL;
   if (after || is_present_case(task, case_id)) {
     char own[OPC_CASE_ID_SIZE];
-    opc_string_put(own, sizeof own, after ? task->outcome->case_id : case_id);
+    opc_string_put(own, sizeof own, after ? task->confirming->outcome->case_id : case_id);
     forget_outcome(task);
-    OPC_RETURN_IF_ERROR(opc_task_crash_result(task, own, crash, &task->outcome, error));
-    if (after) opc_case_result_add(task->outcome, ", after the operator had returned");
+    OPC_RETURN_IF_ERROR(opc_task_crash_result(task, own, crash, &task->confirming->outcome, error));
+    if (after) opc_case_result_add(task->confirming->outcome, ", after the operator had returned");
   }
   return evaluate(task, error);
 }
 
-const opc_phase_t opc_phase_confirm = {
-    .command = command, .result = take_result, .ended = ended, .crash = crash, .seconds = seconds, .over = over};
+static void lost(opc_task_t *task) { task->confirming->in_company = false; }
+
+const opc_phase_t opc_phase_confirm = {.command = command,
+                                       .result = take_result,
+                                       .ended = ended,
+                                       .crash = crash,
+                                       .seconds = seconds,
+                                       .over = over,
+                                       .lost = lost,
+                                       .forget = forget};

@@ -1,5 +1,6 @@
 #include "supervise/jobs/rerun.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -8,6 +9,12 @@
 #include "supervise/jobs/known_crashes.h"
 #include "supervise/jobs/suspects.h"
 #include "supervise/jobs/task_phases.h"
+
+struct opc_rerunning {
+  size_t index;                    /* in `waiting`, of the case that runs */
+  opc_case_result_t *outcome;      /* its result; NULL: none yet */
+  const opc_phase_t *confirmation; /* which these cases interrupt: it keeps its state */
+};
 
 bool opc_rerun_wants(const opc_case_result_t *result) {
   return result->crashed_before != NULL || result->check_given_up;
@@ -22,9 +29,9 @@ opc_status_t opc_rerun_keep(opc_task_t *task, opc_case_result_t *result, opc_err
   return opc_suspects_write(task, result, error);
 }
 
-static bool over(const opc_task_t *task) { return task->rerunning == task->waiting_count; }
+static bool over(const opc_task_t *task) { return task->rerunning->index == task->waiting_count; }
 
-static opc_case_result_t *present(const opc_task_t *task) { return task->waiting[task->rerunning]; }
+static opc_case_result_t *present(const opc_task_t *task) { return task->waiting[task->rerunning->index]; }
 
 static opc_status_t write_final(opc_task_t *task, opc_case_result_t *result, opc_error_t *error) {
   const opc_status_t status = opc_session_result(task->session, task->op, result, NULL, error);
@@ -33,16 +40,41 @@ static opc_status_t write_final(opc_task_t *task, opc_case_result_t *result, opc
 }
 
 static opc_status_t write_waiting(opc_task_t *task, opc_error_t *error) {
-  while (!over(task)) OPC_RETURN_IF_ERROR(write_final(task, task->waiting[task->rerunning++], error));
+  for (size_t i = 0; i < task->waiting_count; i++) {
+    opc_case_result_t *result = task->waiting[i];
+    task->waiting[i] = NULL;
+    OPC_RETURN_IF_ERROR(write_final(task, result, error));
+  }
+  task->waiting_count = 0;
   return OPC_OK;
 }
 
 opc_status_t opc_rerun_begin(opc_task_t *task, opc_error_t *error) {
-  if (task->confirming < task->suspect_count || over(task)) return OPC_OK;
+  if (task->waiting_count == 0) return OPC_OK;
   if (!opc_known_crashes_forget(task)) return write_waiting(task, error);
-  task->confirmation = task->phase;
-  opc_task_enter(task, &opc_phase_rerun);
+  task->rerunning = calloc(1, sizeof *task->rerunning);
+  if (task->rerunning == NULL) return opc_out_of_memory(error);
+  task->rerunning->confirmation = task->phase;
+  opc_task_release(task);
+  task->phase = &opc_phase_rerun;
   return OPC_OK;
+}
+
+static const opc_phase_t *release(opc_task_t *task) {
+  const opc_phase_t *confirmation = task->rerunning->confirmation;
+  opc_case_result_free(task->rerunning->outcome);
+  free(task->rerunning);
+  task->rerunning = NULL;
+  return confirmation;
+}
+
+static void forget(opc_task_t *task) { release(task)->forget(task); }
+
+/* All cases have their outcome: what they found is confirmed now. */
+static void leave(opc_task_t *task) {
+  task->waiting_count = 0;
+  opc_task_release(task);
+  task->phase = release(task);
 }
 
 static double seconds(const opc_task_t *task) { return opc_task_case_seconds(task); }
@@ -61,18 +93,18 @@ static bool is_present_case(const opc_task_t *task, const char *case_id) {
 }
 
 static void put_outcome(opc_task_t *task, opc_case_result_t *result) {
-  opc_case_result_free(task->outcome);
-  task->outcome = result;
+  opc_case_result_free(task->rerunning->outcome);
+  task->rerunning->outcome = result;
 }
 
 /* The case has come to its outcome, or stays skipped. A finding is confirmed as all others are. */
 static opc_status_t next(opc_task_t *task, opc_error_t *error) {
   opc_case_result_t *result = present(task);
-  task->rerunning++;
-  if (task->outcome != NULL) {
+  task->waiting[task->rerunning->index++] = NULL;
+  if (task->rerunning->outcome != NULL) {
     opc_case_result_free(result);
-    result = task->outcome;
-    task->outcome = NULL;
+    result = task->rerunning->outcome;
+    task->rerunning->outcome = NULL;
   }
   if (!opc_case_result_is_finding(result)) {
     OPC_RETURN_IF_ERROR(write_final(task, result, error));
@@ -83,7 +115,7 @@ static opc_status_t next(opc_task_t *task, opc_error_t *error) {
     OPC_RETURN_IF_ERROR(status);
     OPC_RETURN_IF_ERROR(opc_suspects_add(task, result, error));
   }
-  if (over(task)) opc_task_enter(task, task->confirmation);
+  if (over(task)) leave(task);
   else if (task->child != NULL) return opc_task_send(task, error);
   return OPC_OK;
 }
@@ -105,7 +137,7 @@ static opc_status_t ended(opc_task_t *task, opc_batch_end_t how, const char *why
 static opc_status_t crash(opc_task_t *task, const char *case_id, const opc_crash_t *crash, opc_error_t *error) {
   const size_t suspects = task->suspect_count;
   const opc_case_id_t id = present(task)->id;
-  if (is_present_case(task, case_id) || task->outcome != NULL) {
+  if (is_present_case(task, case_id) || task->rerunning->outcome != NULL) {
     opc_case_result_t *result;
     OPC_RETURN_IF_ERROR(opc_task_crash_result(task, present(task)->case_id, crash, &result, error));
     put_outcome(task, result);
@@ -117,4 +149,4 @@ static opc_status_t crash(opc_task_t *task, const char *case_id, const opc_crash
 }
 
 const opc_phase_t opc_phase_rerun = {
-    .command = command, .result = take_result, .ended = ended, .crash = crash, .seconds = seconds};
+    .command = command, .result = take_result, .ended = ended, .crash = crash, .seconds = seconds, .forget = forget};

@@ -10,5 +10,5 @@ bool opc_rerun_wants(const opc_case_result_t *result);
 /* Keeps such a result (takes it). */
 opc_status_t opc_rerun_keep(opc_task_t *task, opc_case_result_t *result, opc_error_t *error) OPC_CHECKED;
 /* After every suspect is settled: writes the skipped cases to the journal, or enters the phase that runs them, which
- * then returns to the current phase. Does nothing before that. */
+ * interrupts the present one, the confirmation. */
 opc_status_t opc_rerun_begin(opc_task_t *task, opc_error_t *error) OPC_CHECKED;

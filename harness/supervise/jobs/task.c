@@ -102,18 +102,15 @@ void opc_task_free(opc_task_t *task) {
   if (task->phase != NULL && task->phase->forget != NULL) task->phase->forget(task);
   opc_kept_layouts_clear(&task->kept_layouts);
   json_decref(task->search_record);
-  opc_case_result_free(task->held);
   for (size_t i = 0; i < task->order_count; i++) free(task->order[i]);
   free(task->order);
   json_decref(task->skips);
   json_decref(task->crashed);
-  for (size_t i = task->rerunning; i < task->waiting_count; i++) opc_case_result_free(task->waiting[i]);
+  for (size_t i = 0; i < task->waiting_count; i++) opc_case_result_free(task->waiting[i]);
   free(task->waiting);
   free(task->tallies);
   for (size_t i = 0; i < task->suspect_count; i++) opc_case_result_free(task->suspects[i].result);
   free(task->suspects);
-  opc_case_result_free(task->outcome);
-  opc_case_result_free(task->shown);
   free(task);
 }
 
@@ -144,7 +141,7 @@ opc_status_t opc_task_send(opc_task_t *task, opc_error_t *error) {
 }
 
 bool opc_task_wants_child(opc_task_t *task) {
-  if (task->phase != NULL && task->phase->over != NULL && task->phase->over(task)) task->phase = NULL;
+  if (task->phase != NULL && task->phase->over != NULL && task->phase->over(task)) opc_task_enter(task, NULL);
   return task->phase != NULL && task->child == NULL;
 }
 
@@ -264,7 +261,7 @@ opc_status_t opc_task_child_ended(opc_task_t *task, opc_error_t *error) {
 void opc_task_child_lost(opc_task_t *task) {
   task->child = NULL;
   task->exclusive = true;
-  task->in_company = false;
+  if (task->phase != NULL && task->phase->lost != NULL) task->phase->lost(task);
 }
 
 /* The first `count` entries: the list as it was before it grew. */

@@ -13,10 +13,13 @@
 #include "supervise/session/session.h"
 
 typedef struct opc_task opc_task_t;
-typedef struct opc_sanitized opc_sanitized_t; /* sanitize_task.c */
-typedef struct opc_searching opc_searching_t; /* search_over.h */
-typedef struct opc_words opc_words_t;         /* words_task.c */
-typedef struct opc_learning opc_learning_t;   /* relations_task.c */
+typedef struct opc_sanitized opc_sanitized_t;   /* sanitize_task.c */
+typedef struct opc_searching opc_searching_t;   /* search_over.h */
+typedef struct opc_words opc_words_t;           /* words_task.c */
+typedef struct opc_learning opc_learning_t;     /* relations_task.c */
+typedef struct opc_cases opc_cases_t;           /* cases_task.c */
+typedef struct opc_confirming opc_confirming_t; /* confirm.c */
+typedef struct opc_rerunning opc_rerunning_t;   /* rerun.c */
 
 /* How a child's work on a "cases" command ended (wire/protocol.h). REFUSED: the command itself was wrong. */
 typedef enum opc_batch_end { OPC_BATCH_DONE = 0, OPC_BATCH_SPENT, OPC_BATCH_REFUSED } opc_batch_end_t;
@@ -38,6 +41,7 @@ typedef struct opc_phase {
   double (*seconds)(const opc_task_t *task); /* time limit of a case or try */
   /* Reads what the child's tool has left, before `crash`; NULL: nothing. */
   opc_status_t (*report)(opc_task_t *task, const opc_child_t *child, opc_error_t *error);
+  void (*lost)(opc_task_t *task); /* the child died with its worker: the command is repeated; NULL: nothing to do */
   bool (*over)(const opc_task_t *task); /* nothing is left to do; NULL: command decides */
   void (*forget)(opc_task_t *task);     /* releases the state, unless the next phase has it too; NULL: none */
   bool searches;                        /* its children make tries instead of running cases */
@@ -87,11 +91,12 @@ struct opc_task {
   opc_searching_t *searching;
   opc_words_t *words;
   opc_learning_t *learning;
+  opc_cases_t *cases;
+  opc_sanitized_t *sanitized;
+  opc_confirming_t *confirming; /* also while cases are run again */
+  opc_rerunning_t *rerunning;
 
-  opc_sanitized_t *sanitized; /* NULL: no compute-sanitizer */
-
-  opc_case_result_t *held; /* the last result, until it is known that its child survived it */
-  char **order;            /* ids of the cases, in the order in which they ran */
+  char **order; /* ids of the cases, in the order in which they ran */
   size_t order_count, first;
   json_t *
       skips; /* array of "CHECK RANK": skips cases of the check at this rank or worse; grows until a crash is removed */
@@ -102,26 +107,12 @@ struct opc_task {
   int faults[OPC_STANDING_RANKS]; /* number of cases in which a kernel ended the CUDA context */
   double slowest_try;             /* seconds of the call of a try that returned; 0: none yet */
   double fastest, slowest;        /* seconds of cases on an unmodified sample that returned; 0: none yet */
-  double cases_began;             /* 0: not started */
-  int out_of_time;                /* its cases took too long in total: 1: variants are skipped, 2: all others too */
-  int stillborn;                  /* consecutive children that died before any case */
   opc_every_input_t every_input;
   opc_kept_layouts_t kept_layouts;
   opc_suspect_t *suspects;
-  size_t suspect_count, arranged;  /* arranged: those already sorted for confirmation */
-  opc_case_result_t **waiting;     /* rerun.h: results of cases skipped because of a crash */
-  size_t waiting_count, rerunning; /* index of the first unfinished one */
-  const opc_phase_t *confirmation; /* the phase that the rerun returns to */
-
-  size_t confirming;   /* index of the suspect */
-  int step;            /* confirm.c */
-  bool hang_confirmed; /* a case hung for the whole time limit: the others need not */
-  bool in_company;     /* the suspect runs after others of its group, in the child of the first of them */
-  size_t leader;       /* that first one */
-  int alone_runs, bisections;
-  opc_bisection_t halves;
-  opc_case_result_t *outcome; /* this run's result for the suspect's case */
-  opc_case_result_t *shown;   /* that result, while its control runs */
+  size_t suspect_count;
+  opc_case_result_t **waiting; /* rerun.h: results of cases skipped because of a crash; NULL where it has its outcome */
+  size_t waiting_count;
 };
 
 /* phase: the first one (task_phases.h). */

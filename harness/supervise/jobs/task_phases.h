@@ -15,3 +15,6 @@ extern const opc_phase_t opc_phase_sanitize;       /* sanitize_task.c: the only 
 
 /* The task's first phase is opc_phase_sanitize. */
 opc_status_t opc_sanitize_begin(opc_task_t *task, opc_error_t *error) OPC_CHECKED;
+
+/* Enters the confirmation of the findings. */
+opc_status_t opc_confirm_begin(opc_task_t *task, opc_error_t *error) OPC_CHECKED;
