@@ -73,7 +73,7 @@ static int stream_close(void *cookie) {
 }
 
 static bool start(compressor_t *compressor, opc_compression_t compression) {
-  if (compression == OPC_COMPRESSION_ZSTD) return (compressor->zstd = ZSTD_createCCtx()) != NULL;
+  if (compression == OPC_COMPRESSION_ZSTD) return (compressor->zstd = ZSTD_createCCtx());
   return deflateInit2(&compressor->gzip, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_FORMAT, GZIP_MEMORY,
                       Z_DEFAULT_STRATEGY) == Z_OK;
 }

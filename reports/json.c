@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "reports/problems/coverage.h"
-#include "reports/problems/problem_json.h"
+#include "reports/problems/problems.h"
 #include "reports/report.h"
 
 typedef struct json_writer {
@@ -16,30 +16,38 @@ typedef struct json_writer {
   json_t *result; /* the fields of a result but seconds, in the format's order, with defaults */
 } json_writer_t;
 
-static bool put(json_writer_t *writer, const char *text) {
-  if (writer->status == OPC_OK && fputs(text, writer->stream) < 0)
-    writer->status = opc_error_set(writer->error, OPC_ERR_IO, "cannot write the JSON report");
-  return writer->status == OPC_OK;
+/* The first error is kept, and nothing is written after it. */
+static void keep_status(json_writer_t *writer, opc_status_t status) {
+  if (!writer->status) writer->status = status;
+}
+
+static void json_cannot_write(json_writer_t *writer) {
+  writer->status = opc_error_set(writer->error, OPC_ERR_IO, "cannot write the JSON report");
+}
+
+static bool json_put(json_writer_t *writer, const char *text) {
+  if (!writer->status && fputs(text, writer->stream) < 0) json_cannot_write(writer);
+  return !writer->status;
 }
 
 /* Takes the reference. `end`: what to write in place of the last bracket; NULL: nothing. */
 static bool put_text(json_writer_t *writer, json_t *value, size_t flags, const char *end) {
   /* Written at once: json_dumpf would call fwrite for every comma. */
-  char *text = writer->status == OPC_OK && value ? json_dumps(value, JSON_ENCODE_ANY | flags) : NULL;
+  char *text = !writer->status && value ? json_dumps(value, JSON_ENCODE_ANY | flags) : NULL;
   json_decref(value);
-  if (writer->status == OPC_OK && !text)
+  if (!writer->status && !text)
     writer->status = opc_error_set(writer->error, OPC_ERR_MEMORY, "out of memory while writing the JSON report");
   if (text && end) text[strlen(text) - 1] = '\0';
-  if (text && put(writer, text) && end) put(writer, end);
+  if (text && json_put(writer, text) && end) json_put(writer, end);
   free(text);
-  return writer->status == OPC_OK;
+  return !writer->status;
 }
 
 static bool put_value(json_writer_t *writer, json_t *value) { return put_text(writer, value, 0, NULL); }
 
 static void put_separator(json_writer_t *writer, const char *indent) {
-  put(writer, writer->first ? "\n" : ",\n");
-  put(writer, indent);
+  json_put(writer, writer->first ? "\n" : ",\n");
+  json_put(writer, indent);
   writer->first = false;
 }
 
@@ -50,7 +58,7 @@ static bool put_item(json_writer_t *writer, json_t *item) {
 }
 
 /* The report's own fields always come first, in the format's order; the record's other fields follow. */
-static json_t *arrange(const json_t *record, json_t *fixed) {
+static json_t *json_arrange(const json_t *record, json_t *fixed) {
   const char *key;
   json_t *value, *item = fixed ? json_object() : NULL;
   if (!item) return NULL;
@@ -70,45 +78,44 @@ failed:
 
 /* Takes the reference to `fixed`. */
 static json_t *arrange_once(const json_t *record, json_t *fixed) {
-  json_t *item = arrange(record, fixed);
+  json_t *item = json_arrange(record, fixed);
   json_decref(fixed);
   return item;
 }
 
-static bool visit_library(const json_t *record, void *context) {
+static bool json_visit_library(const json_t *record, void *context) {
   return put_item(context, arrange_once(record, json_pack("{s:n, s:n, s:n, s:i, s:i}", "path", "status", "error",
                                                           "operators", 0, "classes", 0)));
 }
 
-static bool visit_operator(const json_t *record, void *context) {
+static bool json_visit_operator(const json_t *record, void *context) {
   json_writer_t *writer = context;
   json_t *source = NULL;
-  opc_status_t status =
-      opc_journal_reader_sample_source(writer->journal, opc_record_text(record, "name"), &source, writer->error);
-  if (writer->status == OPC_OK) writer->status = status;
+  keep_status(writer, opc_journal_reader_sample_source(writer->journal, opc_record_text(record, "name"), &source,
+                                                       writer->error));
   const char *how = opc_record_text(source, "source");
   json_t *fixed = json_pack("{s:n, s:n, s:n, s:n, s:[], s:[], s:s}", "name", "schema", "library", "registered_at",
                             "dispatch_keys", "tags", "sample_source", *how ? how : "none");
   json_t *item = arrange_once(record, fixed);
-  static const char *const told[][2] = {
+  static const char *const copied[][2] = {
       {"sample_detail", "detail"}, {"search", "search"}, {"relations", "relations"}, {"recipe", "recipe"}};
-  for (size_t i = 0; item && source && i < sizeof told / sizeof told[0]; i++)
-    if (json_object_set(item, told[i][0], json_object_get(source, told[i][1])) != 0)
-      json_object_del(item, told[i][0]); /* the record lacks it */
+  for (size_t i = 0; item && source && i < sizeof copied / sizeof copied[0]; i++)
+    if (json_object_set(item, copied[i][0], json_object_get(source, copied[i][1])) != 0)
+      json_object_del(item, copied[i][0]); /* the record lacks it */
   json_decref(source);
   return put_item(writer, item);
 }
 
-static bool visit_class(const json_t *record, void *context) {
+static bool json_visit_class(const json_t *record, void *context) {
   return put_item(context, arrange_once(record, json_pack("{s:n, s:n, s:[]}", "name", "library", "methods")));
 }
 
 /* Seconds with four digits, last; `repro` of findings only. */
-static bool visit_result(const json_t *record, void *context) {
+static bool json_visit_result(const json_t *record, void *context) {
   json_writer_t *writer = context;
   char seconds[48];
   const int verdict = opc_verdict_find(opc_record_text(record, "verdict"));
-  json_t *item = arrange(record, writer->result);
+  json_t *item = json_arrange(record, writer->result);
   bool suspect = strcmp(opc_record_text(record, "t"), "suspect") == 0;
   if (item && suspect && json_object_set_new(item, "confirmed", json_false()) != 0) {
     json_decref(item);
@@ -121,49 +128,44 @@ static bool visit_result(const json_t *record, void *context) {
   return put_text(writer, item, JSON_COMPACT, seconds);
 }
 
-static bool visit_note(const json_t *record, void *context) {
+static bool json_visit_note(const json_t *record, void *context) {
   return put_item(context, json_incref(json_object_get(record, "message")));
 }
 
 static void put_problems(json_writer_t *writer, const opc_problems_t *problems) {
-  put(writer, "  \"problems\": [");
+  json_put(writer, "  \"problems\": [");
   writer->first = true;
-  for (size_t i = 0; i < problems->count && writer->status == OPC_OK; i++) {
+  for (size_t i = 0; i < problems->count && !writer->status; i++) {
     json_t *item = NULL;
     writer->status = opc_problem_to_json(problems, &problems->items[i], &item, NULL, writer->error);
-    if (writer->status == OPC_OK) put_item(writer, item);
+    if (!writer->status) put_item(writer, item);
   }
-  put(writer, writer->first ? "],\n" : "\n  ],\n");
+  json_put(writer, writer->first ? "],\n" : "\n  ],\n");
 }
 
 static void put_list(json_writer_t *writer, const char *name, const char *t, opc_record_visit_t *visit) {
-  if (writer->status == OPC_OK && fprintf(writer->stream, "  \"%s\": [", name) < 0)
-    writer->status = opc_error_set(writer->error, OPC_ERR_IO, "cannot write the JSON report");
+  if (!writer->status && fprintf(writer->stream, "  \"%s\": [", name) < 0) json_cannot_write(writer);
   writer->first = true;
-  if (writer->status == OPC_OK) {
-    opc_status_t status = opc_journal_reader_each(writer->journal, t, visit, writer, writer->error);
-    if (writer->status == OPC_OK) writer->status = status;
-  }
-  put(writer, writer->first ? "],\n" : "\n  ],\n");
+  if (!writer->status) keep_status(writer, opc_journal_reader_each(writer->journal, t, visit, writer, writer->error));
+  json_put(writer, writer->first ? "],\n" : "\n  ],\n");
 }
 
 /* Facts about the whole run, from the records "run" and "tool", which an early report may lack. */
 static void put_head(json_writer_t *writer, const opc_journal_summary_t *summary) {
   json_t *run = NULL, *tool = NULL;
-  if (writer->status == OPC_OK) writer->status = opc_journal_reader_first(writer->journal, "run", &run, writer->error);
-  if (writer->status == OPC_OK)
-    writer->status = opc_journal_reader_first(writer->journal, "tool", &tool, writer->error);
+  if (!writer->status) writer->status = opc_journal_reader_first(writer->journal, "run", &run, writer->error);
+  if (!writer->status) writer->status = opc_journal_reader_first(writer->journal, "tool", &tool, writer->error);
   json_t *argv = json_object_get(run, "argv");
-  put(writer, "{\n  \"format\": \"opcheck-c/report/1\",\n  \"tool\": ");
+  json_put(writer, "{\n  \"format\": \"opcheck-c/report/1\",\n  \"tool\": ");
   put_value(writer, json_pack("{s:O?, s:O?, s:O?}", "version", json_object_get(run, "version"), "torch",
                               json_object_get(tool, "torch"), "cuda", json_object_get(tool, "cuda")));
-  put(writer, ",\n  \"run\": ");
+  json_put(writer, ",\n  \"run\": ");
   json_t *seed = json_object_get(run, "seed");
   put_value(writer, json_pack("{s:o, s:f, s:b, s:o, s:O?, s:O*}", "seed", seed ? json_incref(seed) : json_integer(0),
                               "seconds", summary->seconds, "complete", summary->complete ? 1 : 0, "argv",
                               argv ? json_incref(argv) : json_array(), "started", json_object_get(run, "started"),
                               "loading_cpu_seconds", json_object_get(tool, "loading_cpu_seconds")));
-  put(writer, ",\n");
+  json_put(writer, ",\n");
   json_decref(run);
   json_decref(tool);
 }
@@ -178,19 +180,19 @@ static opc_status_t write_json(const opc_report_source_t *source, FILE *stream, 
       json_pack("{s:n, s:n, s:n, s:n, s:s, s:n, s:n, s:n, s:n, s:{}, s:n}", "operator", "check", "case", "verdict",
                 "severity", "error", "rule", "reason", "message", "standing", "evidence", "repro");
   put_head(&writer, &summary);
-  put_list(&writer, "libraries", "library", visit_library);
-  put_list(&writer, "operators", "operator", visit_operator);
-  put_list(&writer, "classes", "class", visit_class);
-  put_list(&writer, "notes", "note", visit_note);
-  put_list(&writer, "results", "result", visit_result);
+  put_list(&writer, "libraries", "library", json_visit_library);
+  put_list(&writer, "operators", "operator", json_visit_operator);
+  put_list(&writer, "classes", "class", json_visit_class);
+  put_list(&writer, "notes", "note", json_visit_note);
+  put_list(&writer, "results", "result", json_visit_result);
   put_problems(&writer, source->problems);
-  put(&writer, "  \"summary\": ");
+  json_put(&writer, "  \"summary\": ");
   put_value(&writer,
             json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "pass", (json_int_t)summary.pass, "fail",
                       (json_int_t)summary.fail, "skip", (json_int_t)summary.skip, "error", (json_int_t)summary.error,
                       "warnings", (json_int_t)summary.warnings, "problems", (json_int_t)source->problems->count,
                       "operators", (json_int_t)coverage.total, "checked", (json_int_t)coverage.checked));
-  put(&writer, "\n}\n");
+  json_put(&writer, "\n}\n");
   json_decref(writer.result);
   return writer.status;
 }

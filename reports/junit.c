@@ -10,10 +10,10 @@
 
 #include "reports/junit_write.h"
 
-static bool visit_result(const opc_case_result_t *result, const json_t *record, void *context) {
+static bool junit_visit_result(const opc_case_result_t *result, const json_t *record, void *context) {
   opc_junit_t *junit = context;
   opc_junit_testcase(junit, junit->op->library, junit->op->name, result->case_id, result->seconds);
-  if (!junit->xml) return junit->status == OPC_OK;
+  if (!junit->xml) return !junit->status;
   if (result->verdict == OPC_VERDICT_SKIP) opc_junit_skip(junit, opc_skip_reason_name(result->reason), result->message);
   else if (opc_case_result_is_finding(result))
     opc_junit_finding(junit,
@@ -22,7 +22,7 @@ static bool visit_result(const opc_case_result_t *result, const json_t *record, 
                                                                : "error",
                       record, NULL);
   opc_junit_close(junit);
-  return junit->status == OPC_OK;
+  return !junit->status;
 }
 
 static void write_load_failure(opc_junit_t *junit, const char *path) {
@@ -88,18 +88,17 @@ static bool in_suite(const opc_junit_t *junit, const opc_journal_operator_t *op,
 }
 
 static void write_operators(opc_junit_t *junit, const char *path) {
-  for (size_t i = 0; junit->status == OPC_OK && i < opc_journal_reader_operator_count(junit->journal); i++) {
+  for (size_t i = 0; !junit->status && i < opc_journal_reader_operator_count(junit->journal); i++) {
     junit->op = opc_journal_reader_operator(junit->journal, i);
     if (!in_suite(junit, junit->op, path)) continue;
     opc_hash_set_clear(&junit->names); /* a classname contains the operator's name, so operators cannot share names */
-    opc_status_t status = junit->tests
+    opc_junit_keep(junit, junit->tests
                               ? opc_junit_operator(junit, i)
-                              : opc_journal_reader_results(junit->journal, i, visit_result, junit, junit->error);
-    if (junit->status == OPC_OK) junit->status = status;
+                              : opc_journal_reader_results(junit->journal, i, junit_visit_result, junit, junit->error));
   }
 }
 
-static void count_operators(opc_junit_t *junit, const char *path, opc_journal_counts_t *counts, double *seconds) {
+static void junit_count_operators(opc_junit_t *junit, const char *path, opc_journal_counts_t *counts, double *seconds) {
   for (size_t i = 0; i < opc_journal_reader_operator_count(junit->journal); i++) {
     const opc_journal_operator_t *op = opc_journal_reader_operator(junit->journal, i);
     if (!in_suite(junit, op, path)) continue;
@@ -113,7 +112,7 @@ static void count_operators(opc_junit_t *junit, const char *path, opc_journal_co
   }
 }
 
-static bool visit_library(const json_t *record, void *context) {
+static bool junit_visit_library(const json_t *record, void *context) {
   opc_junit_t *junit = context;
   const char *path = opc_record_text(record, "path");
   bool failed = strcmp(opc_record_text(record, "status"), "failed") == 0;
@@ -122,7 +121,7 @@ static bool visit_library(const json_t *record, void *context) {
     opc_journal_counts_t counts = {.error = failed};
     double seconds = 0;
     opc_text_t stem = {0};
-    count_operators(junit, path, &counts, &seconds);
+    junit_count_operators(junit, path, &counts, &seconds);
     opc_junit_stem(&stem, path);
     open_suite(junit, opc_text_c(&stem), &counts, seconds);
     write_properties(junit);
@@ -130,14 +129,14 @@ static bool visit_library(const json_t *record, void *context) {
   }
   if (failed) write_load_failure(junit, path);
   write_operators(junit, path);
-  if (junit->status == OPC_OK && json_object_set_new(junit->suites, path, json_null()) != 0)
+  if (!junit->status && json_object_set_new(junit->suites, path, json_null()) != 0)
     junit->status = opc_error_set(junit->error, OPC_ERR_MEMORY, "out of memory while writing the JUnit report");
   if (junit->xml) opc_junit_close(junit);
   junit->library = NULL;
-  return junit->status == OPC_OK;
+  return !junit->status;
 }
 
-static bool visit_note(const json_t *record, void *context) {
+static bool junit_visit_note(const json_t *record, void *context) {
   opc_text_addf(context, "%s\n", opc_record_text(record, "message"));
   return true;
 }
@@ -162,11 +161,11 @@ static const char *run_trouble(const opc_journal_summary_t *summary, const char 
 
 static void write_run_suite(opc_junit_t *junit) {
   const char *message = NULL, *type = run_trouble(&junit->summary, &message);
-  opc_journal_counts_t counts = {.error = type != NULL};
+  opc_journal_counts_t counts = {.error = !!type};
   double seconds = 0;
-  count_operators(junit, NULL, &counts, &seconds);
+  junit_count_operators(junit, NULL, &counts, &seconds);
   if (counts.pass + counts.fail + counts.skip + counts.error + counts.warnings == 0) return;
-  junit->run_errors = type != NULL;
+  junit->run_errors = !!type;
   if (junit->xml) {
     open_suite(junit, "opcheck-c", &counts, seconds);
     write_properties(junit);
@@ -176,8 +175,7 @@ static void write_run_suite(opc_junit_t *junit) {
     if (junit->xml) {
       opc_text_t text = {0};
       opc_text_addf(&text, "%s\n", message);
-      opc_status_t status = opc_journal_reader_each(junit->journal, "note", visit_note, &text, junit->error);
-      if (junit->status == OPC_OK) junit->status = status;
+      opc_junit_keep(junit, opc_journal_reader_each(junit->journal, "note", junit_visit_note, &text, junit->error));
       opc_junit_error(junit, type, message, &text);
       opc_text_clear(&text);
       opc_junit_close(junit);
@@ -188,11 +186,10 @@ static void write_run_suite(opc_junit_t *junit) {
 }
 
 /* Both passes walk the same way, so the written names are those that were checked. */
-static void walk(opc_junit_t *junit) {
+static void junit_walk(opc_junit_t *junit) {
   json_object_clear(junit->suites);
-  opc_status_t status = opc_journal_reader_each(junit->journal, "library", visit_library, junit, junit->error);
-  if (junit->status == OPC_OK) junit->status = status;
-  if (junit->status == OPC_OK) write_run_suite(junit);
+  opc_junit_keep(junit, opc_journal_reader_each(junit->journal, "library", junit_visit_library, junit, junit->error));
+  if (!junit->status) write_run_suite(junit);
 }
 
 static void write_document(opc_junit_t *junit, FILE *stream) {
@@ -222,28 +219,33 @@ static void write_document(opc_junit_t *junit, FILE *stream) {
   opc_junit_count(junit, "failures", total.fail);
   opc_junit_count(junit, "errors", total.error);
   opc_junit_time(junit, summary->seconds);
-  walk(junit);
-  if (junit->status == OPC_OK) opc_junit_written(junit, xmlTextWriterEndDocument(junit->xml));
+  junit_walk(junit);
+  if (!junit->status) opc_junit_written(junit, xmlTextWriterEndDocument(junit->xml));
   xmlFreeTextWriter(junit->xml); /* flushes */
   errno = junit->cause;
-  if (junit->cause && junit->status == OPC_OK)
+  if (junit->cause && !junit->status)
     junit->status =
         opc_error_set(junit->error, OPC_ERR_IO, "cannot write the JUnit report: %s", strerror(junit->cause));
 }
 
-static opc_status_t write_junit(const opc_report_source_t *source, FILE *stream, opc_error_t *error) {
-  opc_journal_reader_t *journal = source->journal;
-  opc_junit_t junit = {.source = source, .journal = journal, .suites = json_object(), .error = error};
-  opc_journal_reader_summary(journal, &junit.summary);
-  junit.status = opc_journal_reader_first(journal, "run", &junit.run, error);
-  if (junit.status == OPC_OK) junit.status = opc_journal_reader_first(journal, "tool", &junit.tool, error);
+static void make_junit(opc_junit_t *junit, FILE *stream) {
+  opc_journal_reader_t *journal = junit->journal;
+  opc_journal_reader_summary(journal, &junit->summary);
+  opc_junit_keep(junit, opc_journal_reader_first(journal, "run", &junit->run, junit->error));
+  if (!junit->status) opc_junit_keep(junit, opc_journal_reader_first(journal, "tool", &junit->tool, junit->error));
   size_t operators = opc_journal_reader_operator_count(journal);
-  if (source->junit_cases == OPC_JUNIT_BY_OPERATOR && !(junit.tests = calloc(operators + 1, sizeof *junit.tests)) &&
-      junit.status == OPC_OK)
-    junit.status = opc_out_of_memory(error);
-  if (junit.status == OPC_OK) walk(&junit);
-  opc_hash_set_clear(&junit.names);
-  if (junit.status == OPC_OK) write_document(&junit, stream);
+  if (junit->source->junit_cases == OPC_JUNIT_BY_OPERATOR) {
+    junit->tests = calloc(operators + 1, sizeof *junit->tests);
+    if (!junit->tests && !junit->status) junit->status = opc_out_of_memory(junit->error);
+  }
+  if (!junit->status) junit_walk(junit);
+  opc_hash_set_clear(&junit->names);
+  if (!junit->status) write_document(junit, stream);
+}
+
+static opc_status_t write_junit(const opc_report_source_t *source, FILE *stream, opc_error_t *error) {
+  opc_junit_t junit = {.source = source, .journal = source->journal, .suites = json_object(), .error = error};
+  make_junit(&junit, stream);
   json_decref(junit.suites);
   json_decref(junit.run);
   json_decref(junit.tool);

@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "reports/problems/problem_json.h"
+#include "base/owned.h"
+#include "reports/problems/problems.h"
 
 enum { CHECKS_MAX = 64, SHOWN_NAMES = 20, MESSAGE_SHOWN = 1000 };
 typedef enum outcome { OUTCOME_ERROR, OUTCOME_FAILURE, OUTCOME_WARNING, OUTCOMES } outcome_t;
@@ -42,7 +43,7 @@ static void keep_simplest(check_row_t *row, outcome_t outcome, const opc_case_id
   row->complexities[outcome] = complexity;
 }
 
-static bool visit_result(const opc_case_result_t *result, const json_t *record, void *context) {
+static bool junit_operator_visit_result(const opc_case_result_t *result, const json_t *record, void *context) {
   check_rows_t *rows = context;
   check_row_t *row = row_of(rows, result->id.check);
   row->seconds += result->seconds;
@@ -61,12 +62,12 @@ static bool visit_result(const opc_case_result_t *result, const json_t *record, 
   return true;
 }
 
-static void clear_rows(check_rows_t *rows) {
-  for (size_t i = 0; i < rows->count; i++) {
-    for (size_t k = 0; k < OPC_SKIP_COUNT; k++) free(rows->rows[i].details[k]);
-    for (size_t k = 0; k < OUTCOMES; k++) json_decref(rows->rows[i].records[k]);
+static void scope_rows(check_rows_t **rows) {
+  for (size_t i = 0; *rows && i < (*rows)->count; i++) {
+    for (size_t k = 0; k < OPC_SKIP_COUNT; k++) free((*rows)->rows[i].details[k]);
+    for (size_t k = 0; k < OUTCOMES; k++) json_decref((*rows)->rows[i].records[k]);
   }
-  free(rows);
+  free(*rows);
 }
 
 static void count_row(const check_row_t *row, opc_journal_counts_t *counts) {
@@ -77,7 +78,7 @@ static void count_row(const check_row_t *row, opc_journal_counts_t *counts) {
   else counts->skip++;
 }
 
-static void add_names(opc_text_t *out, const json_t *names) {
+static void junit_operator_add_names(opc_text_t *out, const json_t *names) {
   size_t index, total = json_array_size(names);
   json_t *name;
   json_array_foreach(names, index, name) {
@@ -96,33 +97,32 @@ static void add_problem(opc_text_t *out, const json_t *problem) {
   opc_text_addf(out, "problem %s, %s: %.*s%s\n", opc_record_text(problem, "id"), opc_record_text(problem, "severity"),
                 (int)shown, message, message[shown] ? "…" : "");
   opc_text_add(out, "  rules: ");
-  add_names(out, json_object_get(problem, "symptoms"));
+  junit_operator_add_names(out, json_object_get(problem, "symptoms"));
   if (*opc_record_text(problem, "location")) opc_text_addf(out, "  where: %s\n", opc_record_text(problem, "location"));
   if (json_array_size(json_object_get(problem, "operators")) > 1) {
     opc_text_add(out, "  operators: ");
-    add_names(out, json_object_get(problem, "operators"));
+    junit_operator_add_names(out, json_object_get(problem, "operators"));
   }
   opc_text_addf(out, "  cases: %" JSON_INTEGER_FORMAT "\n", json_integer_value(json_object_get(problem, "count")));
   if (*opc_record_text(problem, "repro")) opc_text_addf(out, "  repro: %s\n", opc_record_text(problem, "repro"));
 }
 
 /* Adds the problems that have a finding of this check of the operator. */
-static opc_status_t add_problems(opc_junit_t *junit, size_t operator_index, const char *check, opc_text_t *out) {
+static opc_status_t junit_operator_add_problems(opc_junit_t *junit, size_t operator_index, const char *check,
+                                                opc_text_t *out) {
   const opc_problems_t *problems = junit->source->problems;
   uint64_t bit = opc_problem_check_bit(check);
-  opc_status_t status = OPC_OK;
-  for (size_t i = 0; i < problems->count && status == OPC_OK; i++) {
+  for (size_t i = 0; i < problems->count; i++) {
     const opc_problem_t *problem = &problems->items[i];
-    for (size_t k = 0; k < problem->operator_count && status == OPC_OK; k++) {
+    for (size_t k = 0; k < problem->operator_count; k++) {
       const opc_problem_operator_t *op = &problem->operators[k];
-      json_t *json = NULL;
+      json_auto_t *json = NULL;
       if (op->index != operator_index || !((op->error_checks | op->warning_checks) & bit)) continue;
-      status = opc_problem_to_json(problems, problem, &json, NULL, junit->error);
-      if (status == OPC_OK) add_problem(out, json);
-      json_decref(json);
+      OPC_RETURN_IF_ERROR(opc_problem_to_json(problems, problem, &json, NULL, junit->error));
+      add_problem(out, json);
     }
   }
-  return status;
+  return OPC_OK;
 }
 
 static void write_skipped(opc_junit_t *junit, const check_row_t *row) {
@@ -149,7 +149,7 @@ static opc_status_t write_row(opc_junit_t *junit, size_t operator_index, const c
   int outcome = 0;
   while (outcome < OUTCOMES && row->found[outcome] == 0) outcome++;
   if (outcome < OUTCOMES) {
-    status = add_problems(junit, operator_index, row->name, &problems);
+    status = junit_operator_add_problems(junit, operator_index, row->name, &problems);
     opc_junit_finding(junit, elements[outcome], row->records[outcome], &problems);
   } else if (!row->passed) {
     write_skipped(junit, row);
@@ -161,14 +161,14 @@ static opc_status_t write_row(opc_junit_t *junit, size_t operator_index, const c
 }
 
 opc_status_t opc_junit_operator(opc_junit_t *junit, size_t operator_index) {
-  check_rows_t *rows = calloc(1, sizeof *rows);
+  OPC_SCOPED(scope_rows) check_rows_t *rows = calloc(1, sizeof *rows);
   if (!rows) return opc_out_of_memory(junit->error);
-  rows->keep = junit->xml != NULL;
-  opc_status_t status = opc_journal_reader_results(junit->journal, operator_index, visit_result, rows, junit->error);
-  for (size_t i = 0; i < rows->count && status == OPC_OK; i++) {
-    if (rows->keep) status = write_row(junit, operator_index, &rows->rows[i]);
+  rows->keep = junit->xml;
+  OPC_RETURN_IF_ERROR(
+      opc_journal_reader_results(junit->journal, operator_index, junit_operator_visit_result, rows, junit->error));
+  for (size_t i = 0; i < rows->count; i++) {
+    if (rows->keep) OPC_RETURN_IF_ERROR(write_row(junit, operator_index, &rows->rows[i]));
     else count_row(&rows->rows[i], &junit->tests[operator_index]);
   }
-  clear_rows(rows);
-  return status;
+  return OPC_OK;
 }

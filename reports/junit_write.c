@@ -17,8 +17,12 @@ int opc_junit_bytes(void *context, const char *bytes, int length) {
   return length;
 }
 
+void opc_junit_keep(opc_junit_t *junit, opc_status_t status) {
+  if (!junit->status) junit->status = status;
+}
+
 void opc_junit_written(opc_junit_t *junit, int result) {
-  if (result < 0 && junit->status == OPC_OK)
+  if (result < 0 && !junit->status)
     junit->status = opc_error_set(junit->error, OPC_ERR_IO, "cannot write the JUnit report");
 }
 
@@ -82,7 +86,7 @@ static void claim_name(opc_junit_t *junit, const char *classname, const char *na
   bool added = true;
   opc_text_t both = {0};
   opc_text_addf(&both, "%s\n%s", classname, name);
-  if (junit->status == OPC_OK)
+  if (!junit->status)
     junit->status = opc_hash_set_add(&junit->names, opc_text_c(&both), both.length, &added, junit->error);
   if (!added)
     junit->status = opc_error_set(junit->error, OPC_ERR_PROTOCOL, "the journal holds two results of one case, %s in %s",
@@ -114,7 +118,7 @@ static void add_line(opc_text_t *out, const char *label, const char *value) {
 enum { EVIDENCE_SHOWN = 600 };
 
 /* Writes the body of a failure: enough to act on without the other reports. */
-static void describe(opc_text_t *out, const json_t *record, bool brief) {
+static void junit_write_describe(opc_text_t *out, const json_t *record, bool brief) {
   const char *rule_name = opc_record_text(record, "rule");
   const opc_rule_t *rule = opc_rule_find(rule_name);
   opc_text_addf(out, "%s\n", opc_record_text(record, "message"));
@@ -147,7 +151,7 @@ void opc_junit_finding(opc_junit_t *junit, const char *element, const json_t *re
   bool warning = strcmp(element, "system-out") == 0;
   if (warning) opc_text_add(&text, "WARNING: ");
   if (problems) opc_text_addf(&text, "%s\nThe simplest case of this check: ", opc_text_c(problems));
-  describe(&text, record, problems != NULL);
+  junit_write_describe(&text, record, problems);
   opc_junit_open(junit, element);
   if (!warning) {
     opc_junit_attribute(junit, "type", opc_record_text(record, "rule"));

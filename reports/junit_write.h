@@ -36,6 +36,8 @@ opc_status_t opc_junit_operator(opc_junit_t *junit, size_t operator_index) OPC_C
 
 /* libxml2's output callback; context is the opc_junit_t. */
 int opc_junit_bytes(void *context, const char *bytes, int length);
+/* The first error is kept; nothing is written after it. */
+void opc_junit_keep(opc_junit_t *junit, opc_status_t status);
 void opc_junit_written(opc_junit_t *junit, int result);
 void opc_junit_open(opc_junit_t *junit, const char *name);
 void opc_junit_close(opc_junit_t *junit);

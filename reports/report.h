@@ -1,4 +1,4 @@
-/* A report format: one file, one row in reports.def. Every report is streamed from the journal, written beside its
+/* A report format: one file, one entry in reports.def. Every report is streamed from the journal, written beside its
  * target and renamed; the early one says "incomplete".
  *
  * Ownership: the reporter reads the journal through reports/journal/journal_reader.h and owns nothing of it. Errors:

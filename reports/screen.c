@@ -39,7 +39,7 @@ static int columns_of(const char *text, size_t length) {
 }
 
 /* Prints one paragraph from the present column on. Words that do not fit move to the next line. */
-static void wrap(const opc_screen_t *screen, const char *text, size_t length) {
+static void screen_wrap(const opc_screen_t *screen, const char *text, size_t length) {
   int column = TEXT_INDENT;
   bool first = true;
   while (length > 0) {
@@ -62,7 +62,7 @@ static void wrap(const opc_screen_t *screen, const char *text, size_t length) {
   }
 }
 
-static void field(const opc_screen_t *screen, const char *label, const char *text, bool wrapped) {
+static void screen_field(const opc_screen_t *screen, const char *label, const char *text, bool wrapped) {
   if (!text || !*text) return;
   opc_text_t clean = {0};
   opc_xml_text_add(&clean, text, strlen(text));
@@ -82,7 +82,7 @@ static void field(const opc_screen_t *screen, const char *label, const char *tex
   if (!wrapped) unlimited.width = 0;
   for (const char *at = opc_text_c(&clean); at;) {
     const char *end = strchr(at, '\n');
-    wrap(&unlimited, at, end ? (size_t)(end - at) : strlen(at));
+    screen_wrap(&unlimited, at, end ? (size_t)(end - at) : strlen(at));
     at = end && end[1] ? end + 1 : NULL;
     if (at) fprintf(screen->stream, "\n%*s", TEXT_INDENT, "");
   }
@@ -129,13 +129,13 @@ void opc_screen_brief(const opc_screen_t *screen, const char *label, const char 
   }
   opc_screen_t own = *screen;
   if (own.width == 0) own.width = BRIEF_WIDTH;
-  field(&own, label, opc_text_c(&clean), true);
+  screen_field(&own, label, opc_text_c(&clean), true);
   opc_text_clear(&clean);
 }
 
 void opc_screen_field(const opc_screen_t *screen, const char *label, const char *text) {
-  field(screen, label, text, true);
+  screen_field(screen, label, text, true);
 }
 void opc_screen_line(const opc_screen_t *screen, const char *label, const char *text) {
-  field(screen, label, text, false);
+  screen_field(screen, label, text, false);
 }

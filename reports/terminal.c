@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/owned.h"
 #include "base/text.h"
 #include "catalogue/rules.h"
 #include "reports/problems/coverage.h"
@@ -21,7 +22,7 @@ enum {
 static const char *plural(uint64_t count) { return count == 1 ? "" : "s"; }
 
 /* "3 problems (2 errors, 1 warning) in 2 operators" */
-static void add_problems(const opc_problems_t *problems, opc_text_t *out) {
+static void terminal_add_problems(const opc_problems_t *problems, opc_text_t *out) {
   uint64_t errors = problems->errors, warnings = problems->count - problems->errors;
   opc_text_addf(out, "%zu problem%s (", problems->count, plural(problems->count));
   if (errors) opc_text_addf(out, "%" PRIu64 " error%s%s", errors, plural(errors), warnings ? ", " : "");
@@ -55,7 +56,7 @@ static void show_summary(const opc_problems_t *problems, const opc_screen_t *scr
   fputc('\n', screen->stream);
   if (problems->count) {
     opc_text_reset(&line);
-    add_problems(problems, &line);
+    terminal_add_problems(problems, &line);
     fprintf(screen->stream, "%s\n", opc_text_c(&line));
   }
   if (sum.libraries_failed)
@@ -88,7 +89,7 @@ static bool is_of_one_line(const opc_problem_t *problem) {
 
 /* Problems that say the same of several operators form one entry: without a line of code always; if there are many
  * problems, all of one rule, because a rule broken in ten operators is usually one habit. */
-static bool goes_with(const opc_problem_t *problem, const opc_problem_t *first, bool many) {
+static bool terminal_goes_with(const opc_problem_t *problem, const opc_problem_t *first, bool many) {
   if (problem->warning != first->warning || strcmp(opc_problem_rule(problem), opc_problem_rule(first)) != 0)
     return false;
   if (problem->unchecked || first->unchecked)
@@ -106,7 +107,8 @@ static void add_name(opc_terminal_entry_t *entry, const char *name) {
   entry->operators++;
 }
 
-static void add_names(const opc_problems_t *problems, const opc_problem_t *problem, opc_terminal_entry_t *entry) {
+static void terminal_add_names(const opc_problems_t *problems, const opc_problem_t *problem,
+                               opc_terminal_entry_t *entry) {
   for (size_t k = 0; k < problem->operator_count; k++)
     add_name(entry, opc_journal_reader_operator(problems->journal, problem->operators[k].index)->name);
 }
@@ -116,21 +118,21 @@ static void mark_entry(const opc_problems_t *problems, size_t first, bool *done,
   const opc_problem_t *lead = &problems->items[first], *shown = lead;
   const bool many = problems->count > DETAILED_ALL;
   for (size_t i = first; i < problems->count && shown->change != OPC_CHANGE_NONE; i++)
-    if (!done[i] && problems->items[i].change == OPC_CHANGE_NONE && goes_with(&problems->items[i], lead, many))
+    if (!done[i] && problems->items[i].change == OPC_CHANGE_NONE && terminal_goes_with(&problems->items[i], lead, many))
       shown = &problems->items[i];
   *out = (opc_terminal_entry_t){.problem = shown};
-  add_names(problems, shown, out);
+  terminal_add_names(problems, shown, out);
   for (size_t i = first; i < problems->count; i++) {
     const opc_problem_t *problem = &problems->items[i];
-    if (done[i] || (i != first && !goes_with(problem, lead, many))) continue;
+    if (done[i] || (i != first && !terminal_goes_with(problem, lead, many))) continue;
     done[i] = true;
     out->problems++;
     out->cases += problem->count;
-    if (problem != shown) add_names(problems, problem, out);
+    if (problem != shown) terminal_add_names(problems, problem, out);
   }
 }
 
-static size_t count_entries(const opc_problems_t *problems, bool *done) {
+static size_t terminal_count_entries(const opc_problems_t *problems, bool *done) {
   size_t count = 0;
   opc_terminal_entry_t entry;
   for (size_t i = 0; i < problems->count; i++) {
@@ -142,13 +144,12 @@ static size_t count_entries(const opc_problems_t *problems, bool *done) {
   return count;
 }
 
-static opc_status_t show_problems(const opc_problems_t *problems, const opc_screen_t *screen,
-                                  const opc_terminal_view_t *view, opc_error_t *error) {
-  opc_status_t status = OPC_OK;
-  bool *done = calloc(problems->count + 1, sizeof *done);
+static opc_status_t terminal_show_problems(const opc_problems_t *problems, const opc_screen_t *screen,
+                                           const opc_terminal_view_t *view, opc_error_t *error) {
+  OPC_SCOPED(opc_scope_free) bool *done = calloc(problems->count + 1, sizeof *done);
   if (!done) return opc_out_of_memory(error);
-  size_t entries = count_entries(problems, done), shown = 0, left = problems->count;
-  for (size_t i = 0; i < problems->count && shown < PROBLEMS_SHOWN && status == OPC_OK; i++) {
+  size_t entries = terminal_count_entries(problems, done), shown = 0, left = problems->count;
+  for (size_t i = 0; i < problems->count && shown < PROBLEMS_SHOWN; i++) {
     opc_terminal_entry_t entry;
     if (done[i]) continue;
     mark_entry(problems, i, done, &entry);
@@ -157,7 +158,7 @@ static opc_status_t show_problems(const opc_problems_t *problems, const opc_scre
                                          : entries <= SENTENCES_WHOLE ? OPC_DETAIL_SENTENCE
                                                                       : OPC_DETAIL_LINE;
     fputs(shown == 0 || detailed || shown == DETAILED ? "\n" : "", screen->stream);
-    status = opc_terminal_problem(problems, &entry, screen, detail, error);
+    OPC_RETURN_IF_ERROR(opc_terminal_problem(problems, &entry, screen, detail, error));
     left -= entry.problems;
     shown++;
   }
@@ -168,22 +169,20 @@ static opc_status_t show_problems(const opc_problems_t *problems, const opc_scre
   } else if (left) {
     fprintf(screen->stream, "\nand %zu more: --verbose shows all of them, --json FILE keeps them\n", left);
   }
-  free(done);
-  return status;
+  return OPC_OK;
 }
 
 /* Each one alone, whatever others say. */
 static opc_status_t show_every_problem(const opc_problems_t *problems, const opc_screen_t *screen, opc_error_t *error) {
-  opc_status_t status = OPC_OK;
-  for (size_t i = 0; i < problems->count && status == OPC_OK; i++) {
+  for (size_t i = 0; i < problems->count; i++) {
     const opc_problem_t *problem = &problems->items[i];
     opc_terminal_entry_t entry = {.problem = problem, .problems = 1, .cases = problem->count};
-    add_names(problems, problem, &entry);
+    terminal_add_names(problems, problem, &entry);
     if (i <= PROBLEMS_SHOWN) fputc('\n', screen->stream);
-    status = opc_terminal_problem(problems, &entry, screen, i < PROBLEMS_SHOWN ? OPC_DETAIL_CASES : OPC_DETAIL_SENTENCE,
-                                  error);
+    OPC_RETURN_IF_ERROR(opc_terminal_problem(problems, &entry, screen,
+                                             i < PROBLEMS_SHOWN ? OPC_DETAIL_CASES : OPC_DETAIL_SENTENCE, error));
   }
-  return status;
+  return OPC_OK;
 }
 
 /* Why most of its cases were skipped. */
@@ -217,16 +216,16 @@ static void show_unchecked(const opc_problems_t *problems, const opc_screen_t *s
 
 opc_status_t opc_terminal_report(const opc_problems_t *problems, const opc_screen_t *screen,
                                  const opc_terminal_view_t *view, opc_error_t *error) {
-  opc_status_t status = opc_terminal_troubles(problems->journal, screen, view->verbose ? SIZE_MAX : NOTES_SHOWN, error);
-  if (status == OPC_OK) show_summary(problems, screen);
-  if (status == OPC_OK)
-    status = view->verbose ? show_every_problem(problems, screen, error) : show_problems(problems, screen, view, error);
-  if (status == OPC_OK && problems->count)
+  OPC_RETURN_IF_ERROR(opc_terminal_troubles(problems->journal, screen, view->verbose ? SIZE_MAX : NOTES_SHOWN, error));
+  show_summary(problems, screen);
+  if (view->verbose) OPC_RETURN_IF_ERROR(show_every_problem(problems, screen, error));
+  else OPC_RETURN_IF_ERROR(terminal_show_problems(problems, screen, view, error));
+  if (problems->count)
     fputs("\nopcheck-c explain RULE says why a rule matters and how to fix the operator\n", screen->stream);
-  if (status == OPC_OK && view->verbose) status = opc_terminal_operators(problems->journal, screen, error);
-  else if (status == OPC_OK) show_unchecked(problems, screen);
+  if (view->verbose) OPC_RETURN_IF_ERROR(opc_terminal_operators(problems->journal, screen, error));
+  else show_unchecked(problems, screen);
   fputc('\n', screen->stream);
-  return status;
+  return OPC_OK;
 }
 
 /* ---- the last line ---- */
@@ -275,7 +274,7 @@ void opc_terminal_end(const opc_problems_t *problems, const opc_screen_t *screen
   bool passed = tone == OPC_TONE_GREEN;
   opc_text_addf(&line, ": %s", why);
   if (problems->count && !passed) {
-    add_problems(problems, &line);
+    terminal_add_problems(problems, &line);
     opc_text_add(&line, "; ");
   }
   opc_coverage_say(&coverage, &line);

@@ -25,7 +25,7 @@ static void show_kernel(const opc_screen_t *screen, const json_t *kernel) {
   fputc('\n', screen->stream);
 }
 
-static bool visit_operator(const json_t *record, void *context) {
+static bool terminal_list_visit_operator(const json_t *record, void *context) {
   listing_t *listing = context;
   const opc_screen_t *screen = listing->screen;
   bool foreign = json_is_false(json_object_get(record, "defined_here"));
@@ -58,7 +58,7 @@ static bool visit_operator(const json_t *record, void *context) {
   return true;
 }
 
-static bool visit_class(const json_t *record, void *context) {
+static bool terminal_list_visit_class(const json_t *record, void *context) {
   listing_t *listing = context;
   const opc_screen_t *screen = listing->screen;
   if (!of_library(record, listing->library)) return true;
@@ -77,11 +77,10 @@ static bool visit_class(const json_t *record, void *context) {
 }
 
 static void each(listing_t *listing, const char *t, opc_record_visit_t *visit) {
-  if (listing->status == OPC_OK)
-    listing->status = opc_journal_reader_each(listing->journal, t, visit, listing, listing->error);
+  if (!listing->status) listing->status = opc_journal_reader_each(listing->journal, t, visit, listing, listing->error);
 }
 
-static bool visit_library(const json_t *record, void *context) {
+static bool terminal_list_visit_library(const json_t *record, void *context) {
   listing_t *listing = context;
   const opc_screen_t *screen = listing->screen;
   if (strcmp(opc_record_text(record, "status"), "loaded") != 0) return true;
@@ -93,18 +92,18 @@ static bool visit_library(const json_t *record, void *context) {
           operators == 1 ? "" : "s", classes, classes == 1 ? "" : "es");
   listing->shown = 0;
   listing->foreign = false;
-  each(listing, "operator", visit_operator);
+  each(listing, "operator", terminal_list_visit_operator);
   listing->shown = 0;
   listing->foreign = true;
-  each(listing, "operator", visit_operator);
-  each(listing, "class", visit_class);
+  each(listing, "operator", terminal_list_visit_operator);
+  each(listing, "class", terminal_list_visit_class);
   fputc('\n', screen->stream);
-  return listing->status == OPC_OK;
+  return !listing->status;
 }
 
 opc_status_t opc_terminal_list(opc_journal_reader_t *journal, const opc_screen_t *screen, opc_error_t *error) {
   listing_t listing = {.journal = journal, .screen = screen, .error = error};
   listing.status = opc_terminal_troubles(journal, screen, SIZE_MAX, error);
-  each(&listing, "library", visit_library);
+  each(&listing, "library", terminal_list_visit_library);
   return listing.status;
 }

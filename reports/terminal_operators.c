@@ -38,7 +38,7 @@ static void show_finding(operator_results_t *results, const opc_case_result_t *r
   opc_screen_field(results->screen, "found", opc_text_c(&line));
 }
 
-static bool visit_result(const opc_case_result_t *result, const json_t *record, void *context) {
+static bool terminal_operators_visit_result(const opc_case_result_t *result, const json_t *record, void *context) {
   (void)record;
   operator_results_t *results = context;
   if (opc_case_result_is_finding(result)) show_finding(results, result);
@@ -64,7 +64,7 @@ static void add_count(opc_text_t *line, uint64_t count, const char *what) {
 }
 
 /* "FAIL  n::a  (libn.so)  1 fail, 12 pass, 3 rejected" */
-static void show_head(const opc_screen_t *screen, const opc_journal_operator_t *op) {
+static void terminal_operators_show_head(const opc_screen_t *screen, const opc_journal_operator_t *op) {
   OPC_SCOPED(opc_text_clear) opc_text_t line = {0};
   const opc_journal_counts_t *counts = &op->counts;
   const bool checked = opc_operator_is_checked(op);
@@ -102,12 +102,12 @@ static opc_status_t show_operator(opc_journal_reader_t *journal, size_t index, b
   json_t *source = NULL;
   opc_status_t status = opc_journal_reader_sample_source(journal, op->name, &source, error);
   if (status != OPC_OK) return status;
-  show_head(screen, op);
+  terminal_operators_show_head(screen, op);
   show_inputs(screen, source);
   json_decref(source);
   if (detailed || !opc_operator_is_checked(op))
-    status = opc_journal_reader_results(journal, index, visit_result, &results, error);
-  else status = opc_journal_reader_findings(journal, index, visit_result, &results, error);
+    status = opc_journal_reader_results(journal, index, terminal_operators_visit_result, &results, error);
+  else status = opc_journal_reader_findings(journal, index, terminal_operators_visit_result, &results, error);
   if (results.left > 0) {
     OPC_SCOPED(opc_text_clear) opc_text_t line = {0};
     opc_text_addf(&line, "%" PRIu64 " more cases with findings of these rules: --json FILE keeps them", results.left);
@@ -129,8 +129,7 @@ opc_status_t opc_terminal_operators(opc_journal_reader_t *journal, const opc_scr
   if (tested > 0) fputc('\n', screen->stream);
   for (size_t i = 0; i < count; i++) {
     if (!has_results(opc_journal_reader_operator(journal, i))) continue;
-    opc_status_t status = show_operator(journal, i, tested <= DETAILED_OPERATORS, screen, error);
-    if (status != OPC_OK) return status;
+    OPC_RETURN_IF_ERROR(show_operator(journal, i, tested <= DETAILED_OPERATORS, screen, error));
   }
   return OPC_OK;
 }

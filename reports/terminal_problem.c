@@ -4,16 +4,16 @@
 
 #include "base/text.h"
 #include "catalogue/rules.h"
-#include "reports/problems/problem_json.h"
+#include "reports/problems/problems.h"
 #include "reports/terminal.h"
 
 enum { HEAD_WIDTH = 100, INPUT_LINES = 2 };
 static const int message_lines[] = {
     [OPC_DETAIL_LINE] = 1, [OPC_DETAIL_SENTENCE] = 2, [OPC_DETAIL_WHOLE] = 3, [OPC_DETAIL_CASES] = INT_MAX};
 
-/* The rule's title stands beside its name if there is room, else in a line of its own. */
-static void show_head(const opc_screen_t *screen, const opc_terminal_entry_t *entry, const opc_case_result_t *result,
-                      bool detailed) {
+/* The rule's title is on the line of its name if there is room, otherwise on its own line. */
+static void terminal_problem_show_head(const opc_screen_t *screen, const opc_terminal_entry_t *entry,
+                                       const opc_case_result_t *result, bool detailed) {
   const opc_problem_t *problem = entry->problem;
   const char *rule_name = opc_problem_rule(problem), *word = "FAIL ";
   const opc_rule_t *rule = opc_rule_find(rule_name);
@@ -134,10 +134,10 @@ static void show_cases(const opc_screen_t *screen, const json_t *cases) {
   json_array_foreach(cases, index, id) opc_screen_line(screen, index ? "" : "cases", json_string_value(id));
 }
 
-static void show(const opc_screen_t *screen, const opc_terminal_entry_t *entry, const json_t *json,
-                 const opc_case_result_t *result, const json_t *op, opc_terminal_detail_t detail) {
+static void terminal_problem_show(const opc_screen_t *screen, const opc_terminal_entry_t *entry, const json_t *json,
+                                  const opc_case_result_t *result, const json_t *op, opc_terminal_detail_t detail) {
   const bool detailed = detail >= OPC_DETAIL_WHOLE;
-  show_head(screen, entry, result, detailed);
+  terminal_problem_show_head(screen, entry, result, detailed);
   opc_screen_brief(screen, "what", opc_record_text(json, "message"), message_lines[detail]);
   if (result->suspect) opc_screen_field(screen, "", "not confirmed: the run stopped early");
   if (detailed) {
@@ -161,6 +161,6 @@ opc_status_t opc_terminal_problem(const opc_problems_t *problems, const opc_term
   OPC_RETURN_IF_ERROR(opc_problem_to_json(problems, entry->problem, &json, &result, error));
   OPC_RETURN_IF_ERROR(
       opc_journal_reader_operator_record(problems->journal, entry->problem->operators[0].index, &op, error));
-  show(screen, entry, json, result, op, detail);
+  terminal_problem_show(screen, entry, json, result, op, detail);
   return OPC_OK;
 }

@@ -22,7 +22,7 @@ typedef struct notes {
   size_t seen, shown;
 } notes_t;
 
-static bool visit_note(const json_t *record, void *context) {
+static bool terminal_troubles_visit_note(const json_t *record, void *context) {
   notes_t *notes = context;
   const opc_screen_t *screen = notes->screen;
   if (notes->seen++ >= notes->shown) return true;
@@ -45,10 +45,10 @@ opc_status_t opc_terminal_troubles(opc_journal_reader_t *journal, const opc_scre
     else fputs("  the run stopped early: this is what was found until then\n\n", screen->stream);
   }
   notes_t notes = {.screen = screen, .shown = notes_shown};
-  opc_status_t status = opc_journal_reader_each(journal, "library", visit_failed_library, (void *)screen, error);
-  if (status == OPC_OK) status = opc_journal_reader_each(journal, "note", visit_note, &notes, error);
+  OPC_RETURN_IF_ERROR(opc_journal_reader_each(journal, "library", visit_failed_library, (void *)screen, error));
+  OPC_RETURN_IF_ERROR(opc_journal_reader_each(journal, "note", terminal_troubles_visit_note, &notes, error));
   if (notes.seen > notes_shown)
     fprintf(screen->stream, "and %zu more notes: --verbose shows them\n", notes.seen - notes_shown);
   if (notes.seen) fputc('\n', screen->stream);
-  return status;
+  return OPC_OK;
 }

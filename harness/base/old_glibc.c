@@ -35,9 +35,7 @@ const char *opc_signal_abbreviation(int number) {
 }
 
 /* Without setlocale, strsignal's text is English and constant for the signals of the table. */
-const char *opc_signal_description(int number) {
-  return opc_signal_abbreviation(number) != NULL ? strsignal(number) : NULL;
-}
+const char *opc_signal_description(int number) { return opc_signal_abbreviation(number) ? strsignal(number) : NULL; }
 
 int opc_pidfd_open(pid_t pid) { return (int)syscall(SYS_pidfd_open, pid, 0U); }
 
@@ -47,13 +45,13 @@ bool opc_single_threaded(void) {
 #if __GLIBC_PREREQ(2, 32)
   return __libc_single_threaded != 0;
 #else
-  return &__libc_single_threaded != NULL && __libc_single_threaded != 0;
+  return &__libc_single_threaded && __libc_single_threaded != 0;
 #endif
 }
 
 opc_heap_use_t opc_heap_use(void) {
 #if !__GLIBC_PREREQ(2, 33)
-  if (mallinfo2 == NULL) {
+  if (!mallinfo2) {
     const struct mallinfo old = mallinfo();
     const size_t large = (unsigned)old.hblkhd;
     return (opc_heap_use_t){.arenas = (unsigned)old.arena + large, .used = (unsigned)old.uordblks + large};

@@ -163,9 +163,9 @@ enum { ROUNDING_SHIFT = 0, ROUNDING_BITS = 0, FLUSH_TO_ZERO = 0, DENORMALS_ARE_Z
 static const char *const rounding_names[] = {""};
 #endif
 
-static void switch_compare(uint64_t before, uint64_t after, uint64_t bit, const char *words, opc_text_t *out) {
+static void switch_compare(uint64_t before, uint64_t after, uint64_t bit, const char *name, opc_text_t *out) {
   if ((before & bit) != (after & bit))
-    opc_text_addf(clause(out), "%s was %s and is %s", words, before & bit ? "on" : "off", after & bit ? "on" : "off");
+    opc_text_addf(clause(out), "%s was %s and is %s", name, before & bit ? "on" : "off", after & bit ? "on" : "off");
 }
 
 static void fp_compare(opc_fp_control_t before, opc_fp_control_t after, opc_text_t *out) {

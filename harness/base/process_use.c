@@ -64,10 +64,9 @@ extern size_t __sanitizer_get_heap_size(void) __attribute__((weak));
 opc_status_t opc_process_use_read(opc_process_use_t *use, opc_error_t *error) {
   size_t address_space = 0;
   *use = (opc_process_use_t){0};
-  opc_status_t status = descriptors_count(&use->descriptors, error);
-  if (status == OPC_OK) status = threads_count(&use->threads, error);
-  if (status == OPC_OK) status = address_space_read(&address_space, error);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(descriptors_count(&use->descriptors, error));
+  OPC_RETURN_IF_ERROR(threads_count(&use->threads, error));
+  OPC_RETURN_IF_ERROR(address_space_read(&address_space, error));
   /* Last: the lines above allocate and free. */
   const opc_heap_use_t heap = opc_heap_use();
   size_t of_malloc = heap.arenas;

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-static uint64_t mix(uint64_t x) {
+static uint64_t random_mix(uint64_t x) {
   x ^= x >> 30;
   x *= UINT64_C(0xbf58476d1ce4e5b9);
   x ^= x >> 27;
@@ -12,7 +12,7 @@ static uint64_t mix(uint64_t x) {
 
 uint64_t opc_random_u64(uint64_t seed, uint64_t stream, uint64_t counter) {
   const uint64_t golden = UINT64_C(0x9e3779b97f4a7c15);
-  return mix(mix(seed * golden + stream) + (counter + 1) * golden);
+  return random_mix(random_mix(seed * golden + stream) + (counter + 1) * golden);
 }
 
 double opc_random_uniform(uint64_t seed, uint64_t stream, uint64_t counter) {
@@ -35,7 +35,7 @@ int64_t opc_random_range(uint64_t seed, uint64_t stream, uint64_t counter, int64
 uint64_t opc_random_stream(const char *name) {
   uint64_t hash = UINT64_C(0xcbf29ce484222325);
   for (; name && *name; name++) hash = (hash ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
-  return mix(hash);
+  return random_mix(hash);
 }
 
 int64_t opc_rng_below(opc_rng_t *rng, int64_t limit) {

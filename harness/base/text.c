@@ -104,6 +104,20 @@ char *opc_text_take(opc_text_t *text) {
 
 char *opc_string_copy(const char *string) { return string ? strdup(string) : NULL; }
 
+opc_status_t opc_string_copy_to(const char *string, char **out, opc_error_t *error) {
+  *out = opc_string_copy(string);
+  return *out || !string ? OPC_OK : opc_out_of_memory(error);
+}
+
+bool opc_string_begins(const char *text, const char *beginning) {
+  return strncmp(text, beginning, strlen(beginning)) == 0;
+}
+
+bool opc_string_ends(const char *text, const char *ending) {
+  const size_t length = strlen(text), size = strlen(ending);
+  return length >= size && strcmp(text + length - size, ending) == 0;
+}
+
 void opc_string_put(char *out, size_t size, const char *string) {
   size_t length = strnlen(string, size - 1);
   memcpy(out, string, length);

@@ -34,6 +34,10 @@ char *opc_text_take(opc_text_t *text);          /* the caller frees; NULL: empty
 
 /* strdup that maps NULL to NULL; the caller frees. */
 char *opc_string_copy(const char *string);
+/* The same with a status. */
+opc_status_t opc_string_copy_to(const char *string, char **out, opc_error_t *error);
+bool opc_string_begins(const char *text, const char *beginning);
+bool opc_string_ends(const char *text, const char *ending);
 /* Copies as much as fits, NUL-terminated. Used for the name of every tensor in every call: printf is ten times as
  * slow. */
 void opc_string_put(char *out, size_t size, const char *string);

@@ -23,18 +23,19 @@ enum {
 };
 
 const opc_rule_t opc_rules[] = {
+    {.name = NULL},
 #define OPC_RULE(check, what, severity, claims, ...) {#check "." #what, OPC_SEVERITY_##severity, claims, __VA_ARGS__},
 #define OPC_RULE_ALONE(name, severity, claims, ...) {#name, OPC_SEVERITY_##severity, claims, __VA_ARGS__},
 #include "catalogue/checks.def"
 };
 const size_t opc_rule_count = OPC_RULE_COUNT;
 
-const char *opc_rule_name(opc_rule_id_t rule) { return rule == OPC_RULE_NONE ? NULL : opc_rules[rule].name; }
+const char *opc_rule_name(opc_rule_id_t rule) { return opc_rules[rule].name; }
 
 opc_rule_id_t opc_rule_id(const char *name) {
   /* One entry for all signals: their texts would differ only in the number. */
   if (name && strncmp(name, "signal.", 7) == 0) return OPC_RULE_signal;
-  for (int i = 0; name && i < OPC_RULE_COUNT; i++)
+  for (int i = OPC_RULE_NONE + 1; name && i < OPC_RULE_COUNT; i++)
     if (strcmp(opc_rules[i].name, name) == 0) return (opc_rule_id_t)i;
   return OPC_RULE_NONE;
 }

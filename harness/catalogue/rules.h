@@ -15,7 +15,7 @@
 
 /* Every rule: OPC_RULE_meta_shape is meta.shape. */
 typedef enum opc_rule_id {
-  OPC_RULE_NONE = -1,
+  OPC_RULE_NONE = 0,
 #define OPC_RULE(check, what, ...) OPC_RULE_##check##_##what,
 #define OPC_RULE_ALONE(name, ...) OPC_RULE_##name,
 #include "catalogue/checks.def"
@@ -34,8 +34,8 @@ typedef struct opc_rule {
   const char *source; /* where the rule comes from (PyTorch document, file) */
 } opc_rule_t;
 
-extern const opc_rule_t opc_rules[]; /* by opc_rule_id_t */
-extern const size_t opc_rule_count;
+extern const opc_rule_t opc_rules[];           /* by opc_rule_id_t; the first is OPC_RULE_NONE, without texts */
+extern const size_t opc_rule_count;            /* with OPC_RULE_NONE */
 const char *opc_rule_name(opc_rule_id_t rule); /* NULL for OPC_RULE_NONE */
 opc_rule_id_t opc_rule_id(const char *name);   /* "signal.SIGSEGV" is OPC_RULE_signal */
 /* "signal.SIGSEGV" finds "signal". NULL: no such rule. */

@@ -46,7 +46,7 @@ typedef struct lookup {
   opc_nearest_t nearest;
 } lookup_t;
 
-static void look_up(lookup_t *lookup, const struct argp_option *options, const char *name, size_t length) {
+static void arguments_look_up(lookup_t *lookup, const struct argp_option *options, const char *name, size_t length) {
   for (const struct argp_option *option = options; option && (option->name || option->key || option->doc); option++) {
     if (!option->name) continue;
     if (strncmp(option->name, name, length) == 0) {
@@ -70,8 +70,8 @@ static opc_status_t check_long(const struct argp *argp, const char *argument, bo
   name[length] = '\0';
 
   lookup_t lookup = {.nearest = {.word = name}};
-  look_up(&lookup, argp->options, name, length);
-  look_up(&lookup, own_options, name, length);
+  arguments_look_up(&lookup, argp->options, name, length);
+  arguments_look_up(&lookup, own_options, name, length);
   const struct argp_option *found = lookup.exact ? lookup.exact : lookup.prefixes == 1 ? lookup.prefix : NULL;
   for (size_t i = 0; !found && i < sizeof later_options / sizeof later_options[0]; i++)
     if (strcmp(later_options[i], name) == 0)
@@ -86,7 +86,8 @@ static opc_status_t check_long(const struct argp *argp, const char *argument, bo
   return OPC_OK;
 }
 
-static opc_status_t check_options(const opc_arguments_t *arguments, const struct argp *argp, opc_error_t *error) {
+static opc_status_t arguments_check_options(const opc_arguments_t *arguments, const struct argp *argp,
+                                            opc_error_t *error) {
   static char help[] = "--help"; /* argp has no -h */
   for (int i = 1; i < arguments->argc; i++) {
     const char *argument = arguments->argv[i];
@@ -98,8 +99,7 @@ static opc_status_t check_options(const opc_arguments_t *arguments, const struct
       if (strcmp(argument, "-h") == 0 || strcmp(argument, "-?") == 0 || strcmp(argument, "-V") == 0) continue;
       return opc_error_set(error, OPC_ERR_USAGE, "unknown option %.60s", argument);
     }
-    opc_status_t status = check_long(argp, argument, &takes_next, error);
-    if (status != OPC_OK) return status;
+    OPC_RETURN_IF_ERROR(check_long(argp, argument, &takes_next, error));
     if (takes_next && ++i == arguments->argc)
       return opc_error_set(error, OPC_ERR_USAGE, "%s needs a value after it", argument);
   }
@@ -109,8 +109,7 @@ static opc_status_t check_options(const opc_arguments_t *arguments, const struct
 opc_status_t opc_arguments_parse(const opc_arguments_t *arguments, const struct argp *argp, void *input,
                                  opc_error_t *error) {
   error->code = OPC_OK;
-  opc_status_t status = check_options(arguments, argp, error);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(arguments_check_options(arguments, argp, error));
   argp_err_exit_status = OPC_EXIT_USAGE;
   error_t failure = argp_parse(argp, arguments->argc, arguments->argv, 0, NULL, input);
   if (failure == 0) return OPC_OK;
@@ -183,10 +182,9 @@ opc_status_t opc_strings_split(opc_strings_t *list, const char *text, opc_error_
   char *rest = list->owned[list->owned_count] = opc_string_copy(text);
   if (!rest) return opc_out_of_memory(error);
   list->owned_count++;
-  opc_status_t status = OPC_OK;
-  for (char *part; status == OPC_OK && (part = strsep(&rest, ","));)
-    if (*part) status = opc_strings_add(list, part, error);
-  return status;
+  for (char *part; (part = strsep(&rest, ","));)
+    if (*part) OPC_RETURN_IF_ERROR(opc_strings_add(list, part, error));
+  return OPC_OK;
 }
 
 void opc_strings_clear(opc_strings_t *list) {

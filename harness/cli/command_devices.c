@@ -26,7 +26,7 @@ typedef struct devices_command {
 static const struct argp_option options[] = {
     {"format", KEY_FORMAT, "FORMAT", 0, "text (default), ctest-resources or json", 0}, {0}};
 
-static error_t parse(int key, char *value, struct argp_state *state) {
+static error_t devices_parse(int key, char *value, struct argp_state *state) {
   devices_command_t *command = state->input;
   if (key == ARGP_KEY_ARG) {
     (void)opc_error_set(command->error, OPC_ERR_USAGE, "devices takes no arguments, but was given %.60s", value);
@@ -44,7 +44,7 @@ static error_t parse(int key, char *value, struct argp_state *state) {
 
 static const struct argp devices_argp = {
     options,
-    parse,
+    devices_parse,
     "",
     "Shows the devices of this machine that operators can be checked on, the workers, and "
     "the libtorch that each of them is run with."
@@ -78,36 +78,38 @@ static void machine_clear(machine_t *machine) {
 }
 
 static opc_status_t workers_look(machine_t *machine, opc_error_t *error) {
-  opc_status_t status = OPC_OK;
-  for (size_t i = 0; i < machine->workers.count && status == OPC_OK; i++) {
+  for (size_t i = 0; i < machine->workers.count; i++) {
     OPC_SCOPED(opc_cuda_plan_clear) opc_cuda_plan_t plan = {0};
     if (machine->workers.items[i].torch_folder[0] == '\0') continue;
-    status = opc_cuda_plan_candidate(&machine->workers.items[i], &plan, error);
+    OPC_RETURN_IF_ERROR(opc_cuda_plan_candidate(&machine->workers.items[i], &plan, error));
     memcpy(machine->not_simulated[i], plan.why, sizeof plan.why);
   }
-  return status;
+  return OPC_OK;
 }
 
 /* What is missing is said, and everything else is listed all the same. */
+static opc_status_t machine_plan(machine_t *machine, opc_worker_plan_t *plan, opc_error_t *error) {
+  OPC_RETURN_IF_ERROR(opc_worker_plan(NULL, NULL, plan, error));
+  OPC_RETURN_IF_ERROR(opc_worker_plan_workers(plan, &machine->torches, &machine->workers, error));
+  return opc_worker_plan_choose(plan, NULL, 0, NULL, NULL, error);
+}
+
 static opc_status_t machine_find(machine_t *out, opc_error_t *error) {
   OPC_SCOPED(opc_worker_plan_clear) opc_worker_plan_t plan = {0};
   opc_error_t why;
   *out = (machine_t){0};
   opc_torches_find(&out->torches);
-  opc_status_t status = opc_worker_plan(NULL, NULL, &plan, &why);
-  if (status == OPC_OK) status = opc_worker_plan_workers(&plan, &out->torches, &out->workers, &why);
-  if (status == OPC_OK) status = opc_worker_plan_choose(&plan, NULL, 0, NULL, NULL, &why);
-  const opc_status_t looked = workers_look(out, error);
-  if (looked != OPC_OK) return looked;
-  if (status == OPC_OK) return opc_cuda_plan(&plan, &out->simulated, error);
+  const opc_status_t planned = machine_plan(out, &plan, &why);
+  OPC_RETURN_IF_ERROR(workers_look(out, error));
+  if (!planned) return opc_cuda_plan(&plan, &out->simulated, error);
   snprintf(out->no_worker, sizeof out->no_worker, "%.500s", why.message);
   snprintf(out->simulated.why, sizeof out->simulated.why, "%.500s", why.message);
   return OPC_OK;
 }
 
-static const char *name_of(const opc_worker_candidate_t *worker) {
+static const char *devices_name_of(const opc_worker_candidate_t *worker) {
   const char *slash = strrchr(worker->real, '/');
-  return slash != NULL ? slash + 1 : worker->real;
+  return slash ? slash + 1 : worker->real;
 }
 
 static bool is_used(const machine_t *machine, const opc_torch_t *torch) {
@@ -137,8 +139,8 @@ static void show_workers(const machine_t *machine) {
   for (size_t i = 0; i < machine->workers.count; i++, label = "") {
     const opc_worker_candidate_t *worker = &machine->workers.items[i];
     if (worker->torch_folder[0])
-      printf("%-8s %s: libtorch in %s (%s)\n", label, name_of(worker), worker->torch_folder, worker->torch_how);
-    else printf("%-8s %s: no libtorch %s is installed here\n", label, name_of(worker), worker->version);
+      printf("%-8s %s: libtorch in %s (%s)\n", label, devices_name_of(worker), worker->torch_folder, worker->torch_how);
+    else printf("%-8s %s: no libtorch %s is installed here\n", label, devices_name_of(worker), worker->version);
     if (strcmp(machine->not_simulated[i], machine->simulated.why) != 0 && machine->not_simulated[i][0])
       printf("%-8s   without cuda-sim: %s\n", "", machine->not_simulated[i]);
   }
@@ -193,10 +195,10 @@ static json_t *workers_json(const machine_t *machine) {
   for (size_t i = 0; i < machine->workers.count; i++) {
     const opc_worker_candidate_t *worker = &machine->workers.items[i];
     const bool found = worker->torch_folder[0] != '\0';
-    json_array_append_new(list,
-                          json_pack("{s:s, s:s, s:s?, s:s?, s:s}", "program", name_of(worker), "torch", worker->version,
-                                    "torch_folder", found ? worker->torch_folder : NULL, "torch_found",
-                                    found ? worker->torch_how : NULL, "no_cuda_sim", machine->not_simulated[i]));
+    json_array_append_new(
+        list, json_pack("{s:s, s:s, s:s?, s:s?, s:s}", "program", devices_name_of(worker), "torch", worker->version,
+                        "torch_folder", found ? worker->torch_folder : NULL, "torch_found",
+                        found ? worker->torch_how : NULL, "no_cuda_sim", machine->not_simulated[i]));
   }
   return list;
 }

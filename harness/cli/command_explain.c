@@ -13,7 +13,7 @@ typedef struct explain_command {
   opc_strings_t names;
 } explain_command_t;
 
-static error_t parse(int key, char *value, struct argp_state *state) {
+static error_t explain_parse(int key, char *value, struct argp_state *state) {
   explain_command_t *command = state->input;
   opc_status_t status = OPC_OK;
   if (key == ARGP_KEY_ARG) status = opc_strings_add(&command->names, value, command->error);
@@ -21,12 +21,12 @@ static error_t parse(int key, char *value, struct argp_state *state) {
     status = opc_error_set(command->error, OPC_ERR_USAGE,
                            "name a rule or a check (opcheck-c checks lists them), or samples, or problems");
   else if (key != ARGP_KEY_END) return ARGP_ERR_UNKNOWN;
-  return status == OPC_OK ? 0 : EINVAL;
+  return status != OPC_OK ? EINVAL : 0;
 }
 
 static const struct argp explain_argp = {
     NULL,
-    parse,
+    explain_parse,
     "RULE...",
     "Explains rules: what was seen, why it matters, what a finding does not prove, and how to "
     "fix it. The name of a check explains all of its rules, \"problems\" how findings are merged, \"samples\" how a "
@@ -49,7 +49,7 @@ int opc_rule_check(const opc_rule_t *rule) {
   return -1;
 }
 
-static void show_rule(const opc_screen_t *screen, const opc_rule_t *rule) {
+static void explain_show_rule(const opc_screen_t *screen, const opc_rule_t *rule) {
   bool warning = rule->severity == OPC_SEVERITY_WARNING;
   opc_screen_text(screen, OPC_TONE_BOLD, rule->name);
   fprintf(screen->stream, ": %s%s\n", rule->title, warning ? " (a warning)" : "");
@@ -63,15 +63,15 @@ static void show_rule(const opc_screen_t *screen, const opc_rule_t *rule) {
 static void show_check(const opc_screen_t *screen, size_t check) {
   opc_screen_text(screen, OPC_TONE_BOLD, opc_check_infos[check].name);
   fprintf(screen->stream, ": %s\n", opc_check_infos[check].summary);
-  for (size_t r = 0; r < opc_rule_count; r++) {
+  for (size_t r = 1; r < opc_rule_count; r++) {
     if (opc_rule_check(&opc_rules[r]) != (int)check) continue;
     fputc('\n', screen->stream);
-    show_rule(screen, &opc_rules[r]);
+    explain_show_rule(screen, &opc_rules[r]);
   }
 }
 
 /* How findings are merged into problems (reports/problems/problem_merge.c, reports/problems/problems.c). */
-static void show_problems(const opc_screen_t *screen) {
+static void explain_show_problems(const opc_screen_t *screen) {
   static const char *const paragraphs[][2] = {
       {"what",
        "A finding is a case that failed. A problem is all findings with one cause. The terminal, JUnit and the "
@@ -166,20 +166,20 @@ static void show_samples(const opc_screen_t *screen) {
     opc_screen_field(screen, paragraphs[i][0], paragraphs[i][1]);
 }
 
-static opc_status_t explain(const opc_screen_t *screen, const char *name, opc_error_t *error) {
+static opc_status_t explain_name(const opc_screen_t *screen, const char *name, opc_error_t *error) {
   const opc_rule_t *rule = opc_rule_find(name);
   int check = opc_check_info_find(name);
   if (rule) {
-    show_rule(screen, rule);
+    explain_show_rule(screen, rule);
   } else if (strcmp(name, "problems") == 0) {
-    show_problems(screen);
+    explain_show_problems(screen);
   } else if (strcmp(name, "samples") == 0) {
     show_samples(screen);
   } else if (check >= 0) {
     show_check(screen, (size_t)check);
   } else {
     opc_nearest_t nearest = {.word = name};
-    for (size_t r = 0; r < opc_rule_count; r++) opc_nearest_try(&nearest, opc_rules[r].name);
+    for (size_t r = 1; r < opc_rule_count; r++) opc_nearest_try(&nearest, opc_rules[r].name);
     for (size_t c = 0; c < opc_check_info_count; c++) opc_nearest_try(&nearest, opc_check_infos[c].name);
     if (nearest.best)
       return opc_error_set(error, OPC_ERR_USAGE, "no rule or check is called \"%.100s\"; did you mean %s?", name,
@@ -190,17 +190,21 @@ static opc_status_t explain(const opc_screen_t *screen, const char *name, opc_er
   return OPC_OK;
 }
 
+static opc_status_t explain_all(const opc_arguments_t *arguments, explain_command_t *command) {
+  OPC_RETURN_IF_ERROR(opc_arguments_parse(arguments, &explain_argp, command, command->error));
+  opc_screen_t screen = opc_screen_of(stdout);
+  if (screen.width == 0 || screen.width > PROSE_WIDTH) screen.width = PROSE_WIDTH;
+  for (size_t i = 0; i < command->names.count; i++) {
+    if (i) fputc('\n', stdout);
+    OPC_RETURN_IF_ERROR(explain_name(&screen, command->names.items[i], command->error));
+  }
+  return OPC_OK;
+}
+
 int opc_command_explain(const opc_arguments_t *arguments) {
   opc_error_t error;
   explain_command_t command = {.error = &error};
-  opc_status_t status = opc_arguments_parse(arguments, &explain_argp, &command, &error);
-  opc_screen_t screen = opc_screen_of(stdout);
-  if (screen.width == 0 || screen.width > PROSE_WIDTH) screen.width = PROSE_WIDTH;
-  for (size_t i = 0; status == OPC_OK && i < command.names.count; i++) {
-    if (i) fputc('\n', stdout);
-    status = explain(&screen, command.names.items[i], &error);
-  }
-  int code = status == OPC_OK ? OPC_EXIT_OK : opc_arguments_failed(arguments, &error);
+  int code = explain_all(arguments, &command) != OPC_OK ? opc_arguments_failed(arguments, &error) : OPC_EXIT_OK;
   opc_strings_clear(&command.names);
   return code;
 }

@@ -30,7 +30,7 @@ static const struct argp_option options[] = {
      "The Python that imports it (default: PYTHON of the environment, else python3)", 0},
     {0}};
 
-static error_t parse(int key, char *value, struct argp_state *state) {
+static error_t list_parse(int key, char *value, struct argp_state *state) {
   list_command_t *list = state->input;
   opc_status_t status = OPC_OK;
   switch (key) {
@@ -56,12 +56,12 @@ static error_t parse(int key, char *value, struct argp_state *state) {
     default:
       if (!opc_execution_option(&list->execution, key, value, &status, list->error)) return ARGP_ERR_UNKNOWN;
   }
-  return status == OPC_OK ? 0 : EINVAL;
+  return status != OPC_OK ? EINVAL : 0;
 }
 
 static const struct argp list_argp = {
     options,
-    parse,
+    list_parse,
     "[LIB...]",
     "Loads libraries and lists what they register: operators with schema, tags, where they were registered, "
     "kernels by dispatch key; kernels put on others' operators; custom classes with their methods. LIB may be a wheel "
@@ -74,7 +74,7 @@ static const struct argp list_argp = {
     NULL,
     NULL};
 
-static opc_status_t show(const opc_problems_t *problems, int exit_code, void *context, opc_error_t *error) {
+static opc_status_t list_show(const opc_problems_t *problems, int exit_code, void *context, opc_error_t *error) {
   const list_command_t *list = context;
   (void)exit_code;
   const opc_report_source_t source = {.journal = problems->journal, .problems = problems};
@@ -98,7 +98,7 @@ int opc_command_list(const opc_arguments_t *arguments) {
     run->namespace_count = list.namespaces.count;
     run->op_globs = list.globs.items;
     run->op_glob_count = list.globs.count;
-    list.execution.show = show;
+    list.execution.show = list_show;
     list.execution.context = &list;
     code = opc_execution_run(&list.execution);
   }

@@ -79,20 +79,20 @@ static opc_status_t set_device(package_command_t *package, const char *value) {
   package->device = NULL;
   for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
     if (strcmp(value, known[i]) == 0) package->device = known[i];
-  return package->device != NULL
+  return package->device
              ? OPC_OK
              : opc_error_set(package->error, OPC_ERR_USAGE, "--device %.40s: give cpu, cuda or cuda-sim", value);
 }
 
 static opc_status_t set_case(package_command_t *package, const char *value) {
   opc_case_id_t id;
-  opc_status_t status = opc_case_id_parse(value, &id, package->error);
   package->execution.options.case_id = value;
-  if (status == OPC_OK) snprintf(package->device_of_case, sizeof package->device_of_case, "%.15s", id.device);
-  return status;
+  OPC_RETURN_IF_ERROR(opc_case_id_parse(value, &id, package->error));
+  snprintf(package->device_of_case, sizeof package->device_of_case, "%.15s", id.device);
+  return OPC_OK;
 }
 
-static error_t parse(int key, char *value, struct argp_state *state) {
+static error_t package_parse(int key, char *value, struct argp_state *state) {
   package_command_t *package = state->input;
   opc_run_options_t *to = &package->execution.options;
   opc_status_t status = OPC_OK;
@@ -115,10 +115,10 @@ static error_t parse(int key, char *value, struct argp_state *state) {
     default:
       if (!opc_execution_option(&package->execution, key, value, &status, package->error)) return ARGP_ERR_UNKNOWN;
   }
-  return status == OPC_OK ? 0 : EINVAL;
+  return status != OPC_OK ? EINVAL : 0;
 }
 
-static const struct argp package_argp = {options, parse, "MODEL.pt2", doc, NULL, NULL, NULL};
+static const struct argp package_argp = {options, package_parse, "MODEL.pt2", doc, NULL, NULL, NULL};
 
 /* Shows the messages of passes: the user wants to read what the run proved. */
 static bool show_pass(const json_t *record, void *context) {
@@ -133,7 +133,7 @@ static bool show_pass(const json_t *record, void *context) {
   return true;
 }
 
-static opc_status_t show(const opc_problems_t *problems, int exit_code, void *context, opc_error_t *error) {
+static opc_status_t package_show(const opc_problems_t *problems, int exit_code, void *context, opc_error_t *error) {
   package_command_t *package = context;
   opc_screen_t screen = opc_screen_of(stdout);
   opc_journal_summary_t summary;
@@ -141,11 +141,10 @@ static opc_status_t show(const opc_problems_t *problems, int exit_code, void *co
   const opc_terminal_view_t view = {
       .exit_code = exit_code, .verbose = true, .whole = opc_execution_whole(&package->execution)};
   opc_journal_reader_summary(problems->journal, &summary);
-  opc_status_t status = opc_journal_reader_each(problems->journal, "result", show_pass, &screen, error);
+  OPC_RETURN_IF_ERROR(opc_journal_reader_each(problems->journal, "result", show_pass, &screen, error));
   if (summary.pass) fputc('\n', stdout);
-  if (status == OPC_OK) status = opc_terminal_report(problems, &screen, &view, error);
-  if (status != OPC_OK) return status;
-  opc_execution_tell_reports(&package->execution, &screen);
+  OPC_RETURN_IF_ERROR(opc_terminal_report(problems, &screen, &view, error));
+  opc_execution_list_reports(&package->execution, &screen);
   opc_terminal_end(problems, &screen, &view);
   return OPC_OK;
 }
@@ -154,21 +153,21 @@ static opc_status_t show(const opc_problems_t *problems, int exit_code, void *co
 static void choose_target(package_command_t *package) {
   opc_run_options_t *to = &package->execution.options;
   opc_package_target_t own = opc_package_target(to->package);
-  if (package->device == NULL && strcmp(package->device_of_case, OPC_MODE_SIMULATED) == 0)
+  if (!package->device && strcmp(package->device_of_case, OPC_MODE_SIMULATED) == 0)
     package->device = OPC_MODE_SIMULATED;
-  if (package->device == NULL) package->device = own.device;
-  bool usual = own.architecture == NULL || strcmp(own.architecture, OPC_CUDA_ARCHITECTURE_USUAL) == 0;
-  if (strcmp(package->device, OPC_MODE_SIMULATED) == 0 && to->cuda_architecture == NULL && !usual)
+  if (!package->device) package->device = own.device;
+  bool usual = !own.architecture || strcmp(own.architecture, OPC_CUDA_ARCHITECTURE_USUAL) == 0;
+  if (strcmp(package->device, OPC_MODE_SIMULATED) == 0 && !to->cuda_architecture && !usual)
     to->cuda_architecture = own.architecture;
 }
 
-static void fill_in(package_command_t *package, const opc_arguments_t *arguments) {
+static void package_fill_in(package_command_t *package, const opc_arguments_t *arguments) {
   opc_run_options_t *to = &package->execution.options;
   choose_target(package);
   opc_execution_options(&package->execution, arguments);
   to->devices = &package->device;
   to->device_count = 1;
-  package->execution.show = show;
+  package->execution.show = package_show;
   package->execution.context = package;
   package->execution.progress = &package->progress;
 }
@@ -181,7 +180,7 @@ int opc_command_package(const opc_arguments_t *arguments) {
   if (opc_arguments_parse(arguments, &package_argp, &package, &error) != OPC_OK) {
     code = opc_arguments_failed(arguments, &error);
   } else {
-    fill_in(&package, arguments);
+    package_fill_in(&package, arguments);
     code = opc_execution_run(&package.execution);
   }
   opc_execution_clear(&package.execution);

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/owned.h"
 #include "base/text.h"
 #include "cli/cli.h"
 #include "recording/merge_recordings.h"
@@ -61,7 +62,7 @@ static const char doc[] =
     "  opcheck-c record --output my.samples.json --namespace my_ops -- ./server\n"
     "  opcheck-c run --samples my.samples.json libmy_ops.so\n";
 
-static error_t parse(int key, char *value, struct argp_state *state) {
+static error_t record_parse(int key, char *value, struct argp_state *state) {
   record_command_t *record = state->input;
   opc_record_settings_t *to = &record->settings;
   opc_status_t status = OPC_OK;
@@ -102,10 +103,10 @@ static error_t parse(int key, char *value, struct argp_state *state) {
     default:
       return ARGP_ERR_UNKNOWN;
   }
-  return status == OPC_OK ? 0 : EINVAL;
+  return status != OPC_OK ? EINVAL : 0;
 }
 
-static const struct argp record_argp = {options, parse, "-- COMMAND [ARGUMENT...]", doc, NULL, NULL, NULL};
+static const struct argp record_argp = {options, record_parse, "-- COMMAND [ARGUMENT...]", doc, NULL, NULL, NULL};
 
 /* ---- where things are ---- */
 
@@ -118,21 +119,19 @@ static opc_status_t find_libraries(record_command_t *record) {
   OPC_SCOPED(opc_scope_free) char *beside = opc_string_format("%s/../lib/opcheck-c", self);
   record->observers = beside ? realpath(beside, NULL) : NULL;
   record->shim = record->observers ? opc_string_format("%s/" OPC_RECORD_SHIM, record->observers) : NULL;
-  opc_status_t status = OPC_OK;
   if (!record->shim || access(record->shim, R_OK) != 0)
-    status =
-        opc_error_set(record->error, OPC_ERR_NOT_FOUND,
-                      "no " OPC_RECORD_SHIM " in %s: build or install opcheck-c as a whole", beside ? beside : self);
+    return opc_error_set(record->error, OPC_ERR_NOT_FOUND,
+                         "no " OPC_RECORD_SHIM " in %s: build or install opcheck-c as a whole", beside ? beside : self);
   else if (strpbrk(record->shim, " :"))
-    status = opc_error_set(record->error, OPC_ERR_UNSUPPORTED,
-                           "%s cannot be preloaded, because its name has a space or a colon: move opcheck-c elsewhere",
-                           record->shim);
-  return status;
+    return opc_error_set(record->error, OPC_ERR_UNSUPPORTED,
+                         "%s cannot be preloaded, because its name has a space or a colon: move opcheck-c elsewhere",
+                         record->shim);
+  return OPC_OK;
 }
 
 /* Next to the output, so that large files are moved and not copied; in the temporary folder if the output is a device
  * or a pipe. */
-static opc_status_t make_folder(record_command_t *record) {
+static opc_status_t record_make_folder(record_command_t *record) {
   struct stat there;
   char absolute[PATH_MAX], *slash;
   bool plain = stat(record->output, &there) != 0 || S_ISREG(there.st_mode);
@@ -170,10 +169,9 @@ static opc_status_t make_folder(record_command_t *record) {
                               strerror(errno));
 }
 
-static opc_status_t prepare(record_command_t *record) {
-  opc_status_t status = find_libraries(record);
-  if (status == OPC_OK) status = make_folder(record);
-  if (status != OPC_OK) return status;
+static opc_status_t record_prepare(record_command_t *record) {
+  OPC_RETURN_IF_ERROR(find_libraries(record));
+  OPC_RETURN_IF_ERROR(record_make_folder(record));
   record->settings.observers = record->observers;
   record->settings.values_folder = record->values_folder ? record->values_folder : "";
   record->settings.namespaces = record->namespaces.items;
@@ -185,7 +183,7 @@ static opc_status_t prepare(record_command_t *record) {
 
 /* ---- the end ---- */
 
-static void tell_nothing(const record_command_t *record, const opc_recordings_t *recordings) {
+static void explain_nothing(const record_command_t *record, const opc_recordings_t *recordings) {
   const char *kind = opc_program_kind(record->words[0]);
   if (kind) opc_complain("nothing was recorded: %s: %s", record->words[0], kind);
   else if (recordings->troubles.length) opc_complain("nothing was recorded");
@@ -196,15 +194,18 @@ static void tell_nothing(const record_command_t *record, const opc_recordings_t 
   else opc_complain("nothing was recorded: no call could be");
 }
 
-static int gather(const record_command_t *record) {
+static int record_gather(const record_command_t *record) {
   opc_recordings_t recordings;
   opc_error_t error;
   opc_status_t status = opc_recordings_merge(record->folder, record->output, &record->settings, &recordings, &error);
   int code = status != OPC_OK ? OPC_EXIT_HARNESS : recordings.samples == 0 ? OPC_EXIT_NOTHING : OPC_EXIT_OK;
   if (recordings.troubles.length && code == OPC_EXIT_NOTHING) code = OPC_EXIT_HARNESS;
-  if (status != OPC_OK) opc_complain("%s", error.message);
-  else if (code != OPC_EXIT_OK) tell_nothing(record, &recordings);
-  if (status == OPC_OK) opc_recordings_report(&recordings, record->output, stderr);
+  if (status != OPC_OK) {
+    opc_complain("%s", error.message);
+  } else {
+    if (code != OPC_EXIT_OK) explain_nothing(record, &recordings);
+    opc_recordings_report(&recordings, record->output, stderr);
+  }
   for (char *rest = recordings.troubles.data, *line; rest && (line = strsep(&rest, "\n"));)
     if (*line) opc_complain("a process could not be observed: %s", line);
   opc_recordings_clear(&recordings);
@@ -227,7 +228,7 @@ static int end_as(int status, int own) {
   return WEXITSTATUS(status) != 0 ? WEXITSTATUS(status) : own;
 }
 
-static int run(record_command_t *record, const opc_arguments_t *arguments) {
+static int record_run(record_command_t *record, const opc_arguments_t *arguments) {
   int status = 0, code;
   opc_program_launch_t launch = {.words = record->words,
                                  .shim = record->shim,
@@ -238,13 +239,13 @@ static int run(record_command_t *record, const opc_arguments_t *arguments) {
     opc_complain("%s", record->error->message);
     return opc_exit_code(record->error->code);
   }
-  code = gather(record);
+  code = record_gather(record);
   opc_record_folder_remove(record->folder);
   return end_as(status, code);
 }
 
-/* Options stand before "--"; arguments after it belong to the program. */
-static opc_arguments_t split(const opc_arguments_t *arguments, record_command_t *record) {
+/* Options come before "--"; arguments after it belong to the program. */
+static opc_arguments_t record_split(const opc_arguments_t *arguments, record_command_t *record) {
   opc_arguments_t own = *arguments;
   for (int i = 1; i < arguments->argc; i++) {
     if (strcmp(arguments->argv[i], "--") != 0) continue;
@@ -259,11 +260,11 @@ int opc_command_record(const opc_arguments_t *arguments) {
   opc_error_t error;
   record_command_t record = {.error = &error};
   opc_record_settings_default(&record.settings);
-  opc_arguments_t own = split(arguments, &record);
+  opc_arguments_t own = record_split(arguments, &record);
   int code;
-  if (opc_arguments_parse(&own, &record_argp, &record, &error) != OPC_OK || prepare(&record) != OPC_OK)
+  if (opc_arguments_parse(&own, &record_argp, &record, &error) != OPC_OK || record_prepare(&record) != OPC_OK)
     code = opc_arguments_failed(arguments, &error);
-  else code = run(&record, arguments);
+  else code = record_run(&record, arguments);
   if (record.folder) opc_record_folder_remove(record.folder);
   free(record.folder);
   free(record.shim);

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/owned.h"
 #include "cli/cli.h"
 #include "reports/report.h"
 #include "reports/terminal.h"
@@ -16,7 +17,7 @@ typedef struct report_command {
   bool verbose;
 } report_command_t;
 
-static error_t parse(int key, char *value, struct argp_state *state) {
+static error_t report_parse(int key, char *value, struct argp_state *state) {
   report_command_t *command = state->input;
   opc_status_t status = OPC_OK;
   if (key >= KEY_FIRST_REPORT && key < KEY_FIRST_REPORT + OPTIONS_MAX) {
@@ -41,7 +42,7 @@ static error_t parse(int key, char *value, struct argp_state *state) {
   } else {
     return ARGP_ERR_UNKNOWN;
   }
-  return status == OPC_OK ? 0 : EINVAL;
+  return status != OPC_OK ? EINVAL : 0;
 }
 
 static const char doc[] =
@@ -53,33 +54,30 @@ static const char doc[] =
     "  opcheck-c report render run.jsonl\n"
     "  opcheck-c report render --junit report.xml run.jsonl\n";
 
-static opc_status_t show(const report_command_t *command, const opc_problems_t *problems, opc_error_t *error) {
+static opc_status_t report_show(const report_command_t *command, const opc_problems_t *problems, opc_error_t *error) {
   opc_screen_t screen = opc_screen_of(stdout);
   opc_journal_summary_t summary;
   opc_journal_reader_summary(problems->journal, &summary);
   const opc_terminal_view_t view = {
       .exit_code = summary.exit_code, .verbose = command->verbose, .whole = command->journal};
-  opc_status_t status = opc_terminal_report(problems, &screen, &view, error);
-  if (status == OPC_OK) opc_terminal_end(problems, &screen, &view);
-  return status;
+  OPC_RETURN_IF_ERROR(opc_terminal_report(problems, &screen, &view, error));
+  opc_terminal_end(problems, &screen, &view);
+  return OPC_OK;
 }
 
 static opc_status_t render(const report_command_t *command, opc_error_t *error) {
-  opc_journal_reader_t *journal = NULL;
-  opc_problems_t problems = {0};
+  OPC_SCOPED(opc_scope_journal_reader) opc_journal_reader_t *journal = NULL;
+  OPC_SCOPED(opc_problems_clear) opc_problems_t problems = {0};
   bool written = false;
-  opc_status_t status = opc_journal_reader_open(command->journal, &journal, error);
-  if (status == OPC_OK) status = opc_problems_make(journal, &problems, error);
+  OPC_RETURN_IF_ERROR(opc_journal_reader_open(command->journal, &journal, error));
+  OPC_RETURN_IF_ERROR(opc_problems_make(journal, &problems, error));
   const opc_report_source_t source = {journal, &problems, command->junit_cases};
-  for (size_t i = 0; status == OPC_OK && i < opc_report_count && i < OPTIONS_MAX; i++) {
+  for (size_t i = 0; i < opc_report_count && i < OPTIONS_MAX; i++) {
     if (!command->files[i]) continue;
-    status = opc_report_finish(opc_reports[i], &source, command->files[i], error);
+    OPC_RETURN_IF_ERROR(opc_report_finish(opc_reports[i], &source, command->files[i], error));
     written = true;
   }
-  if (status == OPC_OK && !written) status = show(command, &problems, error);
-  opc_problems_clear(&problems);
-  opc_journal_reader_close(journal);
-  return status;
+  return written ? OPC_OK : report_show(command, &problems, error);
 }
 
 int opc_command_report(const opc_arguments_t *arguments) {
@@ -98,7 +96,7 @@ int opc_command_report(const opc_arguments_t *arguments) {
                                         0};
   options[count + 1] =
       (struct argp_option){"verbose", KEY_VERBOSE, NULL, 0, "Show every problem with its cases, and every operator", 0};
-  const struct argp argp = {options, parse, "render JOURNAL", doc, NULL, NULL, NULL};
+  const struct argp argp = {options, report_parse, "render JOURNAL", doc, NULL, NULL, NULL};
   opc_status_t status = opc_arguments_parse(arguments, &argp, &command, &error);
   if (status != OPC_OK) return opc_arguments_failed(arguments, &error);
   status = render(&command, &error);

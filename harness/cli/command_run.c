@@ -145,25 +145,25 @@ static const char doc[] =
 static opc_status_t add_devices(run_command_t *run, const char *value) {
   static const char *const known[] = {"cpu", "cuda", "cuda-sim", "all"};
   size_t before = run->devices.count;
-  opc_status_t status = opc_strings_split(&run->devices, value, run->error);
-  if (status == OPC_OK && run->devices.count == before)
+  OPC_RETURN_IF_ERROR(opc_strings_split(&run->devices, value, run->error));
+  if (run->devices.count == before)
     return opc_error_set(run->error, OPC_ERR_USAGE, "--device: give cpu, cuda, cuda-sim or all");
-  for (size_t i = before; status == OPC_OK && i < run->devices.count; i++) {
+  for (size_t i = before; i < run->devices.count; i++) {
     bool found = false;
     for (size_t k = 0; k < sizeof known / sizeof known[0]; k++) found |= strcmp(known[k], run->devices.items[i]) == 0;
     if (!found)
       return opc_error_set(run->error, OPC_ERR_USAGE, "--device %.40s: give cpu, cuda, cuda-sim or all",
                            run->devices.items[i]);
   }
-  return status;
+  return OPC_OK;
 }
 
 static opc_status_t add_checks(run_command_t *run, const char *value) {
   size_t before = run->checks.count;
-  opc_status_t status = opc_strings_split(&run->checks, value, run->error);
-  if (status == OPC_OK && run->checks.count == before)
+  OPC_RETURN_IF_ERROR(opc_strings_split(&run->checks, value, run->error));
+  if (run->checks.count == before)
     return opc_error_set(run->error, OPC_ERR_USAGE, "--check: name a check; opcheck-c checks lists them");
-  return status == OPC_OK ? opc_check_names_validate(&run->checks, run->error) : status;
+  return opc_check_names_validate(&run->checks, run->error);
 }
 
 static opc_status_t set_tool(run_command_t *run, const char *value) {
@@ -174,10 +174,10 @@ static opc_status_t set_tool(run_command_t *run, const char *value) {
 }
 
 static opc_status_t set_sanitize(run_command_t *run, const char *value) {
-  for (size_t i = 0; opc_sanitize_tools[i] != NULL; i++) {
+  for (size_t i = 0; opc_sanitize_tools[i]; i++) {
     if (strcmp(value, opc_sanitize_tools[i]) == 0) run->execution.options.sanitize = opc_sanitize_tools[i];
   }
-  if (run->execution.options.sanitize != NULL) return OPC_OK;
+  if (run->execution.options.sanitize) return OPC_OK;
   return opc_error_set(run->error, OPC_ERR_USAGE, "--sanitize %.40s: give memcheck, racecheck, initcheck or synccheck",
                        value);
 }
@@ -200,7 +200,7 @@ static opc_status_t check_sources(const run_command_t *run) {
     return opc_error_set(run->error, OPC_ERR_USAGE,
                          "name at least one library to check, a Python module with --python, or --namespace aten for "
                          "libtorch's own operators");
-  if (python && (to->memcheck || to->sanitize != NULL))
+  if (python && (to->memcheck || to->sanitize))
     return opc_error_set(run->error, OPC_ERR_USAGE, "--python cannot be combined with --%s yet: leave it out",
                          to->memcheck ? "tool memcheck" : "sanitize");
   for (size_t i = 0; python && i < run->devices.count; i++) {
@@ -211,7 +211,43 @@ static opc_status_t check_sources(const run_command_t *run) {
   return OPC_OK;
 }
 
-static error_t parse(int key, char *value, struct argp_state *state) {
+static opc_status_t add_reference(run_command_t *run, const char *value) {
+  OPC_RETURN_IF_ERROR(opc_reference_pair_check(value, run->error));
+  return opc_strings_add(&run->references, value, run->error);
+}
+
+/* Options about what the run reports. False: another option. */
+static bool take_report_option(run_command_t *run, int key, const char *value, opc_status_t *out_status) {
+  int64_t number = 0;
+  switch (key) {
+    case KEY_STRICT:
+      run->execution.strict = true;
+      break;
+    case KEY_REQUIRE_CHECKED:
+      *out_status = opc_value_integer("--require-checked", value, 0, 100, &number, run->error);
+      run->execution.required = (int)number;
+      break;
+    case KEY_VERBOSE:
+      run->verbose = true;
+      break;
+    case KEY_JUNIT_CASES:
+      *out_status = opc_value_junit_cases(value, &run->execution.junit_cases, run->error);
+      break;
+    case KEY_SAVE_SAMPLES:
+      *out_status = opc_execution_claim(&run->execution, "--save-samples", value, run->error);
+      run->execution.options.save_samples = value;
+      break;
+    case KEY_JOURNAL:
+      *out_status = opc_execution_claim(&run->execution, "--journal", value, run->error);
+      run->execution.journal = value;
+      break;
+    default:
+      return false;
+  }
+  return true;
+}
+
+static error_t run_parse(int key, char *value, struct argp_state *state) {
   run_command_t *run = state->input;
   opc_run_options_t *to = &run->execution.options;
   opc_case_id_t id;
@@ -219,12 +255,10 @@ static error_t parse(int key, char *value, struct argp_state *state) {
   opc_status_t status = OPC_OK;
   switch (key) {
     case KEY_RECIPES:
-      status = opc_execution_readable("--recipes", value, run->error);
-      if (status == OPC_OK) status = opc_strings_add(&run->recipes, value, run->error);
+      status = opc_execution_add_input("--recipes", value, &run->recipes, run->error);
       break;
     case KEY_REFERENCE:
-      status = opc_reference_pair_check(value, run->error);
-      if (status == OPC_OK) status = opc_strings_add(&run->references, value, run->error);
+      status = add_reference(run, value);
       break;
     case KEY_OP:
       status = opc_strings_add(&run->globs, value, run->error);
@@ -274,27 +308,6 @@ static error_t parse(int key, char *value, struct argp_state *state) {
     case KEY_UNTRUSTED_INPUT:
       to->untrusted_input = true;
       break;
-    case KEY_STRICT:
-      run->execution.strict = true;
-      break;
-    case KEY_REQUIRE_CHECKED:
-      status = opc_value_integer("--require-checked", value, 0, 100, &number, run->error);
-      run->execution.required = (int)number;
-      break;
-    case KEY_VERBOSE:
-      run->verbose = true;
-      break;
-    case KEY_JUNIT_CASES:
-      status = opc_value_junit_cases(value, &run->execution.junit_cases, run->error);
-      break;
-    case KEY_SAVE_SAMPLES:
-      status = opc_execution_claim(&run->execution, "--save-samples", value, run->error);
-      to->save_samples = value;
-      break;
-    case KEY_JOURNAL:
-      status = opc_execution_claim(&run->execution, "--journal", value, run->error);
-      run->execution.journal = value;
-      break;
     case ARGP_KEY_ARG:
       status = opc_libraries_add(&run->execution.libraries, value, run->error);
       break;
@@ -306,12 +319,14 @@ static error_t parse(int key, char *value, struct argp_state *state) {
       else status = check_sources(run);
       break;
     default:
-      if (!opc_execution_option(&run->execution, key, value, &status, run->error)) return ARGP_ERR_UNKNOWN;
+      if (!take_report_option(run, key, value, &status) &&
+          !opc_execution_option(&run->execution, key, value, &status, run->error))
+        return ARGP_ERR_UNKNOWN;
   }
-  return status == OPC_OK ? 0 : EINVAL;
+  return status != OPC_OK ? EINVAL : 0;
 }
 
-static const struct argp run_argp = {options, parse, "[LIB...]", doc, NULL, NULL, NULL};
+static const struct argp run_argp = {options, run_parse, "[LIB...]", doc, NULL, NULL, NULL};
 
 /* One line per case, with a tab before the reason. */
 static void print_planned(const char *name, bool skip, const char *why, void *context) {
@@ -319,7 +334,7 @@ static void print_planned(const char *name, bool skip, const char *why, void *co
   printf("%s\t%s%s\n", name, skip ? "skip: " : "", why);
 }
 
-static opc_status_t show(const opc_problems_t *problems, int exit_code, void *context, opc_error_t *error) {
+static opc_status_t run_show(const opc_problems_t *problems, int exit_code, void *context, opc_error_t *error) {
   run_command_t *run = context;
   if (run->list_cases && exit_code == OPC_EXIT_OK) return OPC_OK;
   opc_screen_t screen = opc_screen_of(stdout);
@@ -327,9 +342,8 @@ static opc_status_t show(const opc_problems_t *problems, int exit_code, void *co
                                     .verbose = run->verbose,
                                     .required = run->execution.required,
                                     .whole = opc_execution_whole(&run->execution)};
-  opc_status_t status = opc_terminal_report(problems, &screen, &view, error);
-  if (status != OPC_OK) return status;
-  opc_execution_tell_reports(&run->execution, &screen);
+  OPC_RETURN_IF_ERROR(opc_terminal_report(problems, &screen, &view, error));
+  opc_execution_list_reports(&run->execution, &screen);
   opc_terminal_end(problems, &screen, &view);
   return OPC_OK;
 }
@@ -337,7 +351,7 @@ static opc_status_t show(const opc_problems_t *problems, int exit_code, void *co
 /* Everything takes longer under a tool: too long for neighbours that nobody asked for. */
 static void adapt_to_tool(run_command_t *run) {
   opc_run_options_t *to = &run->execution.options;
-  if (!run->neighbours_given && (to->memcheck || to->sanitize != NULL)) to->neighbours = 0;
+  if (!run->neighbours_given && (to->memcheck || to->sanitize)) to->neighbours = 0;
   if (!run->execution.timeout_given) to->timeout *= opc_run_pace(to);
   if (!run->operator_time_given) to->operator_time *= opc_run_pace(to);
 }
@@ -353,7 +367,7 @@ static void prepare_memcheck(run_command_t *run) {
       to->timeout);
 }
 
-static void fill_in(run_command_t *run, const opc_arguments_t *arguments) {
+static void run_fill_in(run_command_t *run, const opc_arguments_t *arguments) {
   opc_run_options_t *to = &run->execution.options;
   adapt_to_tool(run);
   prepare_memcheck(run);
@@ -371,7 +385,7 @@ static void fill_in(run_command_t *run, const opc_arguments_t *arguments) {
   to->devices = run->devices.items;
   to->device_count = run->devices.count;
   if (run->list_cases) to->planned = print_planned;
-  run->execution.show = show;
+  run->execution.show = run_show;
   run->execution.context = run;
   if (!run->list_cases) run->execution.progress = &run->progress;
 }
@@ -384,7 +398,7 @@ int opc_command_run(const opc_arguments_t *arguments) {
   if (opc_arguments_parse(arguments, &run_argp, &run, &error) != OPC_OK) {
     code = opc_arguments_failed(arguments, &error);
   } else {
-    fill_in(&run, arguments);
+    run_fill_in(&run, arguments);
     code = opc_execution_run(&run.execution);
   }
   opc_strings_t *const lists[] = {&run.recipes,    &run.references, &run.globs,

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/owned.h"
 #include "base/text.h"
 #include "inspect/package.h"
 #include "reports/problems/coverage.h"
@@ -16,16 +17,15 @@
 
 /* Appends a record to a journal that no other process is writing. */
 static opc_status_t append_record(const char *path, json_t *record, opc_error_t *error) {
-  opc_status_t status = OPC_OK;
-  OPC_SCOPED(opc_scope_free) char *line = record ? json_dumps(record, JSON_COMPACT) : NULL;
-  FILE *file = line ? fopen(path, "ae") : NULL;
-  if (!line) status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory while writing journal %s", path);
-  else if (!file || fprintf(file, "%s\n", line) < 0)
-    status = opc_error_set(error, OPC_ERR_IO, "cannot write journal %s: %s", path, strerror(errno));
-  if (file && fclose(file) != 0 && status == OPC_OK)
-    status = opc_error_set(error, OPC_ERR_IO, "cannot write journal %s: %s", path, strerror(errno));
-  json_decref(record);
-  return status;
+  json_auto_t *owned = record;
+  OPC_SCOPED(opc_scope_free) char *line = owned ? json_dumps(owned, JSON_COMPACT) : NULL;
+  if (!line) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory while writing journal %s", path);
+  FILE *file = fopen(path, "ae");
+  bool written = file && fprintf(file, "%s\n", line) >= 0;
+  const int cause = errno;
+  if (file && fclose(file) != 0 && written)
+    return opc_error_set(error, OPC_ERR_IO, "cannot write journal %s: %s", path, strerror(errno));
+  return written ? OPC_OK : opc_error_set(error, OPC_ERR_IO, "cannot write journal %s: %s", path, strerror(cause));
 }
 
 /* The first record of a run's journal. The run overwrites it with its own; the early reports are made from this one. */
@@ -55,8 +55,7 @@ static opc_status_t choose_journal(opc_execution_t *execution, char **out, opc_e
     fclose(file);
     /* The reports are generated from it. */
     if (!regular) return opc_error_set(error, OPC_ERR_USAGE, "--journal %s: give a regular file", execution->journal);
-    *out = opc_string_copy(execution->journal);
-    return *out ? OPC_OK : opc_out_of_memory(error);
+    return opc_string_copy_to(execution->journal, out, error);
   }
   const char *folder = getenv("TMPDIR"), *suffix = ".jsonl";
   char *path = opc_string_format("%s/opcheck-c-XXXXXX%s", folder && *folder ? folder : "/tmp", suffix);
@@ -94,35 +93,33 @@ static opc_status_t check_samples_target(const char *file, opc_error_t *error) {
 }
 
 static opc_status_t begin_reports(const opc_execution_t *execution, opc_error_t *error) {
-  opc_journal_reader_t *reader = NULL;
-  opc_status_t status = append_record(execution->options.journal, early_record(&execution->options), error);
-  if (status == OPC_OK) status = opc_journal_reader_open(execution->options.journal, &reader, error);
-  opc_problems_t problems = {0};
-  if (status == OPC_OK) status = opc_problems_make(reader, &problems, error);
+  OPC_SCOPED(opc_scope_journal_reader) opc_journal_reader_t *reader = NULL;
+  OPC_SCOPED(opc_problems_clear) opc_problems_t problems = {0};
+  OPC_RETURN_IF_ERROR(append_record(execution->options.journal, early_record(&execution->options), error));
+  OPC_RETURN_IF_ERROR(opc_journal_reader_open(execution->options.journal, &reader, error));
+  OPC_RETURN_IF_ERROR(opc_problems_make(reader, &problems, error));
   const opc_report_source_t source = {reader, &problems, execution->junit_cases};
-  for (size_t i = 0; status == OPC_OK && i < execution->target_count; i++)
-    status = opc_report_begin(execution->targets[i].report, &source, execution->targets[i].file, error);
-  opc_problems_clear(&problems);
-  opc_journal_reader_close(reader);
-  return status;
+  for (size_t i = 0; i < execution->target_count; i++)
+    OPC_RETURN_IF_ERROR(opc_report_begin(execution->targets[i].report, &source, execution->targets[i].file, error));
+  return OPC_OK;
 }
 
 /* Tries every report, so that one full disk does not affect the others; keeps the first error. */
 static opc_status_t finish_reports(opc_execution_t *execution, const opc_problems_t *problems, opc_error_t *error) {
-  opc_status_t status = OPC_OK;
+  opc_status_t first = OPC_OK;
   const opc_report_source_t source = {problems->journal, problems, execution->junit_cases};
   for (size_t i = 0; i < execution->target_count; i++) {
     opc_error_t own;
     opc_report_target_t *target = &execution->targets[i];
-    opc_status_t result = opc_report_finish(target->report, &source, target->file, &own);
-    target->written = result == OPC_OK;
-    if (result != OPC_OK && status == OPC_OK) status = opc_error_set(error, result, "%s", own.message);
+    const opc_status_t status = opc_report_finish(target->report, &source, target->file, &own);
+    target->written = !status;
+    if (status != OPC_OK && !first) first = opc_error_set(error, status, "%s", own.message);
   }
-  return status;
+  return first;
 }
 
 /* The exit code of an otherwise successful run, given its warnings and unchecked operators. */
-static int judged_code(const opc_execution_t *execution, opc_journal_reader_t *reader, int code) {
+static int code_of_results(const opc_execution_t *execution, opc_journal_reader_t *reader, int code) {
   opc_journal_summary_t summary;
   opc_journal_reader_summary(reader, &summary);
   opc_coverage_t coverage = opc_coverage_of(reader);
@@ -131,75 +128,88 @@ static int judged_code(const opc_execution_t *execution, opc_journal_reader_t *r
   return mild && ((execution->strict && summary.warnings) || too_few) ? OPC_EXIT_BROKEN : code;
 }
 
+static opc_status_t find_problems(const opc_execution_t *execution, opc_journal_reader_t **out_reader,
+                                  opc_problems_t *out, opc_error_t *error) {
+  OPC_RETURN_IF_ERROR(
+      opc_journal_reader_open_known(execution->options.journal, execution->options.kept, out_reader, error));
+  return opc_problems_make(*out_reader, out, error);
+}
+
 /* *out_worth: the run was aborted, or a report could not be written, and the journal has results. */
 static int make_reports(opc_execution_t *execution, opc_status_t run_status, int code, bool *out_worth) {
   opc_error_t error;
-  opc_journal_reader_t *reader = NULL;
+  OPC_SCOPED(opc_scope_journal_reader) opc_journal_reader_t *reader = NULL;
   opc_journal_summary_t summary = {0};
-  opc_problems_t problems = {0};
-  opc_status_t status =
-      opc_journal_reader_open_known(execution->options.journal, execution->options.kept, &reader, &error);
-  if (status == OPC_OK) {
+  OPC_SCOPED(opc_problems_clear) opc_problems_t problems = {0};
+  opc_status_t status = find_problems(execution, &reader, &problems, &error);
+  if (reader) {
     opc_journal_reader_summary(reader, &summary);
-    code = judged_code(execution, reader, code);
-    status = opc_problems_make(reader, &problems, &error);
+    code = code_of_results(execution, reader, code);
   }
-  if (status == OPC_OK) status = finish_reports(execution, &problems, &error);
+  if (!status) status = finish_reports(execution, &problems, &error);
   /* An invalid sample file is reported in one line: there are no results to show. */
   bool reached = summary.libraries > 0 && opc_exit_code(run_status) != OPC_EXIT_USAGE;
-  if (problems.journal && (run_status == OPC_OK || reached)) {
+  if (problems.journal && (!run_status || reached)) {
     opc_error_t shown;
-    opc_status_t result =
-        execution->show(&problems, status == OPC_OK ? code : OPC_EXIT_HARNESS, execution->context, &shown);
-    if (result != OPC_OK && status == OPC_OK) status = opc_error_set(&error, result, "%s", shown.message);
+    const opc_status_t result =
+        execution->show(&problems, status != OPC_OK ? OPC_EXIT_HARNESS : code, execution->context, &shown);
+    if (result != OPC_OK && !status) status = opc_error_set(&error, result, "%s", shown.message);
   }
-  opc_problems_clear(&problems);
-  opc_journal_reader_close(reader);
   fflush(stdout);
   if (status != OPC_OK) opc_complain("%s", error.message);
   *out_worth = reached && (status != OPC_OK || !summary.complete);
-  return status == OPC_OK ? code : OPC_EXIT_HARNESS;
+  return status != OPC_OK ? OPC_EXIT_HARNESS : code;
+}
+
+static opc_status_t execution_begin(opc_execution_t *execution, char **out_journal, opc_error_t *error) {
+  OPC_RETURN_IF_ERROR(choose_journal(execution, out_journal, error));
+  execution->options.journal = *out_journal;
+  OPC_RETURN_IF_ERROR(check_samples_target(execution->options.save_samples, error));
+  return begin_reports(execution, error);
+}
+
+static int execute(opc_execution_t *execution, bool *out_worth) {
+  opc_error_t error = {0};
+  int code = OPC_EXIT_HARNESS;
+  if (execution->progress) {
+    execution->options.progress = opc_progress_show;
+    execution->options.progress_context = execution->progress;
+  }
+  const opc_status_t status = opc_run_execute(&execution->options, &code, &error);
+  if (execution->progress) opc_progress_clear(execution->progress);
+  if (status != OPC_OK) {
+    code = opc_exit_code(status);
+    opc_complain("%s", error.message);
+    /* The reports say why they are incomplete. If this cannot be written, they still say that they are. */
+    opc_error_t ignored;
+    if (append_record(execution->options.journal, json_pack("{s:s, s:s}", "t", "note", "message", error.message),
+                      &ignored) != OPC_OK)
+      errno = 0;
+  }
+  return make_reports(execution, status, code, out_worth);
 }
 
 int opc_execution_run(opc_execution_t *execution) {
   opc_error_t error = {0};
-  char *journal = NULL;
+  OPC_SCOPED(opc_scope_free) char *journal = NULL;
   OPC_SCOPED(opc_kept_clear) opc_kept_records_t kept = {0};
-  int code = OPC_EXIT_HARNESS;
+  int code;
   bool worth = false;
   opc_visible_devices_take();
-  opc_status_t status = choose_journal(execution, &journal, &error);
-  execution->options.journal = journal;
   execution->options.kept = &kept;
-  if (status == OPC_OK) status = check_samples_target(execution->options.save_samples, &error);
-  if (status == OPC_OK) status = begin_reports(execution, &error);
+  const opc_status_t status = execution_begin(execution, &journal, &error);
   if (status != OPC_OK) {
     opc_complain("%s", error.message);
     code = opc_exit_code(status);
   } else {
-    if (execution->progress) {
-      execution->options.progress = opc_progress_show;
-      execution->options.progress_context = execution->progress;
-    }
-    status = opc_run_execute(&execution->options, &code, &error);
-    if (execution->progress) opc_progress_clear(execution->progress);
-    if (status != OPC_OK) {
-      code = opc_exit_code(status);
-      opc_complain("%s", error.message);
-      /* The reports say why they are incomplete. If this cannot be written, they still say that they are. */
-      opc_error_t ignored;
-      if (append_record(journal, json_pack("{s:s, s:s}", "t", "note", "message", error.message), &ignored) != OPC_OK)
-        errno = 0;
-    }
-    code = make_reports(execution, status, code, &worth);
+    code = execute(execution, &worth);
   }
   if (journal && worth) opc_complain("what was found is in the journal %s (opcheck-c report render shows it)", journal);
   if (journal && !worth && !execution->journal) unlink(journal);
-  free(journal);
   return code;
 }
 
-void opc_execution_tell_reports(const opc_execution_t *execution, const opc_screen_t *screen) {
+void opc_execution_list_reports(const opc_execution_t *execution, const opc_screen_t *screen) {
   for (size_t i = 0; i < execution->target_count; i++) {
     const opc_report_target_t *target = &execution->targets[i];
     if (!target->written) continue;
@@ -247,6 +257,11 @@ opc_status_t opc_execution_readable(const char *option, const char *file, opc_er
                                  : opc_error_set(error, OPC_ERR_USAGE, "%s %s: %s", option, file, strerror(errno));
 }
 
+opc_status_t opc_execution_add_input(const char *option, const char *file, opc_strings_t *list, opc_error_t *error) {
+  OPC_RETURN_IF_ERROR(opc_execution_readable(option, file, error));
+  return opc_strings_add(list, file, error);
+}
+
 opc_status_t opc_execution_claim(const opc_execution_t *execution, const char *option, const char *file,
                                  opc_error_t *error) {
   bool taken = (execution->journal && strcmp(execution->journal, file) == 0) ||
@@ -258,8 +273,7 @@ opc_status_t opc_execution_claim(const opc_execution_t *execution, const char *o
 
 static opc_status_t add_target(opc_execution_t *execution, const char *option, const opc_report_t *report,
                                const char *file, opc_error_t *error) {
-  opc_status_t status = opc_execution_claim(execution, option, file, error);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(opc_execution_claim(execution, option, file, error));
   if (execution->target_count == OPC_REPORT_TARGETS)
     return opc_error_set(error, OPC_ERR_USAGE, "%s: more than %d reports", option, OPC_REPORT_TARGETS);
   execution->targets[execution->target_count++] = (opc_report_target_t){.report = report, .file = file};
@@ -283,14 +297,18 @@ static opc_status_t name_found_samples(opc_execution_t *execution, const char *r
   return execution->found_samples ? OPC_OK : opc_out_of_memory(error);
 }
 
+static opc_status_t add_json(opc_execution_t *execution, const char *file, opc_error_t *error) {
+  OPC_RETURN_IF_ERROR(add_target(execution, "--json", &opc_report_json, file, error));
+  return name_found_samples(execution, file, error);
+}
+
 bool opc_execution_option(opc_execution_t *execution, int key, const char *value, opc_status_t *out_status,
                           opc_error_t *error) {
   opc_run_options_t *to = &execution->options;
   int64_t number = 0;
   switch (key) {
     case OPC_KEY_SAMPLES:
-      *out_status = opc_execution_readable("--samples", value, error);
-      if (*out_status == OPC_OK) *out_status = opc_strings_add(&execution->samples, value, error);
+      *out_status = opc_execution_add_input("--samples", value, &execution->samples, error);
       return true;
     case OPC_KEY_PRELOAD:
       *out_status = opc_strings_add(&execution->preloads, value, error);
@@ -321,8 +339,7 @@ bool opc_execution_option(opc_execution_t *execution, int key, const char *value
       to->python = value;
       return true;
     case OPC_KEY_JSON:
-      *out_status = add_target(execution, "--json", &opc_report_json, value, error);
-      if (*out_status == OPC_OK) *out_status = name_found_samples(execution, value, error);
+      *out_status = add_json(execution, value, error);
       return true;
     case OPC_KEY_JUNIT:
       *out_status = add_target(execution, "--junit", &opc_report_junit, value, error);

@@ -51,7 +51,7 @@ typedef struct opc_execution {
                           failed one */
   opc_report_target_t targets[OPC_REPORT_TARGETS];
   size_t target_count;
-  char *found_samples; /* "report.found-samples.json" beside the JSON report; NULL: there is none */
+  char *found_samples; /* "report.found-samples.json" in the folder of the JSON report; NULL: there is none */
   opc_strings_t libraries, preloads, samples, modules; /* opc_execution_options copies them into the options */
   opc_junit_cases_t junit_cases;
   bool strict, timeout_given;
@@ -67,6 +67,9 @@ bool opc_execution_option(opc_execution_t *execution, int key, const char *value
                           opc_error_t *error);
 /* Tests a file that an option reads before anything is loaded: an unreadable one is a usage error. */
 opc_status_t opc_execution_readable(const char *option, const char *file, opc_error_t *error) OPC_CHECKED;
+/* Adds such a file to a list. */
+opc_status_t opc_execution_add_input(const char *option, const char *file, opc_strings_t *list,
+                                     opc_error_t *error) OPC_CHECKED;
 /* Rejects an output file that another option writes too: the two would silently overwrite each other. */
 opc_status_t opc_execution_claim(const opc_execution_t *execution, const char *option, const char *file,
                                  opc_error_t *error) OPC_CHECKED;
@@ -77,7 +80,7 @@ void opc_execution_clear(opc_execution_t *execution);
 int opc_execution_run(opc_execution_t *execution);
 
 /* Prints a line for each report that was written. */
-void opc_execution_tell_reports(const opc_execution_t *execution, const opc_screen_t *screen);
+void opc_execution_list_reports(const opc_execution_t *execution, const opc_screen_t *screen);
 /* A file with the complete result, for what the screen has no room for; NULL: none was written. */
 const char *opc_execution_whole(const opc_execution_t *execution);
 

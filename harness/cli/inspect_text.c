@@ -7,14 +7,14 @@
 
 static const char *text_of(const json_t *object, const char *key) {
   const char *text = json_string_value(json_object_get(object, key));
-  return text != NULL ? text : "";
+  return text ? text : "";
 }
 
-static json_int_t count_of(const json_t *object, const char *key) {
+static json_int_t inspect_text_count_of(const json_t *object, const char *key) {
   return json_integer_value(json_object_get(object, key));
 }
 
-static void field(const opc_screen_t *screen, const char *label, opc_text_t *text) {
+static void inspect_text_field(const opc_screen_t *screen, const char *label, opc_text_t *text) {
   if (text->length > 0) opc_screen_field(screen, label, opc_text_c(text));
   opc_text_clear(text);
 }
@@ -25,7 +25,7 @@ static void show_list(const opc_screen_t *screen, const char *label, const json_
   opc_text_t line = {0};
   json_array_foreach(list, i, item) opc_text_addf(&line, "%s%s", i > 0 ? ", " : "", json_string_value(item));
   if (line.length == 0) opc_text_add(&line, "nothing");
-  field(screen, label, &line);
+  inspect_text_field(screen, label, &line);
 }
 
 static void show_torch(const opc_screen_t *screen, const json_t *torch) {
@@ -35,13 +35,13 @@ static void show_torch(const opc_screen_t *screen, const json_t *torch) {
   if (strcmp(interface, "none") == 0) opc_text_add(&line, "uses nothing of it");
   else
     opc_text_addf(&line, "%s interface, %" JSON_INTEGER_FORMAT " symbols", interface,
-                  count_of(torch, "cpp_symbols") + count_of(torch, "c_symbols"));
+                  inspect_text_count_of(torch, "cpp_symbols") + inspect_text_count_of(torch, "c_symbols"));
   if (strcmp(strings, "none") != 0) opc_text_addf(&line, "; string ABI: %s", strings);
   if (*text_of(torch, "built_for")) opc_text_addf(&line, "; built for %s", text_of(torch, "built_for"));
   if (*text_of(torch, "package")) opc_text_addf(&line, "; package %s", text_of(torch, "package"));
   if (*text_of(torch, "package_wants")) opc_text_addf(&line, " needs torch%s", text_of(torch, "package_wants"));
   opc_text_addf(&line, "; here %s%s", *here ? "is " : "is none", here);
-  field(screen, "libtorch", &line);
+  inspect_text_field(screen, "libtorch", &line);
 }
 
 static void show_needs(const opc_screen_t *screen, const json_t *needs) {
@@ -53,7 +53,7 @@ static void show_needs(const opc_screen_t *screen, const json_t *needs) {
     if (*text_of(need, "path")) opc_text_addf(&line, " (%s)", text_of(need, "path"));
     if (*text_of(need, "by")) opc_text_addf(&line, ", needed by %s", text_of(need, "by"));
     if (json_is_true(json_object_get(need, "replaced"))) opc_text_add(&line, ", replaced by a stub library");
-    field(screen, i == 0 ? "needs" : "", &line);
+    inspect_text_field(screen, i == 0 ? "needs" : "", &line);
   }
 }
 
@@ -67,7 +67,7 @@ static void show_worker(const opc_screen_t *screen, const json_t *worker) {
       opc_text_addf(&line, "; it loads the libtorch in %s (%s)", text_of(worker, "torch_folder"),
                     text_of(worker, "torch_found"));
   }
-  field(screen, "worker", &line);
+  inspect_text_field(screen, "worker", &line);
 }
 
 static void show_python(const opc_screen_t *screen, const json_t *python) {
@@ -75,7 +75,7 @@ static void show_python(const opc_screen_t *screen, const json_t *python) {
   size_t i;
   json_t *name;
   opc_text_t line = {0};
-  const json_int_t count = count_of(python, "count");
+  const json_int_t count = inspect_text_count_of(python, "count");
   if (count == 0 && !*text_of(python, "module")) return;
   opc_text_addf(&line, "%" JSON_INTEGER_FORMAT " symbol%s", count, count == 1 ? "" : "s");
   json_array_foreach(json_object_get(python, "symbols"), i, name) {
@@ -83,7 +83,7 @@ static void show_python(const opc_screen_t *screen, const json_t *python) {
     if (i == NAMED) opc_text_add(&line, ", …");
   }
   if (*text_of(python, "module")) opc_text_addf(&line, "; module %s", text_of(python, "module"));
-  field(screen, "Python", &line);
+  inspect_text_field(screen, "Python", &line);
 }
 
 static void show_gpu(const opc_screen_t *screen, const json_t *gpu) {
@@ -97,10 +97,11 @@ static void show_gpu(const opc_screen_t *screen, const json_t *gpu) {
     kind = text_of(code, "kind");
     opc_text_addf(&line, " %s", text_of(code, "architecture"));
   }
-  if (count_of(gpu, "entries") > 0) opc_text_addf(&line, "; %" JSON_INTEGER_FORMAT " images", count_of(gpu, "entries"));
+  if (inspect_text_count_of(gpu, "entries") > 0)
+    opc_text_addf(&line, "; %" JSON_INTEGER_FORMAT " images", inspect_text_count_of(gpu, "entries"));
   if (strcmp(runtime, "none") != 0) opc_text_addf(&line, "%sCUDA runtime %s", line.length > 0 ? "; " : "", runtime);
   if (json_is_true(json_object_get(gpu, "rocm"))) opc_text_addf(&line, "%sROCm code", line.length > 0 ? "; " : "");
-  field(screen, "GPU code", &line);
+  inspect_text_field(screen, "GPU code", &line);
 }
 
 static void show_debug(const opc_screen_t *screen, const json_t *debug) {
@@ -110,7 +111,7 @@ static void show_debug(const opc_screen_t *screen, const json_t *debug) {
   opc_text_addf(&line, "; %s",
                 json_is_true(json_object_get(debug, "function_names")) ? "names of all functions"
                                                                        : "names of exported functions only");
-  field(screen, "debug", &line);
+  inspect_text_field(screen, "debug", &line);
 }
 
 void opc_inspect_show(const opc_screen_t *screen, const json_t *library) {

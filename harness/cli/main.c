@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/owned.h"
 #include "base/text.h"
 #include "cli/cli.h"
 
@@ -76,21 +77,17 @@ static int dispatch(int argc, char **argv, bool pipe_ignored, bool limit_ignored
   }
   for (size_t i = 0; i < command_count; i++) {
     if (strcmp(commands[i].name, name) != 0) continue;
+    OPC_SCOPED(opc_strings_clear) opc_strings_t full = {0};
+    opc_error_t error;
+    for (int a = 0; a < argc; a++) {
+      if (opc_strings_add(&full, argv[a], &error) == OPC_OK) continue;
+      opc_complain("%s", error.message);
+      return OPC_EXIT_HARNESS;
+    }
     char usage_name[64];
     snprintf(usage_name, sizeof usage_name, "opcheck-c %s", name);
-    char *shown = argv[1];
     argv[1] = usage_name;
-    opc_strings_t full = {0};
-    opc_error_t error;
-    opc_status_t status = OPC_OK;
-    for (int a = 0; status == OPC_OK && a < argc; a++)
-      status = opc_strings_add(&full, a == 1 ? shown : argv[a], &error);
-    int code = OPC_EXIT_HARNESS;
-    if (status == OPC_OK)
-      code = commands[i].main(&(opc_arguments_t){argc - 1, argv + 1, argc, full.items, pipe_ignored, limit_ignored});
-    else opc_complain("%s", error.message);
-    opc_strings_clear(&full);
-    return code;
+    return commands[i].main(&(opc_arguments_t){argc - 1, argv + 1, argc, full.items, pipe_ignored, limit_ignored});
   }
   return unknown_command(name);
 }

@@ -21,8 +21,7 @@ opc_gpu_runtime_t opc_cuda_runtime_of(const opc_elf_file_t *file) {
   size_t size = 0;
   opc_elf_each_symbol(file, see_fatbin, &use);
   if (use.registered) return OPC_GPU_RUNTIME_SHARED;
-  return use.defined || opc_elf_section(file, ".nv_fatbin", &size) != NULL ? OPC_GPU_RUNTIME_STATIC
-                                                                           : OPC_GPU_RUNTIME_NONE;
+  return use.defined || opc_elf_section(file, ".nv_fatbin", &size) ? OPC_GPU_RUNTIME_STATIC : OPC_GPU_RUNTIME_NONE;
 }
 
 /* ---- the driver ---- */
@@ -46,7 +45,6 @@ bool opc_cuda_driver_works(const opc_elf_file_t *file) {
   size_t size = 0;
   opc_elf_each_symbol(file, see_work, &found);
   const unsigned char *data = opc_elf_section(file, ".rodata", &size);
-  for (size_t i = 0; i < WORKS && data != NULL && !found; i++)
-    found = memmem(data, size, works[i], strlen(works[i])) != NULL;
+  for (size_t i = 0; i < WORKS && data && !found; i++) found = memmem(data, size, works[i], strlen(works[i]));
   return found;
 }

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/owned.h"
 #include "base/text.h"
 
 /* What visiting the dynamic symbols needs. */
@@ -33,36 +34,35 @@ static opc_status_t add_needed(opc_elf_file_t *file, const char *name, opc_error
 static opc_status_t read_dynamic(opc_elf_file_t *file, opc_error_t *error) {
   opc_elf_inside_t *inside = file->inside;
   GElf_Shdr header;
-  Elf_Data *data = inside->dynamic != NULL ? elf_getdata(inside->dynamic, NULL) : NULL;
-  if (data == NULL || gelf_getshdr(inside->dynamic, &header) == NULL) return OPC_OK;
-  opc_status_t status = OPC_OK;
+  Elf_Data *data = inside->dynamic ? elf_getdata(inside->dynamic, NULL) : NULL;
+  if (!data || !gelf_getshdr(inside->dynamic, &header)) return OPC_OK;
   GElf_Dyn entry;
-  for (int i = 0; status == OPC_OK && gelf_getdyn(data, i, &entry) != NULL && entry.d_tag != DT_NULL; i++) {
+  for (int i = 0; gelf_getdyn(data, i, &entry) && entry.d_tag != DT_NULL; i++) {
     if (entry.d_tag == DT_JMPREL) inside->calls = entry.d_un.d_ptr;
     if (entry.d_tag != DT_NEEDED && entry.d_tag != DT_SONAME && entry.d_tag != DT_RPATH && entry.d_tag != DT_RUNPATH)
       continue;
     const char *text = string_of(inside, &header, entry.d_un.d_val);
-    if (text == NULL) continue;
-    if (entry.d_tag == DT_NEEDED) status = add_needed(file, text, error);
+    if (!text) continue;
+    if (entry.d_tag == DT_NEEDED) OPC_RETURN_IF_ERROR(add_needed(file, text, error));
     else if (entry.d_tag == DT_SONAME) file->soname = text;
     else if (entry.d_tag == DT_RPATH) file->rpath = text;
     else file->runpath = text;
   }
-  return status;
+  return OPC_OK;
 }
 
 static opc_status_t read_sections(opc_elf_file_t *file, opc_error_t *error) {
   opc_elf_inside_t *inside = file->inside;
   GElf_Ehdr start;
-  if (elf_kind(inside->elf) != ELF_K_ELF || gelf_getehdr(inside->elf, &start) == NULL) {
+  if (elf_kind(inside->elf) != ELF_K_ELF || !gelf_getehdr(inside->elf, &start)) {
     return opc_error_set(error, OPC_ERR_LIBRARY, "%s is not an ELF file", file->path);
   }
   if (start.e_type != ET_DYN)
     return opc_error_set(error, OPC_ERR_LIBRARY, "%s is an ELF file, but not a shared library", file->path);
   if (elf_getshdrstrndx(inside->elf, &inside->names) != 0) inside->names = 0;
-  for (Elf_Scn *section = NULL; (section = elf_nextscn(inside->elf, section)) != NULL;) {
+  for (Elf_Scn *section = NULL; (section = elf_nextscn(inside->elf, section));) {
     GElf_Shdr header;
-    if (gelf_getshdr(section, &header) == NULL) continue;
+    if (!gelf_getshdr(section, &header)) continue;
     if (header.sh_type == SHT_DYNAMIC) inside->dynamic = section;
     if (header.sh_type == SHT_DYNSYM) inside->symbols = section;
     if (header.sh_type == SHT_GNU_versym) inside->versions = section;
@@ -72,7 +72,7 @@ static opc_status_t read_sections(opc_elf_file_t *file, opc_error_t *error) {
   return read_dynamic(file, error);
 }
 
-static opc_status_t open_file(opc_elf_file_t *file, opc_error_t *error) {
+static opc_status_t elf_file_open(opc_elf_file_t *file, opc_error_t *error) {
   opc_elf_inside_t *inside = file->inside;
   struct stat about;
   /* Non-blocking: the path may be a named pipe. */
@@ -84,29 +84,29 @@ static opc_status_t open_file(opc_elf_file_t *file, opc_error_t *error) {
   file->size = (uint64_t)about.st_size;
   (void)elf_version(EV_CURRENT);
   inside->elf = elf_begin(inside->fd, ELF_C_READ_MMAP, NULL);
-  if (inside->elf == NULL) return opc_error_set(error, OPC_ERR_LIBRARY, "%s: %s", file->path, elf_errmsg(-1));
+  if (!inside->elf) return opc_error_set(error, OPC_ERR_LIBRARY, "%s: %s", file->path, elf_errmsg(-1));
   return read_sections(file, error);
 }
 
 opc_status_t opc_elf_open(const char *path, opc_elf_file_t **out, opc_error_t *error) {
   *out = NULL;
-  opc_elf_file_t *file = calloc(1, sizeof *file);
-  if (file == NULL) return opc_out_of_memory(error);
+  OPC_SCOPED(opc_scope_elf_file) opc_elf_file_t *file = calloc(1, sizeof *file);
+  if (!file) return opc_out_of_memory(error);
   file->path = opc_string_copy(path);
   file->inside = calloc(1, sizeof *file->inside);
-  opc_status_t status = OPC_OK;
-  if (file->inside != NULL) file->inside->fd = -1;
-  if (file->path == NULL || file->inside == NULL) status = opc_out_of_memory(error);
-  if (status == OPC_OK) status = open_file(file, error);
-  if (status != OPC_OK) opc_elf_close(file);
-  else *out = file;
-  return status;
+  if (file->inside) file->inside->fd = -1;
+  if (!file->path || !file->inside) return opc_out_of_memory(error);
+  OPC_RETURN_IF_ERROR(elf_file_open(file, error));
+  OPC_MOVE(out, file);
+  return OPC_OK;
 }
 
+void opc_scope_elf_file(opc_elf_file_t **file) { opc_elf_close(*file); }
+
 void opc_elf_close(opc_elf_file_t *file) {
-  if (file == NULL) return;
-  if (file->inside != NULL) {
-    if (file->inside->elf != NULL) (void)elf_end(file->inside->elf);
+  if (!file) return;
+  if (file->inside) {
+    if (file->inside->elf) (void)elf_end(file->inside->elf);
     if (file->inside->fd >= 0) (void)close(file->inside->fd);
   }
   free(file->inside);
@@ -127,14 +127,13 @@ bool opc_elf_needs(const opc_elf_file_t *file, const char *name) {
 /* The procedure linkage table's relocations, one bit per symbol; NULL: none, or out of memory. The caller frees. */
 static unsigned char *find_called(const opc_elf_inside_t *inside, size_t symbol_count) {
   if (inside->calls == 0) return NULL;
-  for (Elf_Scn *section = NULL; (section = elf_nextscn(inside->elf, section)) != NULL;) {
+  for (Elf_Scn *section = NULL; (section = elf_nextscn(inside->elf, section));) {
     GElf_Shdr header;
     GElf_Rela relocation;
-    if (gelf_getshdr(section, &header) == NULL || header.sh_type != SHT_RELA || header.sh_addr != inside->calls)
-      continue;
+    if (!gelf_getshdr(section, &header) || header.sh_type != SHT_RELA || header.sh_addr != inside->calls) continue;
     Elf_Data *data = elf_getdata(section, NULL);
-    unsigned char *called = data != NULL ? calloc(1, symbol_count / 8 + 1) : NULL;
-    for (int i = 0; called != NULL && gelf_getrela(data, i, &relocation) != NULL; i++) {
+    unsigned char *called = data ? calloc(1, symbol_count / 8 + 1) : NULL;
+    for (int i = 0; called && gelf_getrela(data, i, &relocation); i++) {
       const size_t symbol = GELF_R_SYM(relocation.r_info);
       if (symbol < symbol_count) called[symbol / 8] |= (unsigned char)(1U << (symbol % 8));
     }
@@ -152,13 +151,13 @@ enum { VERSIONS = 1024 }; /* more than any linker wrote: libraries have a few do
 
 static void read_wanted(const opc_elf_inside_t *inside, wanted_version_t *out) {
   GElf_Shdr header;
-  Elf_Data *data = inside->wanted != NULL ? elf_getdata(inside->wanted, NULL) : NULL;
-  if (data == NULL || gelf_getshdr(inside->wanted, &header) == NULL) return;
+  Elf_Data *data = inside->wanted ? elf_getdata(inside->wanted, NULL) : NULL;
+  if (!data || !gelf_getshdr(inside->wanted, &header)) return;
   GElf_Verneed library;
-  for (int at = 0; gelf_getverneed(data, at, &library) != NULL;) {
+  for (int at = 0; gelf_getverneed(data, at, &library);) {
     GElf_Vernaux version;
     int next = at + (int)library.vn_aux;
-    for (unsigned i = 0; i < library.vn_cnt && gelf_getvernaux(data, next, &version) != NULL; i++) {
+    for (unsigned i = 0; i < library.vn_cnt && gelf_getvernaux(data, next, &version); i++) {
       const unsigned number = version.vna_other & 0x7fffU;
       if (number < VERSIONS)
         out[number] = (wanted_version_t){string_of(inside, &header, library.vn_file),
@@ -175,26 +174,26 @@ void opc_elf_each_symbol(const opc_elf_file_t *file, bool (*visit)(const opc_elf
                          void *context) {
   const opc_elf_inside_t *inside = file->inside;
   GElf_Shdr header;
-  Elf_Data *data = inside->symbols != NULL ? elf_getdata(inside->symbols, NULL) : NULL;
-  if (data == NULL || gelf_getshdr(inside->symbols, &header) == NULL || header.sh_entsize == 0) return;
-  Elf_Data *versions = inside->versions != NULL ? elf_getdata(inside->versions, NULL) : NULL;
+  Elf_Data *data = inside->symbols ? elf_getdata(inside->symbols, NULL) : NULL;
+  if (!data || !gelf_getshdr(inside->symbols, &header) || header.sh_entsize == 0) return;
+  Elf_Data *versions = inside->versions ? elf_getdata(inside->versions, NULL) : NULL;
   wanted_version_t *wanted = calloc(VERSIONS, sizeof *wanted);
   const size_t count = data->d_size / header.sh_entsize;
   unsigned char *called = find_called(inside, count);
-  if (wanted != NULL) read_wanted(inside, wanted);
+  if (wanted) read_wanted(inside, wanted);
 
   GElf_Sym entry;
   bool more = true;
-  for (size_t i = 1; more && i < count && gelf_getsym(data, (int)i, &entry) != NULL; i++) {
+  for (size_t i = 1; more && i < count && gelf_getsym(data, (int)i, &entry); i++) {
     opc_elf_symbol_t symbol = {.name = string_of(inside, &header, entry.st_name),
                                .size = entry.st_size,
                                .type = GELF_ST_TYPE(entry.st_info),
                                .binding = GELF_ST_BIND(entry.st_info),
                                .defined = entry.st_shndx != SHN_UNDEF,
-                               .called = called != NULL && (called[i / 8] & (1U << (i % 8))) != 0};
-    if (symbol.name == NULL || *symbol.name == '\0') continue;
+                               .called = called && (called[i / 8] & (1U << (i % 8))) != 0};
+    if (!symbol.name || *symbol.name == '\0') continue;
     GElf_Versym version;
-    if (!symbol.defined && wanted != NULL && versions != NULL && gelf_getversym(versions, (int)i, &version) != NULL &&
+    if (!symbol.defined && wanted && versions && gelf_getversym(versions, (int)i, &version) &&
         (version & 0x7fffU) < VERSIONS) {
       symbol.library = wanted[version & 0x7fffU].library;
       symbol.version = wanted[version & 0x7fffU].version;
@@ -208,15 +207,14 @@ void opc_elf_each_symbol(const opc_elf_file_t *file, bool (*visit)(const opc_elf
 bool opc_elf_has_version(const opc_elf_file_t *file, const char *version) {
   const opc_elf_inside_t *inside = file->inside;
   GElf_Shdr header;
-  Elf_Data *data = inside->offered != NULL ? elf_getdata(inside->offered, NULL) : NULL;
-  if (data == NULL || gelf_getshdr(inside->offered, &header) == NULL) return true;
+  Elf_Data *data = inside->offered ? elf_getdata(inside->offered, NULL) : NULL;
+  if (!data || !gelf_getshdr(inside->offered, &header)) return true;
   GElf_Verdef definition;
   GElf_Verdaux word;
-  for (int at = 0; gelf_getverdef(data, at, &definition) != NULL; at += (int)definition.vd_next) {
-    const char *name = gelf_getverdaux(data, at + (int)definition.vd_aux, &word) != NULL
-                           ? string_of(inside, &header, word.vda_name)
-                           : NULL;
-    if (name != NULL && strcmp(name, version) == 0) return true;
+  for (int at = 0; gelf_getverdef(data, at, &definition); at += (int)definition.vd_next) {
+    const char *name =
+        gelf_getverdaux(data, at + (int)definition.vd_aux, &word) ? string_of(inside, &header, word.vda_name) : NULL;
+    if (name && strcmp(name, version) == 0) return true;
     if (definition.vd_next == 0 || definition.vd_next > data->d_size) break;
   }
   return false;
@@ -226,10 +224,9 @@ bool opc_elf_has_version(const opc_elf_file_t *file, const char *version) {
 
 static Elf_Scn *find_section(const opc_elf_inside_t *inside, const char *name, bool whole, GElf_Shdr *header) {
   const size_t length = strlen(name) + (whole ? 1 : 0);
-  for (Elf_Scn *section = NULL; (section = elf_nextscn(inside->elf, section)) != NULL;) {
-    const char *own =
-        gelf_getshdr(section, header) != NULL ? elf_strptr(inside->elf, inside->names, header->sh_name) : NULL;
-    if (own != NULL && strncmp(own, name, length) == 0) return section;
+  for (Elf_Scn *section = NULL; (section = elf_nextscn(inside->elf, section));) {
+    const char *own = gelf_getshdr(section, header) ? elf_strptr(inside->elf, inside->names, header->sh_name) : NULL;
+    if (own && strncmp(own, name, length) == 0) return section;
   }
   return NULL;
 }
@@ -238,14 +235,14 @@ const unsigned char *opc_elf_section(const opc_elf_file_t *file, const char *nam
   GElf_Shdr header;
   *out_size = 0;
   Elf_Scn *section = find_section(file->inside, name, true, &header);
-  if (section == NULL || header.sh_type == SHT_NOBITS) return NULL;
+  if (!section || header.sh_type == SHT_NOBITS) return NULL;
   const Elf_Data *data = elf_rawdata(section, NULL);
-  if (data == NULL || data->d_buf == NULL) return NULL;
+  if (!data || !data->d_buf) return NULL;
   *out_size = data->d_size;
   return data->d_buf;
 }
 
 bool opc_elf_has_section(const opc_elf_file_t *file, const char *prefix) {
   GElf_Shdr header;
-  return find_section(file->inside, prefix, false, &header) != NULL;
+  return find_section(file->inside, prefix, false, &header);
 }

@@ -37,6 +37,7 @@ typedef struct opc_elf_symbol {
 /* OPC_ERR_IO: unreadable. OPC_ERR_LIBRARY: not a shared library in ELF format. */
 opc_status_t opc_elf_open(const char *path, opc_elf_file_t **out, opc_error_t *error) OPC_CHECKED;
 void opc_elf_close(opc_elf_file_t *file); /* accepts NULL */
+void opc_scope_elf_file(opc_elf_file_t **file);
 
 bool opc_elf_needs(const opc_elf_file_t *file, const char *name);
 /* Visits the dynamic symbols in order until visit returns false. */

@@ -83,7 +83,7 @@ static bool is_truncated(Elf *elf, const GElf_Ehdr *header, size_t size) {
   if (elf_getphdrnum(elf, &count) != 0) return true;
   for (size_t i = 0; i < count; i++) {
     GElf_Phdr segment;
-    if (gelf_getphdr(elf, (int)i, &segment) == NULL) return true;
+    if (!gelf_getphdr(elf, (int)i, &segment)) return true;
     if (segment.p_type == PT_LOAD && (segment.p_filesz > size || segment.p_offset > size - segment.p_filesz))
       return true;
   }
@@ -94,7 +94,7 @@ static bool check_elf(int fd, size_t size, opc_library_error_t *out) {
   bool good = false;
   GElf_Ehdr header;
   Elf *elf = elf_version(EV_CURRENT) != EV_NONE ? elf_begin(fd, ELF_C_READ_MMAP, NULL) : NULL;
-  if (elf == NULL || gelf_getehdr(elf, &header) == NULL) {
+  if (!elf || !gelf_getehdr(elf, &header)) {
     opc_library_error_set(out, size < sizeof(Elf64_Ehdr) ? "truncated" : "not_elf",
                           "its ELF header cannot be read (%s): copy or build it again", elf_errmsg(-1));
   } else if (header.e_machine != HOST_MACHINE) {
@@ -114,7 +114,7 @@ static bool check_elf(int fd, size_t size, opc_library_error_t *out) {
   } else {
     good = true;
   }
-  if (elf != NULL) elf_end(elf);
+  if (elf) elf_end(elf);
   return good;
 }
 

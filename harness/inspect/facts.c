@@ -5,14 +5,12 @@
 #include <string.h>
 
 #include "base/owned.h"
+#include "base/text.h"
 
 typedef struct reading {
   opc_facts_t *facts;
   bool failed;
 } reading_t;
-
-static bool begins(const char *text, const char *prefix) { return strncmp(text, prefix, strlen(prefix)) == 0; }
-static bool has(const char *text, const char *part) { return strstr(text, part) != NULL; }
 
 bool opc_symbol_is_python(const char *name) {
   if (*name == '_') name++;
@@ -32,36 +30,36 @@ bool opc_symbol_is_accelerator(const char *name) {
                                          "nvml",     "nvjpeg", "rocblas",  "rccl",   "__hip"};
   static const char *const parts[] = {"cuda", "CUDA",   "Cuda",  "3hip", "HIP",  "4nccl",
                                       "NCCL", "cublas", "cudnn", "3xpu", "4sycl"};
-  const bool mangled = begins(name, "_Z");
+  const bool mangled = opc_string_begins(name, "_Z");
   for (size_t i = 0; !mangled && i < sizeof words / sizeof *words; i++) {
     if (begins_word(name, words[i])) return true;
   }
   for (size_t i = 0; !mangled && i < sizeof prefixes / sizeof *prefixes; i++) {
-    if (begins(name, prefixes[i])) return true;
+    if (opc_string_begins(name, prefixes[i])) return true;
   }
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-    if (has(name, parts[i])) return true;
+    if (strstr(name, parts[i])) return true;
   }
   return false;
 }
 
 /* With or without a reference qualifier on the function; the namespace may be a substitution. */
 bool opc_symbol_is_newer_torch(const char *name) {
-  return begins(name, "_ZN") && has(name, "5torch7Library") && has(name, "10headeronly");
+  return opc_string_begins(name, "_ZN") && strstr(name, "5torch7Library") && strstr(name, "10headeronly");
 }
 
 /* An old string is mangled as the substitution "Ss", a new one as "NSt7__cxx1112basic_string". */
 bool opc_symbol_has_old_string(const char *name) {
-  if (!begins(name, "_Z") || has(name, "__cxx11")) return false;
+  if (!opc_string_begins(name, "_Z") || strstr(name, "__cxx11")) return false;
   const size_t length = strlen(name);
-  return has(name, "RKSs") || has(name, "OSs") || (length > 2 && strcmp(name + length - 2, "Ss") == 0);
+  return strstr(name, "RKSs") || strstr(name, "OSs") || (length > 2 && strcmp(name + length - 2, "Ss") == 0);
 }
 
 static bool is_torch_cpp(const char *name) {
   static const char *const parts[] = {"3c10", "2at", "5torch", "6caffe2"};
-  if (!begins(name, "_Z")) return false;
+  if (!opc_string_begins(name, "_Z")) return false;
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-    if (has(name, parts[i])) return true;
+    if (strstr(name, parts[i])) return true;
   }
   return false;
 }
@@ -69,30 +67,30 @@ static bool is_torch_cpp(const char *name) {
 static void see_undefined(reading_t *reading, const opc_elf_symbol_t *symbol) {
   opc_facts_t *facts = reading->facts;
   const char *name = symbol->name;
-  facts->torch_library |= begins(name, "_ZN5torch7Library") || begins(name, "_ZNR5torch7Library");
-  facts->register_operators |= begins(name, "_ZN3c1017RegisterOperators") ||
-                               begins(name, "_ZN5torch3jit17RegisterOperators") ||
-                               begins(name, "_ZN5torch3jit16registerOperator");
-  facts->stable_library |= begins(name, "aoti_torch_library_") || begins(name, "torch_library_");
-  facts->custom_classes |= has(name, "registerCustomClass");
+  facts->torch_library |= opc_string_begins(name, "_ZN5torch7Library") || opc_string_begins(name, "_ZNR5torch7Library");
+  facts->register_operators |= opc_string_begins(name, "_ZN3c1017RegisterOperators") ||
+                               opc_string_begins(name, "_ZN5torch3jit17RegisterOperators") ||
+                               opc_string_begins(name, "_ZN5torch3jit16registerOperator");
+  facts->stable_library |= opc_string_begins(name, "aoti_torch_library_") || opc_string_begins(name, "torch_library_");
+  facts->custom_classes |= (bool)strstr(name, "registerCustomClass");
   facts->newer_torch |= opc_symbol_is_newer_torch(name);
-  facts->torch_c += begins(name, "aoti_torch_") || begins(name, "torch_");
+  facts->torch_c += opc_string_begins(name, "aoti_torch_") || opc_string_begins(name, "torch_");
   facts->torch_cpp += is_torch_cpp(name);
   facts->driver_calls |= name[0] == 'c' && name[1] == 'u' && name[2] >= 'A' && name[2] <= 'Z';
   if (is_torch_cpp(name) && opc_symbol_has_old_string(name)) {
     facts->strings |= OPC_STRINGS_OLD;
-    if (facts->old_string_symbol == NULL) facts->old_string_symbol = name;
+    if (!facts->old_string_symbol) facts->old_string_symbol = name;
   }
-  if (has(name, "__cxx11")) facts->strings |= OPC_STRINGS_NEW;
+  if (strstr(name, "__cxx11")) facts->strings |= OPC_STRINGS_NEW;
   if (!opc_symbol_is_python(name) || symbol->binding == STB_WEAK) return;
   reading->failed |= !OPC_ARRAY_GROW(facts->python_symbols, facts->python_count);
   if (!reading->failed) facts->python_symbols[facts->python_count++] = name;
 }
 
-static bool see(const opc_elf_symbol_t *symbol, void *context) {
+static bool facts_see(const opc_elf_symbol_t *symbol, void *context) {
   reading_t *reading = context;
   if (!symbol->defined) see_undefined(reading, symbol);
-  else if (begins(symbol->name, "PyInit_")) reading->facts->python_module = symbol->name + strlen("PyInit_");
+  else if (opc_string_begins(symbol->name, "PyInit_")) reading->facts->python_module = symbol->name + strlen("PyInit_");
   return !reading->failed;
 }
 
@@ -104,20 +102,20 @@ static const char *section_text(const opc_elf_file_t *file, const char *name) {
     text++;
     size--;
   }
-  return bytes != NULL && size > 0 && memchr(text, '\0', size) != NULL ? text : NULL;
+  return bytes && size > 0 && memchr(text, '\0', size) ? text : NULL;
 }
 
 opc_status_t opc_facts_read(const opc_elf_file_t *file, opc_facts_t *out, opc_error_t *error) {
   *out = (opc_facts_t){0};
   reading_t reading = {.facts = out};
-  opc_elf_each_symbol(file, see, &reading);
+  opc_elf_each_symbol(file, facts_see, &reading);
   if (reading.failed) {
     opc_facts_clear(out);
     return opc_out_of_memory(error);
   }
   size_t size = 0;
   const unsigned char *gpu = opc_elf_section(file, ".nv_fatbin", &size);
-  if (gpu != NULL) opc_fatbin_read(gpu, size, &out->gpu);
+  if (gpu) opc_fatbin_read(gpu, size, &out->gpu);
   out->gpu_runtime = opc_cuda_runtime_of(file);
   out->rocm = opc_elf_has_section(file, ".hip_fatbin");
   out->debug = opc_elf_has_section(file, ".debug_info") || opc_elf_has_section(file, ".zdebug_info");

@@ -5,7 +5,7 @@
 #include "cuda/image/fat_container.h"
 
 /* False: no room, as no file has so many architectures. */
-static bool add(const opc_gpu_code_t *code, opc_gpu_codes_t *out) {
+static bool fatbin_add(const opc_gpu_code_t *code, opc_gpu_codes_t *out) {
   size_t i = 0;
   while (i < out->count && !(out->items[i].architecture == code->architecture && out->items[i].suffix == code->suffix &&
                              out->items[i].ptx == code->ptx))
@@ -28,7 +28,7 @@ static void note_image(const opc_fat_entry_t *entry, opc_fatbin_t *out) {
   if (out->lz4 || out->zstd) out->plain_size = (size_t)entry->header.plain_size;
 }
 
-static bool note(const opc_fat_entry_t *entry, void *context) {
+static bool fatbin_note(const opc_fat_entry_t *entry, void *context) {
   opc_fatbin_t *out = context;
   const opc_fat_header_t *header = &entry->header;
   const opc_gpu_code_t code = {.architecture = header->architecture,
@@ -39,12 +39,12 @@ static bool note(const opc_fat_entry_t *entry, void *context) {
                                .count = 1,
                                .compressed = (entry->flags & OPC_FAT_LZ4) != 0 || header->compressed_size != 0};
   if (header->kind != OPC_FAT_PTX && header->kind != OPC_FAT_MACHINE_CODE) return false;
-  if (!add(&code, &out->codes)) out->codes.damaged = true;
+  if (!fatbin_add(&code, &out->codes)) out->codes.damaged = true;
   if (header->kind == OPC_FAT_MACHINE_CODE && !out->image) note_image(entry, out);
   return false;
 }
 
-static int compare(const void *a, const void *b) {
+static int fatbin_compare(const void *a, const void *b) {
   const opc_gpu_code_t *x = a, *y = b;
   if (x->ptx != y->ptx) return x->ptx ? 1 : -1;
   if (x->architecture != y->architecture) return x->architecture < y->architecture ? -1 : 1;
@@ -52,9 +52,9 @@ static int compare(const void *a, const void *b) {
 }
 
 void opc_gpu_codes_add(const opc_gpu_codes_t *more, opc_gpu_codes_t *out) {
-  for (size_t i = 0; i < more->count; i++) out->damaged = !add(&more->items[i], out) || out->damaged;
+  for (size_t i = 0; i < more->count; i++) out->damaged = !fatbin_add(&more->items[i], out) || out->damaged;
   out->damaged = out->damaged || more->damaged;
-  qsort(out->items, out->count, sizeof *out->items, compare);
+  qsort(out->items, out->count, sizeof *out->items, fatbin_compare);
 }
 
 bool opc_fatbin_visit(const unsigned char *bytes, size_t size, void (*visit)(const opc_fatbin_t *fatbin, void *context),
@@ -68,8 +68,8 @@ bool opc_fatbin_visit(const unsigned char *bytes, size_t size, void (*visit)(con
       at += 8; /* padding between containers */
       continue;
     }
-    if (opc_fat_visit(bytes + at, note, &fatbin) == OPC_FAT_DAMAGED) fatbin.codes.damaged = true;
-    qsort(fatbin.codes.items, fatbin.codes.count, sizeof *fatbin.codes.items, compare);
+    if (opc_fat_visit(bytes + at, fatbin_note, &fatbin) == OPC_FAT_DAMAGED) fatbin.codes.damaged = true;
+    qsort(fatbin.codes.items, fatbin.codes.count, sizeof *fatbin.codes.items, fatbin_compare);
     damaged = damaged || fatbin.codes.damaged;
     visit(&fatbin, context);
     at += (container.header_size + (size_t)container.size + 7) / 8 * 8;
@@ -78,9 +78,9 @@ bool opc_fatbin_visit(const unsigned char *bytes, size_t size, void (*visit)(con
   return !damaged;
 }
 
-static void gather(const opc_fatbin_t *fatbin, void *context) { opc_gpu_codes_add(&fatbin->codes, context); }
+static void fatbin_gather(const opc_fatbin_t *fatbin, void *context) { opc_gpu_codes_add(&fatbin->codes, context); }
 
 void opc_fatbin_read(const unsigned char *bytes, size_t size, opc_gpu_codes_t *out) {
   *out = (opc_gpu_codes_t){0};
-  out->damaged = !opc_fatbin_visit(bytes, size, gather, out) || out->damaged;
+  out->damaged = !opc_fatbin_visit(bytes, size, fatbin_gather, out) || out->damaged;
 }

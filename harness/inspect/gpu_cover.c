@@ -45,12 +45,12 @@ static bool is_missing(const opc_gpu_codes_t *codes, const opc_gpu_code_t *wante
 }
 
 size_t opc_gpu_codes_missing(const opc_gpu_codes_t *codes, const opc_gpu_codes_t *wanted, opc_text_t *out) {
-  size_t count = 0, told = 0;
+  size_t count = 0, listed = 0;
   for (size_t i = 0; i < wanted->count; i++) count += is_missing(codes, &wanted->items[i]);
   for (size_t i = 0; i < wanted->count; i++) {
     if (!is_missing(codes, &wanted->items[i])) continue;
-    if (out) opc_text_addf(out, "%ssm_%u", before(told, count), wanted->items[i].architecture);
-    told++;
+    if (out) opc_text_addf(out, "%ssm_%u", before(listed, count), wanted->items[i].architecture);
+    listed++;
   }
   return count;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/owned.h"
 #include "base/text.h"
 #include "inspect/facts.h"
 #include "inspect/symbol_search.h"
@@ -17,9 +18,9 @@ typedef struct inspecting {
 } inspecting_t;
 
 /* Bytes of a file as a JSON string; invalid UTF-8 is shown escaped. */
-static json_t *words(const char *text) {
+static json_t *text_json(const char *text) {
   OPC_SCOPED(opc_text_clear) opc_text_t shown = {0};
-  if (text == NULL) return json_null();
+  if (!text) return json_null();
   opc_text_add_utf8(&shown, text, strlen(text));
   json_t *string = json_string(opc_text_c(&shown));
   return string;
@@ -47,9 +48,10 @@ static json_t *registers_json(const opc_facts_t *facts) {
 
 static json_t *need_json(const inspecting_t *inspecting, const opc_need_t *need) {
   const bool own = need->by == inspecting->file;
-  return json_pack("{s:o, s:s, s:o, s:b, s:o}", "name", words(need->name), "found", opc_found_words(need->place.how),
-                   "path", need->place.how == OPC_FOUND_NOWHERE ? json_null() : words(need->place.path), "replaced",
-                   need->replaced, "by", own ? json_null() : words(opc_base_name(need->by->path)));
+  return json_pack("{s:o, s:s, s:o, s:b, s:o}", "name", text_json(need->name), "found",
+                   opc_found_words(need->place.how), "path",
+                   need->place.how == OPC_FOUND_NOWHERE ? json_null() : text_json(need->place.path), "replaced",
+                   need->replaced, "by", own ? json_null() : text_json(opc_base_name(need->by->path)));
 }
 
 static json_t *needs_json(const inspecting_t *inspecting) {
@@ -70,9 +72,9 @@ static json_t *torch_json(const inspecting_t *inspecting, const opc_package_hint
                                         [OPC_STRINGS_BOTH] = "both"};
   const opc_facts_t *facts = &inspecting->facts;
   const bool stable = facts->torch_c > 0 && facts->torch_cpp == 0;
-  const char *built_for = facts->newer_torch                 ? "2.12 or newer"
-                          : facts->old_string_symbol != NULL ? "before 2.6 (or a build with the old string ABI)"
-                                                             : NULL;
+  const char *built_for = facts->newer_torch         ? "2.12 or newer"
+                          : facts->old_string_symbol ? "before 2.6 (or a build with the old string ABI)"
+                                                     : NULL;
   return json_pack("{s:s, s:s, s:I, s:I, s:s?, s:o, s:o, s:s?}", "interface",
                    stable                 ? "stable C"
                    : facts->torch_cpp > 0 ? "C++"
@@ -80,15 +82,16 @@ static json_t *torch_json(const inspecting_t *inspecting, const opc_package_hint
                    "strings", strings[facts->strings], "cpp_symbols", (json_int_t)facts->torch_cpp, "c_symbols",
                    (json_int_t)facts->torch_c, "built_for", built_for, "package",
                    package->name[0] != '\0' ? json_sprintf("%s %s", package->name, package->version) : json_null(),
-                   "package_wants", package->torch[0] != '\0' ? words(package->torch) : json_null(), "here",
-                   inspecting->place->folder != NULL ? inspecting->place->version : NULL);
+                   "package_wants", package->torch[0] != '\0' ? text_json(package->torch) : json_null(), "here",
+                   inspecting->place->folder ? inspecting->place->version : NULL);
 }
 
 static json_t *python_json(const opc_facts_t *facts) {
   json_t *names = json_array();
-  for (size_t i = 0; i < facts->python_count; i++) (void)json_array_append_new(names, words(facts->python_symbols[i]));
+  for (size_t i = 0; i < facts->python_count; i++)
+    (void)json_array_append_new(names, text_json(facts->python_symbols[i]));
   return json_pack("{s:I, s:o, s:o}", "count", (json_int_t)facts->python_count, "symbols", names, "module",
-                   words(facts->python_module));
+                   text_json(facts->python_module));
 }
 
 static json_t *gpu_json(const opc_facts_t *facts) {
@@ -110,52 +113,51 @@ static json_t *gpu_json(const opc_facts_t *facts) {
 
 static json_t *debug_json(const opc_facts_t *facts) {
   return json_pack("{s:s, s:o, s:b}", "information",
-                   facts->debug                ? "in the file"
-                   : facts->debug_file != NULL ? "separate"
-                                               : "none",
-                   "file", words(facts->debug_file), "function_names", facts->function_names);
+                   facts->debug        ? "in the file"
+                   : facts->debug_file ? "separate"
+                                       : "none",
+                   "file", text_json(facts->debug_file), "function_names", facts->function_names);
 }
 
 /* ---- the verdict ---- */
 
-static void refuse(const char *loader_words, const char *torch, opc_text_t *verdict) {
+static void inspection_refuse(const char *loader_words, const char *torch, opc_text_t *verdict) {
   opc_library_error_t why;
   opc_library_error_from_message(&why, loader_words, torch);
   opc_text_add(verdict, why.message);
 }
 
 /* "yes", "no" or "unknown". */
-static const char *judge(inspecting_t *inspecting, opc_text_t *verdict) {
+static const char *will_load(inspecting_t *inspecting, opc_text_t *verdict) {
   const opc_symbol_search_t *search = &inspecting->search;
   const opc_inspection_place_t *place = inspecting->place;
   char said[1024];
   for (size_t i = 0; i < search->need_count; i++) {
     const opc_need_t *need = &search->needs[i];
-    if (need->place.how != OPC_FOUND_NOWHERE || need->replaced ||
-        (place->folder == NULL && opc_library_is_torch(need->name)))
+    if (need->place.how != OPC_FOUND_NOWHERE || need->replaced || (!place->folder && opc_library_is_torch(need->name)))
       continue;
     (void)snprintf(said, sizeof said, "%s: cannot open shared object file: No such file or directory", need->name);
-    refuse(said, place->version, verdict);
+    inspection_refuse(said, place->version, verdict);
     return "no";
   }
-  if (search->lacking_version != NULL) {
+  if (search->lacking_version) {
     (void)snprintf(said, sizeof said, "%s: version `%s' not found (required by %s)", search->lacking_in,
                    search->lacking_version, inspecting->file->path);
-    refuse(said, place->version, verdict);
+    inspection_refuse(said, place->version, verdict);
     return "no";
   }
-  if (place->folder == NULL && (inspecting->facts.torch_cpp > 0 || inspecting->facts.torch_c > 0)) {
+  if (!place->folder && (inspecting->facts.torch_cpp > 0 || inspecting->facts.torch_c > 0)) {
     opc_text_add(verdict, "it needs libtorch, but none is known here: give one with --torch ROOT");
     return "unknown";
   }
-  const char *missing = search->symbols.left > 0 ? opc_symbol_search_telling(search) : NULL;
-  if (missing == NULL) {
+  const char *missing = search->symbols.left > 0 ? opc_symbol_search_example(search) : NULL;
+  if (!missing) {
     opc_text_add(verdict,
                  opc_facts_registers(&inspecting->facts) ? "loads here" : "loads here, but registers no operators");
     return "yes";
   }
   (void)snprintf(said, sizeof said, "undefined symbol: %s", missing);
-  refuse(said, place->version, verdict);
+  inspection_refuse(said, place->version, verdict);
   if (search->symbols.left > 1) opc_text_addf(verdict, "; %zu more symbols are missing", search->symbols.left - 1);
   return "no";
 }
@@ -165,7 +167,7 @@ static int cuda_major(const opc_elf_file_t *file) {
   for (size_t i = 0; i < file->needed_count; i++) {
     const char *version =
         strncmp(file->needed[i], "libcudart", strlen("libcudart")) == 0 ? strstr(file->needed[i], ".so.") : NULL;
-    if (version != NULL) return atoi(version + strlen(".so."));
+    if (version) return atoi(version + strlen(".so."));
   }
   return 0;
 }
@@ -176,8 +178,7 @@ static void remark_cuda(inspecting_t *inspecting) {
   opc_error_t ignored;
   const char *folder = inspecting->place->folder;
   const int wanted = cuda_major(inspecting->file);
-  if (wanted == 0 || folder == NULL || snprintf(path, sizeof path, "%s/libc10_cuda.so", folder) >= (int)sizeof path)
-    return;
+  if (wanted == 0 || !folder || snprintf(path, sizeof path, "%s/libc10_cuda.so", folder) >= (int)sizeof path) return;
   const int here = opc_elf_open(path, &cuda, &ignored) == OPC_OK ? cuda_major(cuda) : 0;
   opc_elf_close(cuda);
   if (here == 0) {
@@ -214,7 +215,7 @@ static void add_remarks(inspecting_t *inspecting) {
     remark(inspecting,
            "it was built from parts with the string ABI of before C++11 and of after it (_GLIBCXX_USE_CXX11_ABI)");
   }
-  if (!facts->debug && facts->debug_file == NULL && opc_facts_registers(facts)) {
+  if (!facts->debug && !facts->debug_file && opc_facts_registers(facts)) {
     remark(inspecting, "it has no debug information: crashes are reported by function, not by line (build with -g)");
   }
 }
@@ -224,36 +225,36 @@ static opc_status_t make(inspecting_t *inspecting, const char *name, json_t **ou
   OPC_SCOPED(opc_text_clear) opc_text_t verdict = {0};
   (void)opc_package_hint_find(inspecting->file->path, &package);
   add_remarks(inspecting);
-  const char *loads = judge(inspecting, &verdict);
-  *out = json_pack("{s:o, s:s, s:n, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:o, s:O}", "path", words(name),
-                   "status", "read", "error", "soname", words(inspecting->file->soname), "bytes",
+  const char *loads = will_load(inspecting, &verdict);
+  *out = json_pack("{s:o, s:s, s:n, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:o, s:O}", "path",
+                   text_json(name), "status", "read", "error", "soname", text_json(inspecting->file->soname), "bytes",
                    (json_int_t)inspecting->file->size, "registers", registers_json(&inspecting->facts), "needs",
                    needs_json(inspecting), "torch", torch_json(inspecting, &package), "python",
                    python_json(&inspecting->facts), "gpu", gpu_json(&inspecting->facts), "debug",
-                   debug_json(&inspecting->facts), "compiler", words(inspecting->facts.compiler), "loads", loads,
-                   "verdict", words(opc_text_c(&verdict)), "remarks", inspecting->remarks);
-  return *out != NULL ? OPC_OK : opc_out_of_memory(error);
+                   debug_json(&inspecting->facts), "compiler", text_json(inspecting->facts.compiler), "loads", loads,
+                   "verdict", text_json(opc_text_c(&verdict)), "remarks", inspecting->remarks);
+  return *out ? OPC_OK : opc_out_of_memory(error);
+}
+
+static void inspecting_clear(inspecting_t *inspecting) {
+  json_decref(inspecting->remarks);
+  opc_symbol_search_clear(&inspecting->search);
+  opc_facts_clear(&inspecting->facts);
 }
 
 opc_status_t opc_inspection_make(const char *path, const char *name, const opc_inspection_place_t *place, json_t **out,
                                  opc_error_t *error) {
   opc_library_error_t refusal;
-  opc_elf_file_t *file = NULL;
+  OPC_SCOPED(opc_scope_elf_file) opc_elf_file_t *file = NULL;
   *out = NULL;
   if (!opc_elf_probe(path, &refusal)) {
-    *out = json_pack("{s:o, s:s, s:{s:s, s:o}}", "path", words(name), "status", "failed", "error", "kind", refusal.kind,
-                     "message", words(refusal.message));
-    return *out != NULL ? OPC_OK : opc_out_of_memory(error);
+    *out = json_pack("{s:o, s:s, s:{s:s, s:o}}", "path", text_json(name), "status", "failed", "error", "kind",
+                     refusal.kind, "message", text_json(refusal.message));
+    return *out ? OPC_OK : opc_out_of_memory(error);
   }
-  inspecting_t inspecting = {.place = place, .remarks = json_array()};
-  opc_status_t status = opc_elf_open(path, &file, error);
-  inspecting.file = file;
-  if (status == OPC_OK) status = opc_facts_read(file, &inspecting.facts, error);
-  if (status == OPC_OK) status = opc_symbol_search_run(file, place->folder, &inspecting.search, error);
-  if (status == OPC_OK) status = make(&inspecting, name, out, error);
-  json_decref(inspecting.remarks);
-  opc_symbol_search_clear(&inspecting.search);
-  opc_facts_clear(&inspecting.facts);
-  opc_elf_close(file);
-  return status;
+  OPC_RETURN_IF_ERROR(opc_elf_open(path, &file, error));
+  OPC_SCOPED(inspecting_clear) inspecting_t inspecting = {.place = place, .file = file, .remarks = json_array()};
+  OPC_RETURN_IF_ERROR(opc_facts_read(file, &inspecting.facts, error));
+  OPC_RETURN_IF_ERROR(opc_symbol_search_run(file, place->folder, &inspecting.search, error));
+  return make(&inspecting, name, out, error);
 }

@@ -59,14 +59,14 @@ static void see_uneven(const opc_fatbin_t *fatbin, void *context) {
 
 /* ---- code for them in other files ---- */
 
-static int compare(const void *a, const void *b) {
+static int compare_covers(const void *a, const void *b) {
   return strcmp(((const opc_uneven_kernel_t *)a)->name, ((const opc_uneven_kernel_t *)b)->name);
 }
 
 static void kernel_merge(const char *kernel, void *context) {
   const reading_t *reading = context;
   const opc_uneven_kernel_t key = {.name = (char *)(uintptr_t)kernel};
-  opc_uneven_kernel_t *item = bsearch(&key, reading->out->items, reading->out->count, sizeof key, compare);
+  opc_uneven_kernel_t *item = bsearch(&key, reading->out->items, reading->out->count, sizeof key, compare_covers);
   if (item) opc_gpu_codes_add(reading->codes, &item->codes);
 }
 
@@ -76,7 +76,7 @@ static void see_whole(const opc_fatbin_t *fatbin, void *context) {
 }
 
 /* Merges entries of the same kernel from several files. */
-static void join_equal(opc_uneven_t *out) {
+static void kernel_cover_join_equal(opc_uneven_t *out) {
   size_t kept = 0;
   for (size_t i = 0; i < out->count; i++) {
     if (kept > 0 && strcmp(out->items[kept - 1].name, out->items[i].name) == 0) {
@@ -103,8 +103,8 @@ void opc_uneven_read(const unsigned char *bytes, size_t size, const opc_gpu_code
   *out = (opc_uneven_t){0};
   (void)opc_fatbin_visit(bytes, size, see_uneven, &reading);
   if (out->count == 0) return;
-  qsort(out->items, out->count, sizeof *out->items, compare);
-  join_equal(out);
+  qsort(out->items, out->count, sizeof *out->items, compare_covers);
+  kernel_cover_join_equal(out);
   (void)opc_fatbin_visit(bytes, size, see_whole, &reading);
   drop_served(out, whole);
 }

@@ -21,7 +21,7 @@ void opc_library_error_set(opc_library_error_t *out, const char *kind, const cha
 /* Copies the word after `before` in text, up to a blank, a comma or the end. False: not found. */
 static bool word_after(const char *text, const char *before, char *out, size_t size) {
   const char *at = strstr(text, before);
-  if (at == NULL) return false;
+  if (!at) return false;
   at += strlen(before);
   size_t length = strcspn(at, " ,()\n");
   if (length == 0) return false;
@@ -36,7 +36,7 @@ static bool is_stable_of_torch(const char *symbol) {
 }
 
 static bool is_cpp_of_torch(const char *symbol) {
-  return strstr(symbol, "c10") != NULL || strstr(symbol, "torch") != NULL || strstr(symbol, "2at") != NULL;
+  return strstr(symbol, "c10") || strstr(symbol, "torch") || strstr(symbol, "2at");
 }
 
 static void undefined_symbol(opc_library_error_t *out, const char *symbol, const char *message, const char *torch) {
@@ -52,7 +52,7 @@ static void undefined_symbol(opc_library_error_t *out, const char *symbol, const
                           "libtorch with --torch, or build the library "
                           "for this one",
                           symbol, torch);
-  } else if (strstr(symbol, "N2at3Tag") != NULL) { /* 2.12 moved at::Tag to headeronly */
+  } else if (strstr(symbol, "N2at3Tag")) { /* 2.12 moved at::Tag to headeronly */
     opc_library_error_set(out, "abi",
                           "built for libtorch 2.11 or older (undefined symbol %s), this is libtorch %s: give that "
                           "libtorch with --torch, or build the library "
@@ -64,7 +64,7 @@ static void undefined_symbol(opc_library_error_t *out, const char *symbol, const
                           "which no stub library provides: preload libpython "
                           "(--preload libpython3.X.so), or build the operators apart from their Python binding",
                           symbol);
-  } else if (strstr(symbol, "cuda") != NULL || strstr(symbol, "4cuda") != NULL) {
+  } else if (strstr(symbol, "cuda") || strstr(symbol, "4cuda")) {
     opc_library_error_set(out, "undefined_symbol",
                           "undefined symbol %s, which belongs to CUDA or to libtorch's CUDA half: run it with --device "
                           "cuda on a machine that has both, or name the "
@@ -115,12 +115,10 @@ static void missing_dependency(opc_library_error_t *out, const char *message, co
   }
 }
 
-static bool has(const char *text, const char *part) { return strstr(text, part) != NULL; }
-
 /* The texts come from c10 and torch (aten/src/ATen/core/dispatch/Dispatcher.cpp, torch/library.cpp,
  * torch/csrc/jit/frontend). */
 static bool from_torch_text(opc_library_error_t *out, const char *text) {
-  if (has(text, "Only a single TORCH_LIBRARY can be used")) {
+  if (strstr(text, "Only a single TORCH_LIBRARY can be used")) {
     opc_library_error_set(out, "duplicate",
                           "a namespace is defined twice with TORCH_LIBRARY: use TORCH_LIBRARY_FRAGMENT in all places "
                           "but one; where two libraries of this command line "
@@ -128,8 +126,8 @@ static bool from_torch_text(opc_library_error_t *out, const char *text) {
                           text);
     return true;
   }
-  if (has(text, "with the same name and overload name multiple times") || has(text, "multiple times") ||
-      has(text, "already registered") || has(text, "already been registered")) {
+  if (strstr(text, "with the same name and overload name multiple times") || strstr(text, "multiple times") ||
+      strstr(text, "already registered") || strstr(text, "already been registered")) {
     opc_library_error_set(out, "duplicate",
                           "an operator or class is defined twice: remove one definition, or give one of them an "
                           "overload name; where two libraries of this command line "
@@ -137,9 +135,10 @@ static bool from_torch_text(opc_library_error_t *out, const char *text) {
                           text);
     return true;
   }
-  if (has(text, "Unknown type name") || has(text, "unknown type specifier") || has(text, "Unknown custom class type") ||
-      has(text, "<--- HERE") || has(text, "in TypeParser") || has(text, "schema_type_parser") ||
-      has(text, "expected type") || has(text, "Schema") || has(text, "schema")) {
+  if (strstr(text, "Unknown type name") || strstr(text, "unknown type specifier") ||
+      strstr(text, "Unknown custom class type") || strstr(text, "<--- HERE") || strstr(text, "in TypeParser") ||
+      strstr(text, "schema_type_parser") || strstr(text, "expected type") || strstr(text, "Schema") ||
+      strstr(text, "schema")) {
     opc_library_error_set(out, "schema",
                           "a schema names a type that libtorch does not know, or cannot be parsed: register a custom "
                           "class before the operator that uses it, and spell types "
@@ -154,22 +153,22 @@ void opc_library_error_from_message(opc_library_error_t *out, const char *messag
   char word[512];
   if (word_after(message, "undefined symbol: ", word, sizeof word)) {
     undefined_symbol(out, word, message, torch);
-  } else if (has(message, "not found (required by") && has(message, "version `")) {
+  } else if (strstr(message, "not found (required by") && strstr(message, "version `")) {
     opc_library_error_set(out, "abi",
                           "built against a newer system library than this machine has: build it here, or run where "
                           "that library is. The loader says: %s",
                           message);
-  } else if (has(message, "file too short") || has(message, "cannot read file data")) {
+  } else if (strstr(message, "file too short") || strstr(message, "cannot read file data")) {
     opc_library_error_set(out, "truncated", "the file ends too early: copy or build it again. The loader says: %s",
                           message);
-  } else if (has(message, "wrong ELF class") || has(message, "cannot open shared object file: Exec format")) {
+  } else if (strstr(message, "wrong ELF class") || strstr(message, "cannot open shared object file: Exec format")) {
     opc_library_error_set(out, "architecture", "built for another processor: %s", message);
-  } else if (has(message, "invalid ELF header") || has(message, "position-independent executable") ||
-             has(message, "cannot dynamically load executable")) {
+  } else if (strstr(message, "invalid ELF header") || strstr(message, "position-independent executable") ||
+             strstr(message, "cannot dynamically load executable")) {
     opc_library_error_set(out, "not_elf", "not a shared library: %s", message);
-  } else if (has(message, "cannot open shared object file: Permission denied")) {
+  } else if (strstr(message, "cannot open shared object file: Permission denied")) {
     opc_library_error_set(out, "unreadable", "%s", message);
-  } else if (has(message, "cannot open shared object file")) {
+  } else if (strstr(message, "cannot open shared object file")) {
     missing_dependency(out, message, torch);
   } else if (!from_torch_text(out, message)) {
     opc_library_error_set(out, "loader", "the loader refuses it: %s", message);
@@ -181,13 +180,13 @@ void opc_library_error_from_death(opc_library_error_t *out, int wait_status, con
   const char *separator = output[0] != '\0' ? "; it printed: " : "";
   if (terminate_text[0] != '\0') {
     if (from_torch_text(out, terminate_text)) return;
-    if (has(terminate_text, "it needs a Python interpreter") ||
-        has(terminate_text, "a stub library replaces that library")) { /* bridge/stub/stub_library.h */
+    if (strstr(terminate_text, "it needs a Python interpreter") ||
+        strstr(terminate_text, "a stub library replaces that library")) { /* bridge/stub/stub_library.h */
       const char *called = strstr(terminate_text, "called ");
       opc_library_error_set(out, "initialiser_threw",
                             "a static initialiser %.600s: move that call out of the initialiser, or build the "
                             "operators apart from what makes it",
-                            called != NULL ? called : terminate_text);
+                            called ? called : terminate_text);
       return;
     }
     opc_library_error_set(
@@ -203,8 +202,8 @@ void opc_library_error_from_death(opc_library_error_t *out, int wait_status, con
     const char *name = opc_signal_abbreviation(number);
     opc_library_error_set(out, "initialiser_aborted",
                           "a static initialiser ends the process with SIG%s (%s) while the library loads%s%.700s",
-                          name != NULL ? name : "?", number != 0 ? opc_signal_description(number) : "unknown",
-                          separator, output);
+                          name ? name : "?", number != 0 ? opc_signal_description(number) : "unknown", separator,
+                          output);
   }
 }
 
@@ -232,9 +231,9 @@ static bool wants_other_torch(const opc_package_hint_t *package, const char *tor
 static bool built_for_other_torch(const char *text, char *path, size_t size) {
   const char *end = strstr(text, ": undefined symbol: "), *start = NULL;
   char symbol[512];
-  if (end == NULL || !word_after(end, "undefined symbol: ", symbol, sizeof symbol)) return false;
-  for (const char *at = strstr(text, ": /"); at != NULL && at < end; at = strstr(at + 1, ": /")) start = at;
-  if (start == NULL) return false;
+  if (!end || !word_after(end, "undefined symbol: ", symbol, sizeof symbol)) return false;
+  for (const char *at = strstr(text, ": /"); at && at < end; at = strstr(at + 1, ": /")) start = at;
+  if (!start) return false;
   start += strlen(": ");
   snprintf(path, size, "%.*s", (int)(end - start), start);
   return is_cpp_of_torch(symbol) || is_stable_of_torch(symbol);

@@ -29,10 +29,10 @@ static bool holds_packages(const char *folder) {
 /* Replaces the path of a file by the topmost folder of its package. */
 static bool package_of(char path[PATH_MAX]) {
   char *end = strrchr(path, '/');
-  for (int level = 0; level < LEVELS && end != NULL && end != path; level++) {
+  for (int level = 0; level < LEVELS && end && end != path; level++) {
     *end = '\0';
     char *above = strrchr(path, '/');
-    if (above == NULL || above == path) return false;
+    if (!above || above == path) return false;
     *above = '\0';
     const bool found = holds_packages(path);
     *above = '/';
@@ -49,7 +49,7 @@ typedef struct search {
 } search_t;
 static search_t *searching; /* nftw passes no context */
 
-static int see(const char *path, const struct stat *about, int kind, struct FTW *where) {
+static int library_search_see(const char *path, const struct stat *about, int kind, struct FTW *where) {
   (void)about;
   if (++searching->entries > ENTRIES_MAX) return 1;
   if (kind != FTW_F || strcmp(path + where->base, searching->name) != 0) return 0;
@@ -62,11 +62,11 @@ static int see(const char *path, const struct stat *about, int kind, struct FTW 
 static bool package_search(const char *library, const char *name, char out[PATH_MAX]) {
   char folder[PATH_MAX], *real = realpath(library, NULL);
   search_t search = {.name = name, .out = out};
-  bool found = real != NULL && snprintf(folder, sizeof folder, "%s", real) < (int)sizeof folder && package_of(folder);
+  bool found = real && snprintf(folder, sizeof folder, "%s", real) < (int)sizeof folder && package_of(folder);
   free(real);
   if (!found) return false;
   searching = &search;
-  found = nftw(folder, see, OPEN_FOLDERS, FTW_PHYS) == 0 && search.hits == 1;
+  found = nftw(folder, library_search_see, OPEN_FOLDERS, FTW_PHYS) == 0 && search.hits == 1;
   searching = NULL;
   return found;
 }
@@ -87,7 +87,7 @@ static bool try_path(opc_library_place_t *out, opc_library_how_t how, const char
 
 static void folder_of(const char *path, char out[PATH_MAX]) {
   const char *slash = strrchr(path, '/');
-  if (slash == NULL) (void)snprintf(out, PATH_MAX, ".");
+  if (!slash) (void)snprintf(out, PATH_MAX, ".");
   else (void)snprintf(out, PATH_MAX, "%.*s", slash == path ? 1 : (int)(slash - path), path);
 }
 
@@ -114,7 +114,7 @@ static void expand(const char *part, size_t length, const char *origin, char out
 
 static bool try_list(opc_library_place_t *out, opc_library_how_t how, const char *list, const char *origin,
                      const char *name) {
-  while (list != NULL && *list != '\0') {
+  while (list && *list != '\0') {
     char folder[PATH_MAX];
     const size_t length = strcspn(list, ":");
     expand(list, length, origin, folder);
@@ -139,7 +139,7 @@ typedef struct cache_entry {
 _Static_assert(sizeof(cache_header_t) == 48 && sizeof(cache_entry_t) == 24, "as they lie in the file");
 
 static const char *cache_string(const char *cache, size_t size, uint32_t offset) {
-  return offset < size && memchr(cache + offset, '\0', size - offset) != NULL ? cache + offset : NULL;
+  return offset < size && memchr(cache + offset, '\0', size - offset) ? cache + offset : NULL;
 }
 
 static bool search_cache(const char *cache, size_t size, const char *name, opc_library_place_t *out) {
@@ -154,7 +154,7 @@ static bool search_cache(const char *cache, size_t size, const char *name, opc_l
     cache_entry_t entry;
     memcpy(&entry, cache + sizeof header + i * sizeof entry, sizeof entry);
     const char *own = cache_string(cache, size, entry.name), *path = cache_string(cache, size, entry.path);
-    if (own == NULL || path == NULL || strcmp(own, name) != 0 || !is_file(path)) continue;
+    if (!own || !path || strcmp(own, name) != 0 || !is_file(path)) continue;
     out->how = OPC_FOUND_SYSTEM;
     (void)snprintf(out->path, sizeof out->path, "%s", path);
     return true;
@@ -205,20 +205,19 @@ void opc_library_find(const opc_elf_file_t *needing, const char *name, const cha
   char origin[PATH_MAX];
   *out = (opc_library_place_t){0};
   folder_of(needing->path, origin);
-  if (strchr(name, '/') != NULL) {
+  if (strchr(name, '/')) {
     if (is_file(name)) {
       out->how = OPC_FOUND_SYSTEM;
       (void)snprintf(out->path, sizeof out->path, "%s", name);
     }
     return;
   }
-  if (needing->runpath == NULL && try_list(out, OPC_FOUND_RPATH, needing->rpath, origin, name)) return;
+  if (!needing->runpath && try_list(out, OPC_FOUND_RPATH, needing->rpath, origin, name)) return;
   if (try_list(out, OPC_FOUND_LIBRARY_PATH, getenv("LD_LIBRARY_PATH"), origin, name)) return;
   if (try_list(out, OPC_FOUND_RUNPATH, needing->runpath, origin, name)) return;
   if (try_system(name, out)) return;
   if (try_path(out, OPC_FOUND_BESIDE, origin, name)) return;
-  if (torch_folder != NULL && (try_path(out, OPC_FOUND_TORCH, torch_folder, name) || try_cuda(torch_folder, name, out)))
-    return;
+  if (torch_folder && (try_path(out, OPC_FOUND_TORCH, torch_folder, name) || try_cuda(torch_folder, name, out))) return;
   const bool elsewhere = opc_library_is_accelerator(name) || opc_library_is_python(name) || opc_library_is_torch(name);
   if (!elsewhere && package_search(needing->path, name, out->path)) out->how = OPC_FOUND_PACKAGE;
   else *out = (opc_library_place_t){0};
@@ -228,7 +227,7 @@ void opc_library_find_by_own_path(const opc_elf_file_t *needing, const char *nam
   char origin[PATH_MAX];
   *out = (opc_library_place_t){0};
   folder_of(needing->path, origin);
-  if (needing->runpath != NULL) (void)try_list(out, OPC_FOUND_RUNPATH, needing->runpath, origin, name);
+  if (needing->runpath) (void)try_list(out, OPC_FOUND_RUNPATH, needing->runpath, origin, name);
   else (void)try_list(out, OPC_FOUND_RPATH, needing->rpath, origin, name);
 }
 

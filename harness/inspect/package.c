@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <zip.h>
 
+#include "base/owned.h"
 #include "base/text.h"
 #include "inspect/facts.h"
 #include "inspect/library_search.h"
@@ -30,7 +31,7 @@ static bool is_zip(const char *path) {
 /* Whether it stays inside the target folder. */
 static bool is_safe(const char *name) {
   if (*name == '\0' || *name == '/') return false;
-  for (const char *part = name; part != NULL; part = strchr(part, '/') != NULL ? strchr(part, '/') + 1 : NULL) {
+  for (const char *part = name; part; part = strchr(part, '/') ? strchr(part, '/') + 1 : NULL) {
     if (strncmp(part, "..", 2) == 0 && (part[2] == '/' || part[2] == '\0')) return false;
   }
   return true;
@@ -39,14 +40,13 @@ static bool is_safe(const char *name) {
 /* "x.so", "x.so.1.2", the samples and recipes next to them, and the files that package_hint.h reads. */
 static bool is_wanted(const char *name) {
   const char *base = opc_base_name(name), *so = strstr(base, ".so");
-  const bool library =
-      so != NULL && (so[3] == '\0' || (so[3] == '.' && strspn(so + 3, ".0123456789") == strlen(so + 3)));
-  const bool inputs = strstr(name, ".samples.json") != NULL || strstr(name, ".recipes.json") != NULL;
-  return library || inputs || strstr(name, ".dist-info/METADATA") != NULL || strstr(name, ".dist-info/RECORD") != NULL;
+  const bool library = so && (so[3] == '\0' || (so[3] == '.' && strspn(so + 3, ".0123456789") == strlen(so + 3)));
+  const bool inputs = strstr(name, ".samples.json") || strstr(name, ".recipes.json");
+  return library || inputs || strstr(name, ".dist-info/METADATA") || strstr(name, ".dist-info/RECORD");
 }
 
 static opc_status_t make_folders(char *path, size_t from, opc_error_t *error) {
-  for (char *slash = strchr(path + from, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+  for (char *slash = strchr(path + from, '/'); slash; slash = strchr(slash + 1, '/')) {
     *slash = '\0';
     const bool made = mkdir(path, 0700) == 0 || errno == EEXIST;
     if (!made) (void)opc_error_set(error, OPC_ERR_IO, "cannot make the folder %s: %s", path, strerror(errno));
@@ -71,46 +71,48 @@ static opc_status_t copy_out(zip_file_t *entry, FILE *file, const char *name, ui
                   : opc_error_set(error, OPC_ERR_IO, "%s in it is damaged: %s", name, zip_file_strerror(entry));
 }
 
+static void scope_zip(zip_t **archive) { zip_discard(*archive); }
+
+static void scope_zip_file(zip_file_t **entry) {
+  if (*entry) (void)zip_fclose(*entry);
+}
+
 static opc_status_t unpack_entry(zip_t *archive, zip_uint64_t index, const char *name, const char *folder,
                                  uint64_t *left, opc_error_t *error) {
   char path[PATH_MAX];
   if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path)
     return opc_error_set(error, OPC_ERR_IO, "the name %.100s… is too long", name);
-  opc_status_t status = make_folders(path, strlen(folder) + 1, error);
-  if (status != OPC_OK) return status;
-  zip_file_t *entry = zip_fopen_index(archive, index, 0);
+  OPC_RETURN_IF_ERROR(make_folders(path, strlen(folder) + 1, error));
+  OPC_SCOPED(scope_zip_file) zip_file_t *entry = zip_fopen_index(archive, index, 0);
+  OPC_SCOPED(opc_scope_fclose)
   FILE *file = fopen(path, "wxe"); /* x: a duplicate name must not overwrite an existing file */
-  if (entry == NULL)
-    status = opc_error_set(error, OPC_ERR_IO, "%s in it cannot be read: %s", name, zip_strerror(archive));
-  else if (file == NULL) status = opc_error_set(error, OPC_ERR_IO, "cannot write %s: %s", path, strerror(errno));
-  else status = copy_out(entry, file, name, left, error);
-  if (file != NULL && fclose(file) != 0 && status == OPC_OK)
-    status = opc_error_set(error, OPC_ERR_IO, "cannot write %s: %s", path, strerror(errno));
-  if (entry != NULL) (void)zip_fclose(entry);
-  return status;
+  if (!entry) return opc_error_set(error, OPC_ERR_IO, "%s in it cannot be read: %s", name, zip_strerror(archive));
+  if (!file) return opc_error_set(error, OPC_ERR_IO, "cannot write %s: %s", path, strerror(errno));
+  OPC_RETURN_IF_ERROR(copy_out(entry, file, name, left, error));
+  FILE *whole = file;
+  file = NULL;
+  return fclose(whole) == 0 ? OPC_OK : opc_error_set(error, OPC_ERR_IO, "cannot write %s: %s", path, strerror(errno));
 }
 
 /* Unpacks a wheel's shared libraries and metadata into folder, which must exist. */
 static opc_status_t unpack(const char *path, const char *folder, opc_error_t *error) {
   int code = 0;
   uint64_t left = largest_total;
-  zip_t *archive = zip_open(path, ZIP_RDONLY, &code);
-  if (archive == NULL) {
+  OPC_SCOPED(scope_zip) zip_t *archive = zip_open(path, ZIP_RDONLY, &code);
+  if (!archive) {
     zip_error_t why;
     zip_error_init_with_code(&why, code);
     (void)opc_error_set(error, OPC_ERR_IO, "it cannot be unpacked: %s", zip_error_strerror(&why));
     zip_error_fini(&why);
     return OPC_ERR_IO;
   }
-  opc_status_t status = OPC_OK;
   const zip_int64_t count = zip_get_num_entries(archive, 0);
-  for (zip_int64_t i = 0; status == OPC_OK && i < count; i++) {
+  for (zip_int64_t i = 0; i < count; i++) {
     const char *name = zip_get_name(archive, (zip_uint64_t)i, 0);
-    if (name == NULL || !is_safe(name) || !is_wanted(name)) continue;
-    status = unpack_entry(archive, (zip_uint64_t)i, name, folder, &left, error);
+    if (!name || !is_safe(name) || !is_wanted(name)) continue;
+    OPC_RETURN_IF_ERROR(unpack_entry(archive, (zip_uint64_t)i, name, folder, &left, error));
   }
-  zip_discard(archive);
-  return status;
+  return OPC_OK;
 }
 
 enum { OPEN_FOLDERS = 32 };
@@ -131,7 +133,7 @@ typedef struct kept_name {
 } kept_name_t;
 static kept_name_t *kept_names;
 
-static int remove_one(const char *path, const struct stat *about, int kind, struct FTW *where) {
+static int package_remove_one(const char *path, const struct stat *about, int kind, struct FTW *where) {
   (void)about;
   (void)kind;
   (void)where;
@@ -139,24 +141,24 @@ static int remove_one(const char *path, const struct stat *about, int kind, stru
 }
 
 static void remove_all(void) {
-  for (unpacked_t *at = unpacked_all; at != NULL && getpid() == owner; at = at->next)
-    (void)nftw(at->folder, remove_one, OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS);
-  while (unpacked_all != NULL) {
+  for (unpacked_t *at = unpacked_all; at && getpid() == owner; at = at->next)
+    (void)nftw(at->folder, package_remove_one, OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS);
+  while (unpacked_all) {
     unpacked_t *next = unpacked_all->next;
     free(unpacked_all->folder);
     free(unpacked_all);
     unpacked_all = next;
   }
-  while (kept_names != NULL) {
+  while (kept_names) {
     kept_name_t *next = kept_names->next;
     free(kept_names);
     kept_names = next;
   }
 }
 
-static const char *keep(const char *text) {
+static const char *package_keep(const char *text) {
   kept_name_t *name = malloc(sizeof *name + strlen(text) + 1);
-  if (name == NULL) return NULL;
+  if (!name) return NULL;
   strcpy(name->text, text);
   name->next = kept_names;
   kept_names = name;
@@ -164,34 +166,29 @@ static const char *keep(const char *text) {
 }
 
 static opc_status_t unpack_once(const char *package, const unpacked_t **out, opc_error_t *error) {
-  for (*out = unpacked_all; *out != NULL; *out = (*out)->next) {
+  for (*out = unpacked_all; *out; *out = (*out)->next) {
     if (strcmp((*out)->package, package) == 0) return OPC_OK;
   }
   const char *place = getenv("TMPDIR");
-  unpacked_t *made = malloc(sizeof *made + strlen(package) + 1);
-  char *folder = opc_string_format("%s/opcheck-c-wheel-XXXXXX", place != NULL && *place != '\0' ? place : "/tmp");
-  opc_status_t status = made != NULL && folder != NULL ? OPC_OK : opc_out_of_memory(error);
-  if (status == OPC_OK && mkdtemp(folder) == NULL) {
-    status =
-        opc_error_set(error, OPC_ERR_IO, "cannot make a temporary folder %s: %s; set TMPDIR", folder, strerror(errno));
-  }
-  if (status != OPC_OK) {
-    free(made);
-    free(folder);
-    return status;
-  }
-  if (unpacked_all == NULL) {
+  OPC_SCOPED(opc_scope_free) unpacked_t *made = malloc(sizeof *made + strlen(package) + 1);
+  OPC_SCOPED(opc_scope_free)
+  char *folder = opc_string_format("%s/opcheck-c-wheel-XXXXXX", place && *place != '\0' ? place : "/tmp");
+  if (!made || !folder) return opc_out_of_memory(error);
+  if (!mkdtemp(folder))
+    return opc_error_set(error, OPC_ERR_IO, "cannot make a temporary folder %s: %s; set TMPDIR", folder,
+                         strerror(errno));
+  if (!unpacked_all) {
     owner = getpid();
     (void)atexit(remove_all);
   }
   /* Recorded before unpacking, so that a partly unpacked package is removed too. */
   strcpy(made->package, package);
-  made->folder = folder;
+  OPC_MOVE(&made->folder, folder);
   made->next = unpacked_all;
-  unpacked_all = made;
-  *out = made;
-  status = unpack(package, folder, error);
-  return status == OPC_OK ? OPC_OK : opc_error_prefix(error, "%s", package);
+  OPC_MOVE(&unpacked_all, made);
+  *out = unpacked_all;
+  if (unpack(package, unpacked_all->folder, error) != OPC_OK) return opc_error_prefix(error, "%s", package);
+  return OPC_OK;
 }
 
 const char *opc_package_file(const char *name) {
@@ -201,15 +198,15 @@ const char *opc_package_file(const char *name) {
   if (stat(name, &about) == 0 || errno != ENOTDIR || snprintf(path, sizeof path, "%s", name) >= (int)sizeof path)
     return name;
   /* A prefix of the path is a file, perhaps a wheel. */
-  for (char *slash = strrchr(path, '/'); slash != NULL && slash != path; slash = strrchr(path, '/')) {
+  for (char *slash = strrchr(path, '/'); slash && slash != path; slash = strrchr(path, '/')) {
     const unpacked_t *unpacked = NULL;
     *slash = '\0';
     if (stat(path, &about) != 0) continue;
     if (!is_zip(path) || unpack_once(path, &unpacked, &ignored) != OPC_OK) return name;
     if (snprintf(file, sizeof file, "%s/%s", unpacked->folder, name + (slash - path) + 1) >= (int)sizeof file)
       return name;
-    const char *kept = keep(file);
-    return kept != NULL ? kept : name;
+    const char *kept = package_keep(file);
+    return kept ? kept : name;
   }
   return name;
 }
@@ -243,39 +240,43 @@ static bool registers_operators(const char *path) {
 static int note_library(const char *path, const struct stat *about, int kind, struct FTW *where) {
   (void)about;
   /* libtorch's own libraries register operators too, but are not to be checked here. */
-  if (kind != FTW_F || strstr(path + where->base, ".so") == NULL || opc_library_is_torch(path + where->base) ||
+  if (kind != FTW_F || !strstr(path + where->base, ".so") || opc_library_is_torch(path + where->base) ||
       !registers_operators(path))
     return 0;
   finding->failed |= !OPC_ARRAY_GROW(finding->paths, finding->count);
   if (finding->failed) return 1;
   char *copy = opc_string_copy(path);
-  finding->failed |= copy == NULL;
-  if (copy != NULL) finding->paths[finding->count++] = copy;
+  finding->failed |= !copy;
+  if (copy) finding->paths[finding->count++] = copy;
   return finding->failed;
 }
 
-static int compare(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+static int package_compare(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+
+static void found_clear(found_t *found) {
+  for (size_t i = 0; i < found->count; i++) free(found->paths[i]);
+  free(found->paths);
+}
 
 opc_status_t opc_package_each(const char *path,
                               opc_status_t (*visit)(const char *library, void *context, opc_error_t *error),
                               void *context, opc_error_t *error) {
-  found_t found = {0};
+  OPC_SCOPED(found_clear) found_t found = {0};
   const unpacked_t *unpacked = NULL;
-  opc_status_t status = is_zip(path) ? unpack_once(path, &unpacked, error) : OPC_OK;
-  const char *folder = unpacked != NULL ? unpacked->folder : path;
+  if (is_zip(path)) OPC_RETURN_IF_ERROR(unpack_once(path, &unpacked, error));
+  const char *folder = unpacked ? unpacked->folder : path;
   finding = &found;
-  if (status == OPC_OK) (void)nftw(folder, note_library, OPEN_FOLDERS, FTW_PHYS);
+  (void)nftw(folder, note_library, OPEN_FOLDERS, FTW_PHYS);
   finding = NULL;
-  if (found.failed) status = opc_out_of_memory(error);
-  if (found.count > 0) qsort(found.paths, found.count, sizeof *found.paths, compare);
-  for (size_t i = 0; status == OPC_OK && i < found.count; i++) {
+  if (found.failed) return opc_out_of_memory(error);
+  if (found.count > 0) qsort(found.paths, found.count, sizeof *found.paths, package_compare);
+  for (size_t i = 0; i < found.count; i++) {
     const char *rest = found.paths[i] + strlen(folder) + strspn(found.paths[i] + strlen(folder), "/");
+    OPC_SCOPED(opc_scope_free)
     char *name = opc_string_format("%s%s%s", path, path[strlen(path) - 1] == '/' ? "" : "/", rest);
-    const char *kept = name != NULL ? keep(name) : NULL;
-    free(name);
-    status = kept != NULL ? visit(kept, context, error) : opc_out_of_memory(error);
+    const char *kept = name ? package_keep(name) : NULL;
+    if (!kept) return opc_out_of_memory(error);
+    OPC_RETURN_IF_ERROR(visit(kept, context, error));
   }
-  for (size_t i = 0; i < found.count; i++) free(found.paths[i]);
-  free(found.paths);
-  return status;
+  return OPC_OK;
 }

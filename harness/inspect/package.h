@@ -1,5 +1,5 @@
 /* Folders and wheels given in place of libraries: finds the libraries in them that register operators, and the files
- * behind their names.
+ * that their names stand for.
  *
  * A library in a wheel is named as if the wheel were a folder: x.whl/pkg/_C.so. Such a name works wherever a library is
  * named. A wheel's libraries are unpacked once, into a private temporary folder; it is removed when the process that

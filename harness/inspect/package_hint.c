@@ -25,13 +25,13 @@ static bool lists_file(const char *info, const char *relative) {
   if (snprintf(path, sizeof path, "%s/RECORD", info) >= (int)sizeof path) return false;
   FILE *file = fopen(path, "re");
   const size_t length = strlen(relative);
-  while (!found && file != NULL && fgets(line, sizeof line, file) != NULL)
+  while (!found && file && fgets(line, sizeof line, file))
     found = strncmp(line, relative, length) == 0 && line[length] == ',';
-  if (file != NULL) (void)fclose(file);
+  if (file) (void)fclose(file);
   return found;
 }
 
-static void take(char *out, size_t size, const char *text) {
+static void package_hint_take(char *out, size_t size, const char *text) {
   (void)snprintf(out, size, "%.*s", (int)strcspn(text, "\r\n"), text);
 }
 
@@ -40,15 +40,14 @@ static bool read_metadata(const char *info, opc_package_hint_t *out) {
   static const char torch[] = "Requires-Dist: torch";
   if (snprintf(path, sizeof path, "%s/METADATA", info) >= (int)sizeof path) return false;
   FILE *file = fopen(path, "re");
-  if (file == NULL) return false;
+  if (!file) return false;
   *out = (opc_package_hint_t){0};
-  while (fgets(line, sizeof line, file) != NULL && line[0] != '\n' && line[0] != '\r') {
-    if (strncmp(line, "Name: ", 6) == 0) take(out->name, sizeof out->name, line + 6);
-    if (strncmp(line, "Version: ", 9) == 0) take(out->version, sizeof out->version, line + 9);
+  while (fgets(line, sizeof line, file) && line[0] != '\n' && line[0] != '\r') {
+    if (strncmp(line, "Name: ", 6) == 0) package_hint_take(out->name, sizeof out->name, line + 6);
+    if (strncmp(line, "Version: ", 9) == 0) package_hint_take(out->version, sizeof out->version, line + 9);
     if (strncmp(line, torch, sizeof torch - 1) != 0) continue;
     const char *rest = line + sizeof torch - 1 + strspn(line + sizeof torch - 1, " (");
-    if (strchr("=<>!~", *rest) == NULL || strchr(rest, ';') != NULL)
-      continue; /* another package, or a conditional requirement */
+    if (!strchr("=<>!~", *rest) || strchr(rest, ';')) continue; /* another package, or a conditional requirement */
     (void)snprintf(out->torch, sizeof out->torch, "%.*s", (int)strcspn(rest, ")\r\n"), rest);
   }
   (void)fclose(file);
@@ -56,7 +55,7 @@ static bool read_metadata(const char *info, opc_package_hint_t *out) {
 }
 
 /* folder: site-packages; relative: the library's path in it. */
-static bool find_in(const char *folder, const char *relative, opc_package_hint_t *out) {
+static bool package_hint_find_in(const char *folder, const char *relative, opc_package_hint_t *out) {
   char pattern[PATH_MAX], top[256];
   glob_t found = {0};
   bool hit = false;
@@ -67,7 +66,7 @@ static bool find_in(const char *folder, const char *relative, opc_package_hint_t
     for (int by_record = 0; !hit && by_record < 2; by_record++) {
       for (size_t i = 0; !hit && i < found.gl_pathc; i++) {
         const char *base = strrchr(found.gl_pathv[i], '/') + 1, *dash = strchr(base, '-');
-        const bool named = dash != NULL && same_name(top, base, (size_t)(dash - base));
+        const bool named = dash && same_name(top, base, (size_t)(dash - base));
         hit = (by_record ? !named && lists_file(found.gl_pathv[i], relative) : named) &&
               read_metadata(found.gl_pathv[i], out);
       }
@@ -81,12 +80,12 @@ bool opc_package_hint_find(const char *library_path, opc_package_hint_t *out) {
   enum { LEVELS = 6 };
   OPC_SCOPED(opc_scope_free) char *real = realpath(library_path, NULL);
   bool found = false;
-  size_t end = real != NULL ? strlen(real) : 0;
+  size_t end = real ? strlen(real) : 0;
   for (int level = 0; !found && level < LEVELS && end > 0; level++) {
     while (end > 0 && real[end - 1] != '/') end--;
     if (end < 2) break;
     real[end - 1] = '\0';
-    found = find_in(real, real + end, out);
+    found = package_hint_find_in(real, real + end, out);
     real[end - 1] = '/';
     end--;
   }
@@ -96,12 +95,12 @@ bool opc_package_hint_find(const char *library_path, opc_package_hint_t *out) {
 /* rest: "/lib/libmine.so". A folder further up belongs to something else, such as a build tree. */
 static bool is_near(const char *rest) {
   const char *folder = strchr(rest + 1, '/');
-  return folder == NULL || strchr(folder + 1, '/') == NULL;
+  return !folder || !strchr(folder + 1, '/');
 }
 
 bool opc_build_folder_find(const char *library_path, opc_build_folder_t *out) {
   *out = (opc_build_folder_t){0};
-  for (const char *at = library_path; at != NULL; at = strchr(at, '/')) {
+  for (const char *at = library_path; at; at = strchr(at, '/')) {
     int major = 0, minor = 0, patch = 0, length = 0;
     at += *at == '/';
     if (sscanf(at, "torch-%3d.%3d%n", &major, &minor, &length) != 2 || length == 0) continue;

@@ -25,17 +25,18 @@ static opc_status_t keep_file(running_t *running, opc_elf_file_t *file) {
 }
 
 /* An unreadable file defines nothing; the loader would report why. */
-static opc_status_t open_file(running_t *running, const char *path, opc_elf_file_t **out_file) {
+static opc_status_t symbol_search_open_file(running_t *running, const char *path, opc_elf_file_t **out_file) {
   opc_error_t ignored;
+  OPC_SCOPED(opc_scope_elf_file) opc_elf_file_t *file = NULL;
   *out_file = NULL;
-  if (running->out->file_count == FILES_MAX || opc_elf_open(path, out_file, &ignored) != OPC_OK) return OPC_OK;
-  opc_status_t status = keep_file(running, *out_file);
-  if (status != OPC_OK) opc_elf_close(*out_file);
-  return status;
+  if (running->out->file_count == FILES_MAX || opc_elf_open(path, &file, &ignored) != OPC_OK) return OPC_OK;
+  OPC_RETURN_IF_ERROR(keep_file(running, file));
+  OPC_MOVE(out_file, file);
+  return OPC_OK;
 }
 
-static bool torch_file(const running_t *running, const char *name, char path[PATH_MAX]) {
-  return running->torch_folder != NULL && snprintf(path, PATH_MAX, "%s/%s", running->torch_folder, name) < PATH_MAX &&
+static bool symbol_search_torch_file(const running_t *running, const char *name, char path[PATH_MAX]) {
+  return running->torch_folder && snprintf(path, PATH_MAX, "%s/%s", running->torch_folder, name) < PATH_MAX &&
          access(path, R_OK) == 0;
 }
 
@@ -49,11 +50,12 @@ static const opc_need_t *find_need(const opc_symbol_search_t *search, const char
 static opc_status_t add_need(running_t *running, const opc_elf_file_t *by, const char *name, opc_need_t **out_need) {
   opc_symbol_search_t *out = running->out;
   *out_need = NULL;
-  if (find_need(out, name) != NULL) return OPC_OK;
+  if (find_need(out, name)) return OPC_OK;
   if (!OPC_ARRAY_GROW(out->needs, out->need_count)) return opc_out_of_memory(running->error);
   opc_need_t *need = &out->needs[out->need_count++];
   *need = (opc_need_t){.name = name, .by = by};
-  if (opc_library_is_torch(name) && torch_file(running, name, need->place.path)) need->place.how = OPC_FOUND_TORCH;
+  if (opc_library_is_torch(name) && symbol_search_torch_file(running, name, need->place.path))
+    need->place.how = OPC_FOUND_TORCH;
   else opc_library_find(by, name, running->torch_folder, &need->place);
   need->replaced = opc_library_is_python(name) || opc_library_is_heavy(name) ||
                    (need->place.how == OPC_FOUND_NOWHERE && opc_library_is_accelerator(name));
@@ -70,47 +72,45 @@ static bool is_part(const opc_need_t *need) {
 /* The library and its parts, each after the file that needs it; the list grows during the loop. */
 static opc_status_t collect_parts(running_t *running) {
   opc_symbol_search_t *out = running->out;
-  opc_status_t status = OPC_OK;
-  for (size_t f = 0; status == OPC_OK && f < out->file_count; f++) {
+  for (size_t f = 0; f < out->file_count; f++) {
     const opc_elf_file_t *file = out->files[f];
-    for (size_t i = 0; status == OPC_OK && i < file->needed_count; i++) {
+    for (size_t i = 0; i < file->needed_count; i++) {
       opc_need_t *need = NULL;
       opc_elf_file_t *part = NULL;
-      status = add_need(running, file, file->needed[i], &need);
-      if (status == OPC_OK && need != NULL && is_part(need)) status = open_file(running, need->place.path, &part);
+      OPC_RETURN_IF_ERROR(add_need(running, file, file->needed[i], &need));
+      if (need && is_part(need)) OPC_RETURN_IF_ERROR(symbol_search_open_file(running, need->place.path, &part));
     }
   }
   running->parts = out->file_count;
-  return status;
+  return OPC_OK;
 }
 
 static opc_status_t settle_by_path(running_t *running, const char *path, opc_elf_file_t **out_file) {
-  opc_status_t status = open_file(running, path, out_file);
-  if (status == OPC_OK && *out_file != NULL) opc_symbol_set_settle_by(&running->out->symbols, *out_file);
-  return status;
+  OPC_RETURN_IF_ERROR(symbol_search_open_file(running, path, out_file));
+  if (*out_file) opc_symbol_set_settle_by(&running->out->symbols, *out_file);
+  return OPC_OK;
 }
 
 /* Symbols of libtorch, even if not listed as needed: it is in the process. */
 static opc_status_t settle_by_torch(running_t *running) {
   static const char *const names[] = {"libc10.so", "libtorch_cpu.so"};
-  opc_status_t status = OPC_OK;
-  for (size_t i = 0; status == OPC_OK && i < sizeof names / sizeof *names; i++) {
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     char path[PATH_MAX];
     opc_elf_file_t *file = NULL;
-    if (torch_file(running, names[i], path)) status = settle_by_path(running, path, &file);
+    if (symbol_search_torch_file(running, names[i], path)) OPC_RETURN_IF_ERROR(settle_by_path(running, path, &file));
   }
-  return status;
+  return OPC_OK;
 }
 
 /* Symbols of stub libraries: those of the replaced file, or, if there is no file, those that look like an
  * accelerator's. */
-static void settle_inert(running_t *running, bool unknown_accelerator) {
+static void settle_replaced(running_t *running, bool unknown_accelerator) {
   opc_symbol_set_t *set = &running->out->symbols;
   for (size_t i = 0; i < set->count; i++) {
     opc_wanted_symbol_t *symbol = &set->items[i];
-    const opc_need_t *of = symbol->library != NULL ? find_need(running->out, symbol->library) : NULL;
+    const opc_need_t *of = symbol->library ? find_need(running->out, symbol->library) : NULL;
     if (symbol->settled) continue;
-    if (opc_symbol_is_python(symbol->name) || (of != NULL && of->replaced) ||
+    if (opc_symbol_is_python(symbol->name) || (of && of->replaced) ||
         (unknown_accelerator && opc_symbol_is_accelerator(symbol->name))) {
       opc_symbol_set_settle(set, symbol);
     }
@@ -120,30 +120,28 @@ static void settle_inert(running_t *running, bool unknown_accelerator) {
 /* Dependencies of dependencies, in the system, until no more symbols are found. */
 static opc_status_t settle_deeper(running_t *running) {
   opc_symbol_search_t *out = running->out;
-  opc_status_t status = OPC_OK;
-  for (size_t f = running->parts; status == OPC_OK && out->symbols.left > 0 && f < out->file_count; f++) {
+  for (size_t f = running->parts; out->symbols.left > 0 && f < out->file_count; f++) {
     const opc_elf_file_t *file = out->files[f];
-    for (size_t i = 0; status == OPC_OK && out->symbols.left > 0 && i < file->needed_count; i++) {
+    for (size_t i = 0; out->symbols.left > 0 && i < file->needed_count; i++) {
       opc_library_place_t place;
       opc_elf_file_t *found = NULL;
-      if (find_need(out, file->needed[i]) != NULL) continue;
+      if (find_need(out, file->needed[i])) continue;
       opc_library_find(file, file->needed[i], running->torch_folder, &place);
       bool known = place.how == OPC_FOUND_NOWHERE;
       for (size_t k = 0; !known && k < out->file_count; k++) known = strcmp(out->files[k]->path, place.path) == 0;
-      if (!known) status = settle_by_path(running, place.path, &found);
+      if (!known) OPC_RETURN_IF_ERROR(settle_by_path(running, place.path, &found));
     }
   }
-  return status;
+  return OPC_OK;
 }
 
 /* Checks the file only: the loader checks versions before it looks up symbols. */
 static void check_versions(running_t *running) {
   opc_symbol_search_t *out = running->out;
-  for (size_t i = 0; out->lacking_version == NULL && i < out->symbols.count; i++) {
+  for (size_t i = 0; !out->lacking_version && i < out->symbols.count; i++) {
     const opc_wanted_symbol_t *symbol = &out->symbols.items[i];
-    const opc_need_t *need =
-        symbol->version != NULL && symbol->library != NULL ? find_need(out, symbol->library) : NULL;
-    if (need == NULL || need->replaced) continue;
+    const opc_need_t *need = symbol->version && symbol->library ? find_need(out, symbol->library) : NULL;
+    if (!need || need->replaced) continue;
     for (size_t f = 0; f < out->file_count; f++) {
       if (strcmp(out->files[f]->path, need->place.path) != 0 || opc_elf_has_version(out->files[f], symbol->version))
         continue;
@@ -153,45 +151,49 @@ static void check_versions(running_t *running) {
   }
 }
 
-opc_status_t opc_symbol_search_run(opc_elf_file_t *file, const char *torch_folder, opc_symbol_search_t *out,
-                                   opc_error_t *error) {
-  *out = (opc_symbol_search_t){0};
-  running_t running = {.out = out, .torch_folder = torch_folder, .error = error};
+static opc_status_t search(running_t *running, opc_elf_file_t *file) {
+  opc_symbol_search_t *out = running->out;
   bool unknown_accelerator = false;
-  opc_status_t status = keep_file(&running, file);
-  if (status == OPC_OK) status = collect_parts(&running);
-  for (size_t i = 0; status == OPC_OK && i < running.parts; i++) opc_symbol_set_add(&out->symbols, out->files[i]);
-  if (status == OPC_OK) status = opc_symbol_set_close(&out->symbols, error);
-  for (size_t i = 0; status == OPC_OK && i < running.parts; i++) opc_symbol_set_settle_by(&out->symbols, out->files[i]);
+  OPC_RETURN_IF_ERROR(keep_file(running, file));
+  OPC_RETURN_IF_ERROR(collect_parts(running));
+  for (size_t i = 0; i < running->parts; i++) opc_symbol_set_add(&out->symbols, out->files[i]);
+  OPC_RETURN_IF_ERROR(opc_symbol_set_close(&out->symbols, running->error));
+  for (size_t i = 0; i < running->parts; i++) opc_symbol_set_settle_by(&out->symbols, out->files[i]);
   /* Small ones first: they define most symbols of a library, and libtorch has a hundred thousand. */
-  for (size_t i = 0; status == OPC_OK && i < out->need_count; i++) {
+  for (size_t i = 0; i < out->need_count; i++) {
     const opc_need_t *need = &out->needs[i];
     opc_elf_file_t *found = NULL;
     unknown_accelerator |= need->replaced && need->place.how == OPC_FOUND_NOWHERE;
     if (need->place.how != OPC_FOUND_NOWHERE && !is_part(need))
-      status = settle_by_path(&running, need->place.path, &found);
+      OPC_RETURN_IF_ERROR(settle_by_path(running, need->place.path, &found));
   }
-  if (status == OPC_OK) status = settle_by_torch(&running);
-  if (status == OPC_OK) settle_inert(&running, unknown_accelerator);
-  if (status == OPC_OK) status = settle_deeper(&running);
-  if (status == OPC_OK) check_versions(&running);
+  OPC_RETURN_IF_ERROR(settle_by_torch(running));
+  settle_replaced(running, unknown_accelerator);
+  OPC_RETURN_IF_ERROR(settle_deeper(running));
+  check_versions(running);
+  return OPC_OK;
+}
+
+opc_status_t opc_symbol_search_run(opc_elf_file_t *file, const char *torch_folder, opc_symbol_search_t *out,
+                                   opc_error_t *error) {
+  *out = (opc_symbol_search_t){0};
+  running_t running = {.out = out, .torch_folder = torch_folder, .error = error};
+  const opc_status_t status = search(&running, file);
   if (status != OPC_OK) opc_symbol_search_clear(out);
   return status;
 }
 
-const char *opc_symbol_search_telling(const opc_symbol_search_t *search) {
+const char *opc_symbol_search_example(const opc_symbol_search_t *search) {
   const opc_symbol_set_t *symbols = &search->symbols;
-  const char *first = NULL, *telling = NULL;
+  const char *first = NULL, *best = NULL;
   for (size_t i = 0; i < symbols->count; i++) {
     const char *name = symbols->items[i].name;
     if (symbols->items[i].settled) continue;
     if (opc_symbol_has_old_string(name) || opc_symbol_is_newer_torch(name)) return name;
-    if (first == NULL) first = name;
-    if (telling == NULL &&
-        (strstr(name, "c10") != NULL || strstr(name, "torch") != NULL || strstr(name, "2at") != NULL))
-      telling = name;
+    if (!first) first = name;
+    if (!best && (strstr(name, "c10") || strstr(name, "torch") || strstr(name, "2at"))) best = name;
   }
-  return telling != NULL ? telling : first;
+  return best ? best : first;
 }
 
 void opc_symbol_search_clear(opc_symbol_search_t *search) {

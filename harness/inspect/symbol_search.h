@@ -28,5 +28,5 @@ typedef struct opc_symbol_search {
 opc_status_t opc_symbol_search_run(opc_elf_file_t *file, const char *torch_folder, opc_symbol_search_t *out,
                                    opc_error_t *error) OPC_CHECKED;
 /* The undefined symbol that says most about the cause; NULL: every symbol is defined. */
-const char *opc_symbol_search_telling(const opc_symbol_search_t *search);
+const char *opc_symbol_search_example(const opc_symbol_search_t *search);
 void opc_symbol_search_clear(opc_symbol_search_t *search);

@@ -23,14 +23,14 @@ void opc_symbol_set_add(opc_symbol_set_t *set, const opc_elf_file_t *file) {
   opc_elf_each_symbol(file, add_undefined, set);
 }
 
-static int compare(const void *a, const void *b) {
+static int symbol_set_compare(const void *a, const void *b) {
   return strcmp(((const opc_wanted_symbol_t *)a)->name, ((const opc_wanted_symbol_t *)b)->name);
 }
 
 opc_status_t opc_symbol_set_close(opc_symbol_set_t *set, opc_error_t *error) {
   if (set->failed) return opc_out_of_memory(error);
   if (set->count == 0) return OPC_OK;
-  qsort(set->items, set->count, sizeof *set->items, compare);
+  qsort(set->items, set->count, sizeof *set->items, symbol_set_compare);
   size_t kept = 0;
   for (size_t i = 1; i < set->count; i++) {
     if (strcmp(set->items[kept].name, set->items[i].name) == 0) set->items[kept].called |= set->items[i].called;
@@ -42,7 +42,7 @@ opc_status_t opc_symbol_set_close(opc_symbol_set_t *set, opc_error_t *error) {
 
 opc_wanted_symbol_t *opc_symbol_set_find(const opc_symbol_set_t *set, const char *name) {
   const opc_wanted_symbol_t key = {.name = name};
-  return set->count > 0 ? bsearch(&key, set->items, set->count, sizeof *set->items, compare) : NULL;
+  return set->count > 0 ? bsearch(&key, set->items, set->count, sizeof *set->items, symbol_set_compare) : NULL;
 }
 
 void opc_symbol_set_settle(opc_symbol_set_t *set, opc_wanted_symbol_t *symbol) {
@@ -53,7 +53,7 @@ void opc_symbol_set_settle(opc_symbol_set_t *set, opc_wanted_symbol_t *symbol) {
 static bool settle_defined(const opc_elf_symbol_t *symbol, void *context) {
   opc_symbol_set_t *set = context;
   opc_wanted_symbol_t *wanted = symbol->defined ? opc_symbol_set_find(set, symbol->name) : NULL;
-  if (wanted != NULL) opc_symbol_set_settle(set, wanted);
+  if (wanted) opc_symbol_set_settle(set, wanted);
   return set->left > 0;
 }
 
@@ -66,16 +66,15 @@ typedef struct lookup {
   bool found;
 } lookup_t;
 
-static bool look_up(const opc_elf_symbol_t *symbol, void *context) {
+static bool symbol_set_look_up(const opc_elf_symbol_t *symbol, void *context) {
   lookup_t *lookup = context;
-  lookup->found =
-      symbol->defined && symbol->binding == STB_GLOBAL && opc_symbol_set_find(lookup->set, symbol->name) != NULL;
+  lookup->found = symbol->defined && symbol->binding == STB_GLOBAL && opc_symbol_set_find(lookup->set, symbol->name);
   return !lookup->found;
 }
 
 bool opc_symbol_set_served_by(const opc_symbol_set_t *set, const opc_elf_file_t *file) {
   lookup_t lookup = {.set = set};
-  opc_elf_each_symbol(file, look_up, &lookup);
+  opc_elf_each_symbol(file, symbol_set_look_up, &lookup);
   return lookup.found;
 }
 

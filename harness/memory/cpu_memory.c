@@ -15,11 +15,11 @@ static size_t argument_alignment = CACHE_LINE;
 static opc_memory_use_t memory_use;
 static atomic_size_t plain_blocks, plain_bytes;
 
-static _Thread_local void (*tell_given)(void *data, size_t bytes);
+static _Thread_local void (*on_allocation)(void *data, size_t bytes);
 
-void opc_cpu_memory_tell(void (*given)(void *data, size_t bytes)) { tell_given = given; }
+void opc_cpu_memory_on_allocation(void (*given)(void *data, size_t bytes)) { on_allocation = given; }
 
-static void *allocate(size_t bytes, void *context) {
+static void *cpu_allocate(size_t bytes, void *context) {
   if (opc_valgrind_active()) return opc_red_zone_allocate(bytes, opc_poison_byte());
   opc_guard_policy_t policy = guard_policy;
   policy.poison = opc_poison_byte();
@@ -36,8 +36,8 @@ static void *allocate(size_t bytes, void *context) {
 }
 
 void *opc_cpu_memory_allocate(size_t bytes, void *context) {
-  void *data = allocate(bytes, context);
-  if (data && tell_given) tell_given(data, bytes);
+  void *data = cpu_allocate(bytes, context);
+  if (data && on_allocation) on_allocation(data, bytes);
   return data;
 }
 

@@ -11,7 +11,7 @@
 void *opc_cpu_memory_allocate(size_t bytes, void *context);
 void opc_cpu_memory_release(void *data, void *context);
 /* Calls `given` for each block that this thread allocates, before its first use. NULL: no call. */
-void opc_cpu_memory_tell(void (*given)(void *data, size_t bytes));
+void opc_cpu_memory_on_allocation(void (*given)(void *data, size_t bytes));
 /* Guards new storage from now on, filled with opc_poison_pattern's byte. If the system gives no more mappings, storage
  * is only poisoned. */
 void opc_cpu_memory_guard(opc_guard_side_t side);

@@ -11,7 +11,7 @@ enum { ROUND = 512 };
 typedef struct block {
   unsigned char *data; /* start of the tensor's bytes, and end of the red zone before them */
   size_t bytes,
-      behind; /* `behind`: size of the red zone after the tensor: the rest of the rounded allocation, plus one zone */
+      after; /* `after`: the size of the red zone after the tensor: the rest of the rounded allocation, plus one zone */
   unsigned char zone; /* the fill byte of its red zones: differs from the neighbours', so that a copy from one zone to
                          another is detected */
 } block_t;
@@ -30,7 +30,7 @@ void opc_device_zones_begin(const opc_device_calls_t *calls) { tracker.calls = c
 
 /* ---- one allocation ---- */
 
-static bool keep(block_t block) {
+static bool device_zones_keep(block_t block) {
   if (!OPC_ARRAY_GROW(tracker.blocks, tracker.count)) return false;
   tracker.blocks[tracker.count++] = block;
   return true;
@@ -39,25 +39,25 @@ static bool keep(block_t block) {
 /* In the upper half; no repeat within 128 allocations. */
 static unsigned char next_zone(void) { return (unsigned char)(0x80 | (tracker.made++ * 37 & 0x7f)); }
 
-static void *allocate(size_t bytes) {
+static void *zones_allocate(size_t bytes) {
   void *base = NULL;
   if (bytes > SIZE_MAX - 2 * (size_t)OPC_DEVICE_ZONE - ROUND) return NULL;
   size_t rounded = (bytes + ROUND - 1) / ROUND * ROUND;
-  block_t block = {.bytes = bytes, .behind = rounded - bytes + OPC_DEVICE_ZONE, .zone = next_zone()};
-  if (tracker.calls->allocate(&base, OPC_DEVICE_ZONE + bytes + block.behind) != 0 || !base) return NULL;
+  block_t block = {.bytes = bytes, .after = rounded - bytes + OPC_DEVICE_ZONE, .zone = next_zone()};
+  if (tracker.calls->allocate(&base, OPC_DEVICE_ZONE + bytes + block.after) != 0 || !base) return NULL;
   block.data = (unsigned char *)base + OPC_DEVICE_ZONE;
   bool filled = tracker.calls->fill(base, block.zone, OPC_DEVICE_ZONE) == 0 &&
                 tracker.calls->fill(block.data, tracker.poison, bytes) == 0 &&
-                tracker.calls->fill(block.data + bytes, block.zone, block.behind) == 0 &&
+                tracker.calls->fill(block.data + bytes, block.zone, block.after) == 0 &&
                 tracker.calls->wait() == 0; /* the fills run on another stream than the code that uses the memory */
-  if (filled && keep(block)) return block.data;
+  if (filled && device_zones_keep(block)) return block.data;
   (void)tracker.calls->release(base);
   return NULL;
 }
 
 /* One red zone: the first changed byte, and the number of changed bytes. Reads at most ROUND + OPC_DEVICE_ZONE bytes.
  * */
-static void look(const block_t *block, unsigned char *zone, size_t size, long long offset) {
+static void device_zones_look(const block_t *block, unsigned char *zone, size_t size, long long offset) {
   static unsigned char bytes[OPC_DEVICE_ZONE + ROUND];
   size_t first = size, count = 0;
   if (tracker.calls->read(bytes, zone, size) != 0) return; /* a fault of the context is reported elsewhere */
@@ -73,16 +73,16 @@ static void look(const block_t *block, unsigned char *zone, size_t size, long lo
       .data = block->data, .bytes = block->bytes, .offset = offset + (long long)first, .count = count};
 }
 
-static void look_at(const block_t *block) {
-  look(block, block->data - OPC_DEVICE_ZONE, OPC_DEVICE_ZONE, -(long long)OPC_DEVICE_ZONE);
-  look(block, block->data + block->bytes, block->behind, 0);
+static void device_zones_look_at(const block_t *block) {
+  device_zones_look(block, block->data - OPC_DEVICE_ZONE, OPC_DEVICE_ZONE, -(long long)OPC_DEVICE_ZONE);
+  device_zones_look(block, block->data + block->bytes, block->after, 0);
 }
 
-static void release(void *data) {
+static void zones_release(void *data) {
   for (size_t i = tracker.count; i-- > 0;) {
     block_t block = tracker.blocks[i];
     if (block.data != data) continue;
-    if (tracker.calls->wait() == 0) look_at(&block);
+    if (tracker.calls->wait() == 0) device_zones_look_at(&block);
     tracker.blocks[i] = tracker.blocks[--tracker.count];
     (void)tracker.calls->release(block.data - OPC_DEVICE_ZONE);
     return;
@@ -95,7 +95,7 @@ static void release(void *data) {
 void *opc_device_zones_allocate(size_t bytes) {
   if (bytes == 0) return NULL;
   pthread_mutex_lock(&tracker.lock);
-  void *data = allocate(bytes);
+  void *data = zones_allocate(bytes);
   pthread_mutex_unlock(&tracker.lock);
   return data;
 }
@@ -103,7 +103,7 @@ void *opc_device_zones_allocate(size_t bytes) {
 void opc_device_zones_release(void *data) {
   if (!data) return;
   pthread_mutex_lock(&tracker.lock);
-  release(data);
+  zones_release(data);
   pthread_mutex_unlock(&tracker.lock);
 }
 
@@ -116,7 +116,7 @@ void opc_device_zones_poison(unsigned char byte) {
 void opc_device_zones_verify(void) {
   pthread_mutex_lock(&tracker.lock);
   bool ready = tracker.count > 0 && tracker.calls->wait() == 0;
-  for (size_t i = 0; ready && i < tracker.count; i++) look_at(&tracker.blocks[i]);
+  for (size_t i = 0; ready && i < tracker.count; i++) device_zones_look_at(&tracker.blocks[i]);
   pthread_mutex_unlock(&tracker.lock);
 }
 
@@ -135,7 +135,7 @@ bool opc_device_zones_hold(uint64_t address) {
   for (size_t i = 0; i < tracker.count && !found; i++) {
     const block_t *block = &tracker.blocks[i];
     const uint64_t data = (uint64_t)(uintptr_t)block->data;
-    found = address >= data - OPC_DEVICE_ZONE && address < data + block->bytes + block->behind;
+    found = address >= data - OPC_DEVICE_ZONE && address < data + block->bytes + block->after;
   }
   pthread_mutex_unlock(&tracker.lock);
   return found;

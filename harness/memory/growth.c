@@ -9,21 +9,19 @@ enum { THREAD_WAITS = 20, THREAD_WAIT_US = 1000, FLOOR_BYTES = 16, FLOOR_MAPPED 
 enum { LARGE_COUNT = 64, LARGE_BYTES = 128 << 20 };
 
 static opc_status_t use_read(const opc_reading_t *before, opc_process_use_t *use, opc_error_t *error) {
-  opc_status_t status = opc_process_use_read(use, error);
-  for (int i = 0; status == OPC_OK && before && use->threads > before->values[OPC_GROWTH_THREADS] && i < THREAD_WAITS;
-       i++) {
+  OPC_RETURN_IF_ERROR(opc_process_use_read(use, error));
+  for (int i = 0; before && use->threads > before->values[OPC_GROWTH_THREADS] && i < THREAD_WAITS; i++) {
     usleep(THREAD_WAIT_US);
-    status = opc_process_use_read(use, error);
+    OPC_RETURN_IF_ERROR(opc_process_use_read(use, error));
   }
-  return status;
+  return OPC_OK;
 }
 
 opc_status_t opc_growth_read(opc_growth_t *growth, int calls, opc_error_t *error) {
   opc_process_use_t use;
   if (growth->count == OPC_READINGS_MAX)
     return opc_error_set(error, OPC_ERR_UNSUPPORTED, "more readings than there is room for");
-  opc_status_t status = use_read(growth->count ? &growth->readings[growth->count - 1] : NULL, &use, error);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(use_read(growth->count ? &growth->readings[growth->count - 1] : NULL, &use, error));
   /* Valgrind delays the reuse of freed memory, in its own memory; it finds such leaks itself. */
   if (opc_valgrind_active()) use.allocated_bytes = use.mapped_bytes = 0;
 #ifdef __SANITIZE_ADDRESS__

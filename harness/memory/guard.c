@@ -124,7 +124,7 @@ static bool slot_begin(slot_t *slot, size_t bytes, size_t padded, const opc_guar
     guard_live_blocks++;
     guard_live_bytes += bytes;
   }
-  return tsearch(slot, &guard_tree, slot_compare) != NULL;
+  return tsearch(slot, &guard_tree, slot_compare);
 }
 
 static void slot_end(slot_t *slot) {
@@ -199,7 +199,7 @@ bool opc_guard_release(void *data) {
     if (!quarantine_keep(slot) && !spare_keep(slot)) slot_unmap(slot);
   }
   opc_guard_unlock();
-  return slot != NULL;
+  return slot;
 }
 
 /* ---- questions ---- */

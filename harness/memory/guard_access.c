@@ -10,7 +10,8 @@ typedef opc_guard_slot_t slot_t;
 static opc_access_t guard_accesses[OPC_ACCESSES_MAX];
 static size_t guard_access_count;
 
-static opc_access_t *note(const slot_t *slot, opc_access_kind_t kind, const unsigned char *at, bool write) {
+static opc_access_t *guard_access_note(const slot_t *slot, opc_access_kind_t kind, const unsigned char *at,
+                                       bool write) {
   if (guard_access_count == OPC_ACCESSES_MAX) return NULL;
   opc_access_t *access = &guard_accesses[guard_access_count++];
   memset(access, 0, sizeof *access);
@@ -36,8 +37,8 @@ void opc_guard_slot_look(slot_t *slot) {
   if (slot->damaged || !slot->live) return;
   const unsigned char *at = first_other(slot->data + slot->bytes, slot->pages + slot->page_bytes, slot->poison);
   if (!at) at = first_other(slot->pages, slot->data, slot->poison);
-  slot->damaged = at != NULL;
-  if (at) (void)note(slot, OPC_ACCESS_OUTSIDE, at, true);
+  slot->damaged = at;
+  if (at) (void)guard_access_note(slot, OPC_ACCESS_OUTSIDE, at, true);
 }
 
 /* So that the next write to the slack of a block that is kept is seen too. */
@@ -77,7 +78,7 @@ static bool region_open(const region_t *region, bool write, unsigned char poison
 static region_t region_of(slot_t *slot, unsigned char *at) {
   unsigned char *end = slot->pages + slot->page_bytes;
   if (at < slot->pages) return (region_t){slot->mapping, slot->pages, &slot->before, true};
-  if (at >= end) return (region_t){end, slot->mapping + slot->mapping_bytes, &slot->behind, true};
+  if (at >= end) return (region_t){end, slot->mapping + slot->mapping_bytes, &slot->after, true};
   return (region_t){slot->pages, end, &slot->inside, slot->freed};
 }
 
@@ -98,12 +99,12 @@ static bool slot_fault(slot_t *slot, unsigned char *at, bool write, opc_access_t
   if (inside && slot->keyed && !opc_guard_slot_unkey(slot, PROT_READ)) return false;
   if (!region_open(&region, write, slot->poison)) return false;
   bool within = at >= slot->data && at < slot->data + slot->bytes;
-  *out_access = note(slot,
-                     !within       ? OPC_ACCESS_OUTSIDE
-                     : slot->freed ? OPC_ACCESS_FREED
-                                   : OPC_ACCESS_READ_ONLY,
-                     at, write);
-  return *out_access != NULL;
+  *out_access = guard_access_note(slot,
+                                  !within       ? OPC_ACCESS_OUTSIDE
+                                  : slot->freed ? OPC_ACCESS_FREED
+                                                : OPC_ACCESS_READ_ONLY,
+                                  at, write);
+  return *out_access;
 }
 
 bool opc_guard_fault(uint64_t address, bool write, opc_access_t **out_access) {
@@ -135,7 +136,7 @@ void opc_guard_slot_close(slot_t *slot) {
   unsigned char *end = slot->pages + slot->page_bytes;
   if (!slot->touched && !slot->read_only) return;
   region_close(&slot->before, slot->mapping, (size_t)(slot->pages - slot->mapping));
-  region_close(&slot->behind, end, (size_t)(slot->mapping + slot->mapping_bytes - end));
+  region_close(&slot->after, end, (size_t)(slot->mapping + slot->mapping_bytes - end));
   if (slot->freed) region_close(&slot->inside, slot->pages, slot->page_bytes);
   else (void)opc_guard_slot_lift(slot);
   slot->inside = OPC_CLOSED;

@@ -22,7 +22,7 @@ typedef struct opc_guard_slot {
   bool closed_by_key; /* read-only through the key; otherwise through mprotect */
   bool damaged;       /* damage was already recorded */
   bool touched;       /* one of the three fields below may not be OPC_CLOSED */
-  opc_guard_open_t before, behind, inside;
+  opc_guard_open_t before, after, inside;
   struct opc_guard_slot *next, *previous; /* all mapped slots */
 } opc_guard_slot_t;
 

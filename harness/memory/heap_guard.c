@@ -54,7 +54,7 @@ void opc_heap_guard_note_loaded(bool own) {
   known = note.seen;
 }
 
-static bool is_own(uintptr_t at) {
+static bool heap_guard_is_own(uintptr_t at) {
   for (size_t i = 0; i < code_count; i++)
     if (at >= codes[i].from && at < codes[i].to) return true;
   return false;
@@ -65,18 +65,18 @@ typedef struct look {
   bool own;
 } look_t;
 
-static _Unwind_Reason_Code look_at(struct _Unwind_Context *context, void *found) {
+static _Unwind_Reason_Code heap_guard_look_at(struct _Unwind_Context *context, void *found) {
   enum { FRAMES = 7 }; /* three here, malloc, and three of a container */
   look_t *look = found;
-  look->own = is_own(_Unwind_GetIP(context));
+  look->own = heap_guard_is_own(_Unwind_GetIP(context));
   return look->own || ++look->frames == FRAMES ? _URC_END_OF_STACK : _URC_NO_REASON;
 }
 
 static bool is_for_own(const void *caller) {
-  if (is_own((uintptr_t)caller)) return true;
+  if (heap_guard_is_own((uintptr_t)caller)) return true;
   if (block_depth == OPC_HEAP_DIRECT) return false;
   look_t look = {0};
-  _Unwind_Backtrace(look_at, &look);
+  _Unwind_Backtrace(heap_guard_look_at, &look);
   return look.own;
 }
 

@@ -12,14 +12,14 @@ enum { LATE_MAX = 64, RETRY_NS = 50 * 1000 };
 static void *trap_pages;
 static size_t trap_bytes;
 static void (*trap_touched)(void);
-static atomic_bool trap_armed, trap_told;
+static atomic_bool trap_armed, trap_reported;
 static atomic_int trap_late;
 
 bool opc_trap_arm(void *pages, size_t bytes, void (*touched)(void)) {
   trap_pages = pages;
   trap_bytes = bytes;
   trap_touched = touched;
-  atomic_store(&trap_told, false);
+  atomic_store(&trap_reported, false);
   atomic_store(&trap_late, LATE_MAX);
   atomic_store(&trap_armed, true);
   if (mprotect(pages, bytes, PROT_NONE) == 0) return true;
@@ -107,7 +107,7 @@ bool opc_trap_fault(uint64_t address) {
   bool known = true;
   if (!is_in_first(address) || !atomic_load(&trap_armed)) { /* a page may be in both */
     known = write_fault(address) || (is_in_first(address) && atomic_fetch_sub(&trap_late, 1) > 0);
-  } else if (!atomic_exchange(&trap_told, true)) {
+  } else if (!atomic_exchange(&trap_reported, true)) {
     trap_touched();
     open_pages();
   } else {

@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/owned.h"
+#include "base/text.h"
 #include "recording/record_folder.h"
 #include "recording/stale_values.h"
 
@@ -34,8 +36,6 @@ typedef struct gathering {
   opc_error_t *error;
 } gathering_t;
 
-static bool begins(const char *name, const char *prefix) { return strncmp(name, prefix, strlen(prefix)) == 0; }
-
 static FILE *open_in(const gathering_t *gathering, size_t file) {
   char path[PATH_MAX];
   int length = snprintf(path, sizeof path, "%s/%s", gathering->folder, gathering->files[file]->d_name);
@@ -54,31 +54,30 @@ static opc_recordings_operator_t *find_operator(gathering_t *gathering, const ch
 /* ---- counts and troubles ---- */
 
 static opc_status_t gather_counts(gathering_t *gathering, FILE *file) {
-  opc_record_counts_t *counts = malloc(sizeof *counts);
-  opc_status_t status = counts ? OPC_OK : opc_out_of_memory(gathering->error);
-  bool whole = counts && fread(counts, sizeof *counts, 1, file) == 1 && strcmp(counts->magic, OPC_RECORD_MAGIC) == 0;
-  gathering->out->processes += whole;
-  for (size_t i = 0; status == OPC_OK && whole && i < OPC_RECORD_ROWS; i++) {
+  OPC_SCOPED(opc_scope_free) opc_record_counts_t *counts = malloc(sizeof *counts);
+  if (!counts) return opc_out_of_memory(gathering->error);
+  if (fread(counts, sizeof *counts, 1, file) != 1 || strcmp(counts->magic, OPC_RECORD_MAGIC) != 0) return OPC_OK;
+  gathering->out->processes++;
+  for (size_t i = 0; i < OPC_RECORD_ROWS; i++) {
     opc_record_row_t *row = &counts->rows[i];
     row->operator_name[OPC_RECORD_NAME - 1] = '\0';
     if (!row->operator_name[0]) continue;
     opc_recordings_operator_t *op = find_operator(gathering, row->operator_name);
-    if (!op) status = opc_out_of_memory(gathering->error);
-    if (op) op->seen += atomic_load(&row->seen);
-    for (size_t r = 0; op && r < OPC_REASON_COUNT; r++) op->left_out[r] += atomic_load(&row->left_out[r]);
+    if (!op) return opc_out_of_memory(gathering->error);
+    op->seen += atomic_load(&row->seen);
+    for (size_t r = 0; r < OPC_REASON_COUNT; r++) op->left_out[r] += atomic_load(&row->left_out[r]);
   }
-  free(counts);
-  return status;
+  return OPC_OK;
 }
 
 static void gather_trouble(gathering_t *gathering, FILE *file) {
-  char words[2048];
-  size_t length = fread(words, 1, sizeof words - 1, file);
-  words[length] = '\0';
+  char trouble[2048];
+  size_t length = fread(trouble, 1, sizeof trouble - 1, file);
+  trouble[length] = '\0';
   for (size_t i = 0; i < length; i++)
-    if (words[i] == '\n') words[i] = ' ';
-  if (!length || strstr(opc_text_c(&gathering->out->troubles), words)) return;
-  opc_text_addf(&gathering->out->troubles, "%s\n", words);
+    if (trouble[i] == '\n') trouble[i] = ' ';
+  if (!length || strstr(opc_text_c(&gathering->out->troubles), trouble)) return;
+  opc_text_addf(&gathering->out->troubles, "%s\n", trouble);
 }
 
 /* ---- calls ---- */
@@ -95,37 +94,33 @@ static uint64_t content_hash(json_t *sample) {
 }
 
 static opc_status_t gather_line(gathering_t *gathering, const char *line, size_t file, long offset) {
-  json_t *json = json_loads(line, JSON_REJECT_DUPLICATES, NULL), *sample = json_object_get(json, "sample");
+  json_auto_t *json = json_loads(line, JSON_REJECT_DUPLICATES, NULL);
+  json_t *sample = json_object_get(json, "sample");
   const char *class_ = json_string_value(json_object_get(json, "class")),
              *name = json_string_value(json_object_get(sample, "operator"));
-  opc_status_t status = OPC_OK;
   if (!class_ || !name) {
     gathering->out->damaged++;
-  } else {
-    char *copy = OPC_ARRAY_GROW(gathering->entries, gathering->count) ? opc_string_copy(name) : NULL;
-    if (copy)
-      gathering->entries[gathering->count] = (entry_t){.name = copy,
-                                                       .class_ = strtoull(class_, NULL, 16),
-                                                       .content = content_hash(sample),
-                                                       .file = file,
-                                                       .order = gathering->count,
-                                                       .offset = offset};
-    if (copy) gathering->count++;
-    else status = opc_out_of_memory(gathering->error);
+    return OPC_OK;
   }
-  json_decref(json);
-  return status;
+  char *copy = OPC_ARRAY_GROW(gathering->entries, gathering->count) ? opc_string_copy(name) : NULL;
+  if (!copy) return opc_out_of_memory(gathering->error);
+  gathering->entries[gathering->count] = (entry_t){.name = copy,
+                                                   .class_ = strtoull(class_, NULL, 16),
+                                                   .content = content_hash(sample),
+                                                   .file = file,
+                                                   .order = gathering->count,
+                                                   .offset = offset};
+  gathering->count++;
+  return OPC_OK;
 }
 
 static opc_status_t gather_calls(gathering_t *gathering, FILE *stream, size_t file) {
-  char *line = NULL;
+  OPC_SCOPED(opc_scope_free) char *line = NULL;
   size_t capacity = 0;
-  opc_status_t status = OPC_OK;
   ssize_t length;
-  for (long offset = 0; status == OPC_OK && (length = getline(&line, &capacity, stream)) > 0; offset = ftell(stream))
-    if (length > 1) status = gather_line(gathering, line, file, offset);
-  free(line);
-  return status;
+  for (long offset = 0; (length = getline(&line, &capacity, stream)) > 0; offset = ftell(stream))
+    if (length > 1) OPC_RETURN_IF_ERROR(gather_line(gathering, line, file, offset));
+  return OPC_OK;
 }
 
 /* In the order in which the processes began: the part of a name after its last point is the time. */
@@ -136,24 +131,22 @@ static int by_time(const struct dirent **left, const struct dirent **right) {
   return numbers[0] < numbers[1] ? -1 : numbers[0] > numbers[1];
 }
 
-static opc_status_t gather(gathering_t *gathering) {
-  opc_status_t status = OPC_OK;
+static opc_status_t merge_recordings_gather(gathering_t *gathering) {
   int found = scandir(gathering->folder, &gathering->files, NULL, by_time);
   if (found < 0)
     return opc_error_set(gathering->error, OPC_ERR_IO, "cannot read %s: %s", gathering->folder, strerror(errno));
   gathering->file_count = (size_t)found;
-  for (size_t i = 0; i < gathering->file_count && status == OPC_OK; i++) {
+  for (size_t i = 0; i < gathering->file_count; i++) {
     const char *name = gathering->files[i]->d_name;
-    bool calls = begins(name, OPC_RECORD_CALLS), counts = begins(name, OPC_RECORD_COUNTS),
-         trouble = begins(name, OPC_RECORD_TROUBLE);
-    FILE *file = calls || counts || trouble ? open_in(gathering, i) : NULL;
+    bool calls = opc_string_begins(name, OPC_RECORD_CALLS), counts = opc_string_begins(name, OPC_RECORD_COUNTS),
+         trouble = opc_string_begins(name, OPC_RECORD_TROUBLE);
+    OPC_SCOPED(opc_scope_fclose) FILE *file = calls || counts || trouble ? open_in(gathering, i) : NULL;
     if (!file) continue;
-    if (calls) status = gather_calls(gathering, file, i);
-    if (counts) status = gather_counts(gathering, file);
+    if (calls) OPC_RETURN_IF_ERROR(gather_calls(gathering, file, i));
+    if (counts) OPC_RETURN_IF_ERROR(gather_counts(gathering, file));
     if (trouble) gather_trouble(gathering, file);
-    fclose(file);
   }
-  return status;
+  return OPC_OK;
 }
 
 /* ---- what is kept ---- */
@@ -181,8 +174,8 @@ static int by_order(const void *left, const void *right) {
 }
 
 /* Drops each entry that `same` reports as a repetition of the one before it. */
-static void drop(gathering_t *gathering, int (*order)(const void *, const void *),
-                 bool (*same)(const entry_t *, const entry_t *)) {
+static void merge_recordings_drop(gathering_t *gathering, int (*order)(const void *, const void *),
+                                  bool (*same)(const entry_t *, const entry_t *)) {
   size_t kept = 0;
   if (gathering->count) qsort(gathering->entries, gathering->count, sizeof(entry_t), order);
   for (size_t i = 0; i < gathering->count; i++) {
@@ -203,8 +196,8 @@ static bool same_class(const entry_t *a, const entry_t *b) {
 static opc_status_t apply_limits(gathering_t *gathering) {
   size_t kept = 0;
   opc_status_t status = OPC_OK;
-  drop(gathering, by_class, same_class);
-  drop(gathering, by_content, same_content);
+  merge_recordings_drop(gathering, by_class, same_class);
+  merge_recordings_drop(gathering, by_content, same_content);
   if (gathering->count) qsort(gathering->entries, gathering->count, sizeof(entry_t), by_order);
   for (size_t i = 0; i < gathering->count; i++) {
     entry_t *entry = &gathering->entries[i];
@@ -264,86 +257,84 @@ static char *sample_text(char *line) {
 }
 
 static opc_status_t write_entry(const gathering_t *gathering, const entry_t *entry, FILE *to, bool first) {
-  FILE *stream = open_in(gathering, entry->file);
-  char *line = NULL, *text = NULL;
+  OPC_SCOPED(opc_scope_fclose) FILE *stream = open_in(gathering, entry->file);
+  OPC_SCOPED(opc_scope_free) char *line = NULL;
   size_t capacity = 0;
-  json_t *json = NULL;
-  opc_status_t status = OPC_OK;
+  json_auto_t *json = NULL;
   if (stream && fseek(stream, entry->offset, SEEK_SET) == 0 && getline(&line, &capacity, stream) > 0)
     json = json_loads(line, 0, NULL);
   json_t *sample = json_object_get(json, "sample");
-  if (sample) text = sample_text(line);
-  if (!text) status = opc_error_set(gathering->error, OPC_ERR_IO, "cannot read %s again", gathering->folder);
-  else if (!move_values(gathering, sample))
-    status = opc_error_set(gathering->error, OPC_ERR_IO, "cannot write the values beside %s: %s", gathering->output,
-                           strerror(errno));
-  if (status == OPC_OK) fprintf(to, "%s\n  %s", first ? "" : ",", text);
-  json_decref(json);
-  free(line);
-  if (stream) fclose(stream);
-  return status;
+  const char *text = sample ? sample_text(line) : NULL;
+  if (!text) return opc_error_set(gathering->error, OPC_ERR_IO, "cannot read %s again", gathering->folder);
+  if (!move_values(gathering, sample))
+    return opc_error_set(gathering->error, OPC_ERR_IO, "cannot write the values beside %s: %s", gathering->output,
+                         strerror(errno));
+  fprintf(to, "%s\n  %s", first ? "" : ",", text);
+  return OPC_OK;
 }
 
-static opc_status_t write_all(const gathering_t *gathering, FILE *to) {
-  opc_status_t status = OPC_OK;
+static opc_status_t merge_recordings_cannot_write(const gathering_t *gathering) {
+  return opc_error_set(gathering->error, OPC_ERR_IO, "cannot write %s: %s", gathering->output, strerror(errno));
+}
+
+static opc_status_t merge_recordings_write_all(const gathering_t *gathering, FILE *to) {
   fputs("{\"format\": \"opcheck-c/samples/1\", \"samples\": [", to);
-  for (size_t i = 0; i < gathering->count && status == OPC_OK; i++)
-    status = write_entry(gathering, &gathering->entries[i], to, i == 0);
+  for (size_t i = 0; i < gathering->count; i++)
+    OPC_RETURN_IF_ERROR(write_entry(gathering, &gathering->entries[i], to, i == 0));
   fputs("\n]}\n", to);
-  if (status == OPC_OK && (fflush(to) != 0 || ferror(to)))
-    status = opc_error_set(gathering->error, OPC_ERR_IO, "cannot write %s: %s", gathering->output, strerror(errno));
-  return status;
+  return fflush(to) == 0 && !ferror(to) ? OPC_OK : merge_recordings_cannot_write(gathering);
 }
 
 static opc_status_t write_output(const gathering_t *gathering) {
   struct stat there;
   bool plain = stat(gathering->output, &there) != 0 || S_ISREG(there.st_mode); /* pipes and devices are not replaced */
-  char *target = plain ? realpath(gathering->output, NULL) : NULL;
+  OPC_SCOPED(opc_scope_free) char *target = plain ? realpath(gathering->output, NULL) : NULL;
+  OPC_SCOPED(opc_scope_free)
   char *beside = plain ? opc_string_format("%s.tmp-%ld", target ? target : gathering->output, (long)getpid())
                        : opc_string_copy(gathering->output);
-  FILE *to = beside ? fopen(beside, plain ? "wbxe" : "wbe") : NULL;
-  opc_status_t status = OPC_OK;
-  if (!beside) status = opc_out_of_memory(gathering->error);
-  else if (!to)
-    status = opc_error_set(gathering->error, OPC_ERR_IO, "cannot write %s: %s", gathering->output, strerror(errno));
-  if (status == OPC_OK) status = write_all(gathering, to);
-  if (to && fclose(to) != 0 && status == OPC_OK)
-    status = opc_error_set(gathering->error, OPC_ERR_IO, "cannot write %s: %s", gathering->output, strerror(errno));
-  opc_stale_values_t before = {0}, after = {0};
-  if (status == OPC_OK && target) before = opc_stale_values_of(target);
-  if (status == OPC_OK && plain && rename(beside, target ? target : gathering->output) != 0)
-    status = opc_error_set(gathering->error, OPC_ERR_IO, "cannot write %s: %s", gathering->output, strerror(errno));
-  if (status == OPC_OK && before.count) {
+  if (!beside) return opc_out_of_memory(gathering->error);
+  FILE *to = fopen(beside, plain ? "wbxe" : "wbe");
+  if (!to) return merge_recordings_cannot_write(gathering);
+  opc_status_t status = merge_recordings_write_all(gathering, to);
+  if (fclose(to) != 0 && !status) status = merge_recordings_cannot_write(gathering);
+  OPC_SCOPED(opc_stale_values_clear) opc_stale_values_t before = {0}, after = {0};
+  if (!status && target) before = opc_stale_values_of(target);
+  if (!status && plain && rename(beside, target ? target : gathering->output) != 0)
+    status = merge_recordings_cannot_write(gathering);
+  if (status != OPC_OK) {
+    if (plain) unlink(beside);
+    return status;
+  }
+  if (before.count) {
     after = opc_stale_values_of(target);
     opc_stale_values_remove(&before, &after, gathering->output);
   }
-  opc_stale_values_clear(&before);
-  opc_stale_values_clear(&after);
-  if (to && plain && status != OPC_OK) unlink(beside);
-  free(beside);
-  free(target);
-  return status;
+  return OPC_OK;
 }
 
 /* ---- the whole ---- */
 
-static int by_name(const void *left, const void *right) {
+static int merge_recordings_by_name(const void *left, const void *right) {
   return strcmp(((const opc_recordings_operator_t *)left)->name, ((const opc_recordings_operator_t *)right)->name);
+}
+
+static void gathering_clear(gathering_t *gathering) {
+  for (size_t i = 0; i < gathering->count; i++) free(gathering->entries[i].name);
+  for (size_t i = 0; i < gathering->file_count; i++) free(gathering->files[i]);
+  free(gathering->files);
+  free(gathering->entries);
 }
 
 opc_status_t opc_recordings_merge(const char *folder, const char *output, const opc_record_settings_t *settings,
                                   opc_recordings_t *out, opc_error_t *error) {
+  OPC_SCOPED(gathering_clear)
   gathering_t gathering = {.folder = folder, .output = output, .settings = settings, .out = out, .error = error};
   *out = (opc_recordings_t){0};
-  opc_status_t status = gather(&gathering);
-  if (status == OPC_OK) status = apply_limits(&gathering);
-  if (status == OPC_OK && gathering.count) status = write_output(&gathering);
-  if (out->operator_count) qsort(out->operators, out->operator_count, sizeof *out->operators, by_name);
-  for (size_t i = 0; i < gathering.count; i++) free(gathering.entries[i].name);
-  for (size_t i = 0; i < gathering.file_count; i++) free(gathering.files[i]);
-  free(gathering.files);
-  free(gathering.entries);
-  return status;
+  OPC_RETURN_IF_ERROR(merge_recordings_gather(&gathering));
+  OPC_RETURN_IF_ERROR(apply_limits(&gathering));
+  if (gathering.count) OPC_RETURN_IF_ERROR(write_output(&gathering));
+  if (out->operator_count) qsort(out->operators, out->operator_count, sizeof *out->operators, merge_recordings_by_name);
+  return OPC_OK;
 }
 
 void opc_recordings_clear(opc_recordings_t *recordings) {
@@ -353,7 +344,7 @@ void opc_recordings_clear(opc_recordings_t *recordings) {
   *recordings = (opc_recordings_t){0};
 }
 
-static int remove_one(const char *path, const struct stat *status, int type, struct FTW *walk) {
+static int merge_recordings_remove_one(const char *path, const struct stat *status, int type, struct FTW *walk) {
   (void)status;
   (void)type;
   (void)walk;
@@ -361,4 +352,6 @@ static int remove_one(const char *path, const struct stat *status, int type, str
   return 0;
 }
 
-void opc_record_folder_remove(const char *folder) { (void)nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS); }
+void opc_record_folder_remove(const char *folder) {
+  (void)nftw(folder, merge_recordings_remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}

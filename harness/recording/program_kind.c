@@ -10,7 +10,7 @@
 #include "recording/program_launch.h"
 
 /* Finds it as execvp does. */
-static bool find_program(const char *word, char out[PATH_MAX]) {
+static bool program_kind_find(const char *word, char out[PATH_MAX]) {
   if (strchr(word, '/')) return snprintf(out, PATH_MAX, "%s", word) < PATH_MAX;
   const char *path = getenv("PATH");
   for (const char *part = path ? path : "/bin:/usr/bin"; part;
@@ -30,7 +30,7 @@ static bool read_interpreter(const char *start, char out[PATH_MAX]) {
   char *first = strtok_r(words, " \t", &rest), *second = first ? strtok_r(NULL, " \t", &rest) : NULL;
   if (!first) return false;
   const char *name = strrchr(first, '/');
-  return find_program(second && name && strcmp(name, "/env") == 0 ? second : first, out);
+  return program_kind_find(second && name && strcmp(name, "/env") == 0 ? second : first, out);
 }
 
 static const char *elf_kind(int fd, const Elf64_Ehdr *header) {
@@ -47,7 +47,7 @@ static const char *elf_kind(int fd, const Elf64_Ehdr *header) {
 
 const char *opc_program_kind(const char *word) {
   char path[PATH_MAX];
-  if (!find_program(word, path)) return NULL;
+  if (!program_kind_find(word, path)) return NULL;
   for (int depth = 0; depth < 4; depth++) {
     union {
       Elf64_Ehdr elf;

@@ -39,8 +39,8 @@ static void restore_signals(const struct sigaction before[FORWARDED + 1]) {
   sigaction(SIGCHLD, &before[FORWARDED], NULL);
 }
 
-static _Noreturn void become(const opc_program_launch_t *launch, const struct sigaction before[FORWARDED + 1],
-                             const sigset_t *mask, int tell) {
+static _Noreturn void become_program(const opc_program_launch_t *launch, const struct sigaction before[FORWARDED + 1],
+                                     const sigset_t *mask, int report) {
   const char *given = getenv("LD_PRELOAD");
   char *preload = given && *given ? opc_string_format("%s:%s", launch->shim, given) : opc_string_copy(launch->shim);
   int failure = ENOMEM;
@@ -52,37 +52,37 @@ static _Noreturn void become(const opc_program_launch_t *launch, const struct si
     execvp(launch->words[0], launch->words);
     failure = errno;
   }
-  ssize_t told = write(tell, &failure, sizeof failure);
-  _exit(told == sizeof failure ? 127 : 126);
+  ssize_t written = write(report, &failure, sizeof failure);
+  _exit(written == sizeof failure ? 127 : 126);
 }
 
 opc_status_t opc_program_run(const opc_program_launch_t *launch, int *out_status, opc_error_t *error) {
   struct sigaction before[FORWARDED + 1];
   sigset_t blocked, mask;
-  int tell[2], failure = 0;
-  if (pipe2(tell, O_CLOEXEC) != 0)
+  int report[2], failure = 0;
+  if (pipe2(report, O_CLOEXEC) != 0)
     return opc_error_set(error, OPC_ERR_SYSTEM, "cannot make a pipe: %s", strerror(errno));
   sigemptyset(&blocked);
   for (size_t i = 0; i < FORWARDED; i++) sigaddset(&blocked, forwarded[i]);
   sigprocmask(SIG_BLOCK, &blocked, &mask);
   forward_signals(before);
   pid_t child = fork();
-  if (child == 0) become(launch, before, &mask, tell[1]);
+  if (child == 0) become_program(launch, before, &mask, report[1]);
   program = child;
   opc_status_t status =
       child < 0 ? opc_error_set(error, OPC_ERR_SYSTEM, "cannot start a process: %s", strerror(errno)) : OPC_OK;
   sigprocmask(SIG_SETMASK, &mask, NULL);
-  close(tell[1]);
+  close(report[1]);
   if (child > 0) {
     ssize_t got;
-    do got = read(tell[0], &failure, sizeof failure);
+    do got = read(report[0], &failure, sizeof failure);
     while (got < 0 && errno == EINTR);
     while (waitpid(child, out_status, 0) < 0 && errno == EINTR) continue;
     if (got == sizeof failure)
       status = opc_error_set(error, OPC_ERR_USAGE, "cannot execute %s: %s", launch->words[0], strerror(failure));
   }
   program = 0;
-  close(tell[0]);
+  close(report[0]);
   restore_signals(before);
   return status;
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/owned.h"
 #include "base/text.h"
 #include "recording/record_folder.h"
 
@@ -52,27 +53,22 @@ void opc_record_settings_default(opc_record_settings_t *settings) {
 }
 
 opc_status_t opc_record_settings_write(const opc_record_settings_t *settings, const char *folder, opc_error_t *error) {
-  char *path = opc_string_format("%s/" OPC_RECORD_SETTINGS, folder);
+  OPC_SCOPED(opc_scope_free) char *path = opc_string_format("%s/" OPC_RECORD_SETTINGS, folder);
   FILE *file = path ? fopen(path, "wbxe") : NULL;
-  opc_status_t status = OPC_OK;
-  if (!path) status = opc_out_of_memory(error);
-  else if (!file) status = opc_error_set(error, OPC_ERR_IO, "cannot write %s: %s", path, strerror(errno));
-  if (status == OPC_OK) {
-    fprintf(file, "observers %s\nvalues %s\n", settings->observers, settings->values_folder);
-    for (size_t i = 0; i < settings->namespace_count; i++) fprintf(file, "namespace %s\n", settings->namespaces[i]);
-    for (size_t i = 0; i < settings->glob_count; i++) fprintf(file, "op %s\n", settings->globs[i]);
-    fprintf(file, "calls %" PRId64 "\ntotal %" PRId64 "\nsize %" PRId64 "\nelements %" PRId64 "\n", settings->calls,
-            settings->total, settings->size_mib, settings->elements);
-    if (fflush(file) != 0 || ferror(file))
-      status = opc_error_set(error, OPC_ERR_IO, "cannot write %s: %s", path, strerror(errno));
-  }
-  if (file && fclose(file) != 0 && status == OPC_OK)
-    status = opc_error_set(error, OPC_ERR_IO, "cannot write %s: %s", path, strerror(errno));
-  free(path);
-  return status;
+  if (!path) return opc_out_of_memory(error);
+  else if (!file) return opc_error_set(error, OPC_ERR_IO, "cannot write %s: %s", path, strerror(errno));
+  fprintf(file, "observers %s\nvalues %s\n", settings->observers, settings->values_folder);
+  for (size_t i = 0; i < settings->namespace_count; i++) fprintf(file, "namespace %s\n", settings->namespaces[i]);
+  for (size_t i = 0; i < settings->glob_count; i++) fprintf(file, "op %s\n", settings->globs[i]);
+  fprintf(file, "calls %" PRId64 "\ntotal %" PRId64 "\nsize %" PRId64 "\nelements %" PRId64 "\n", settings->calls,
+          settings->total, settings->size_mib, settings->elements);
+  if (fflush(file) != 0 || ferror(file))
+    return opc_error_set(error, OPC_ERR_IO, "cannot write %s: %s", path, strerror(errno));
+  if (file && fclose(file) != 0) return opc_error_set(error, OPC_ERR_IO, "cannot write %s: %s", path, strerror(errno));
+  return OPC_OK;
 }
 
-static opc_status_t read_file(const char *path, char **out, opc_error_t *error) {
+static opc_status_t record_settings_read_file(const char *path, char **out, opc_error_t *error) {
   OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
   char block[4096];
   int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -101,20 +97,22 @@ static opc_status_t take_line(opc_record_settings_t *to, char *key, char *value)
 }
 
 opc_status_t opc_record_settings_read(const char *folder, opc_record_settings_t *out, opc_error_t *error) {
-  opc_record_settings_default(out);
-  char *path = opc_string_format("%s/" OPC_RECORD_SETTINGS, folder), *line_end = NULL;
-  opc_status_t status = path ? read_file(path, &out->owned, error) : opc_out_of_memory(error);
-  free(path);
-  for (char *line = out->owned; status == OPC_OK && line && *line; line = line_end) {
+  OPC_SCOPED(opc_record_settings_clear) opc_record_settings_t settings;
+  opc_record_settings_default(&settings);
+  *out = (opc_record_settings_t){0};
+  OPC_SCOPED(opc_scope_free) char *path = opc_string_format("%s/" OPC_RECORD_SETTINGS, folder);
+  if (!path) return opc_out_of_memory(error);
+  OPC_RETURN_IF_ERROR(record_settings_read_file(path, &settings.owned, error));
+  for (char *line = settings.owned, *line_end; line && *line; line = line_end) {
     line_end = line + strcspn(line, "\n");
     if (*line_end) *line_end++ = '\0';
     char *value = strchr(line, ' ');
     if (!value) continue;
     *value++ = '\0';
-    if (take_line(out, line, value) != OPC_OK) status = opc_out_of_memory(error);
+    if (take_line(&settings, line, value) != OPC_OK) return opc_out_of_memory(error);
   }
-  if (status != OPC_OK) opc_record_settings_clear(out);
-  return status;
+  OPC_MOVE(out, settings);
+  return OPC_OK;
 }
 
 void opc_record_settings_clear(opc_record_settings_t *settings) {

@@ -43,7 +43,7 @@ static struct recorder {
 
 /* A child of fork must not find the mutex held by a thread that the child does not have. */
 static void hold(void) { pthread_mutex_lock(&recorder.mutex); }
-static void release(void) { pthread_mutex_unlock(&recorder.mutex); }
+static void recorder_release(void) { pthread_mutex_unlock(&recorder.mutex); }
 
 static long long now(void) {
   struct timespec time;
@@ -73,13 +73,12 @@ static opc_record_counts_t *map_counts(const char *folder) {
 opc_status_t opc_recorder_start(const char *folder, opc_error_t *error) {
   if (strlen(folder) >= sizeof recorder.folder - 64)
     return opc_error_set(error, OPC_ERR_IO, "the name of the recording's folder is too long");
-  opc_status_t status = opc_record_settings_read(folder, &recorder.settings, error);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(opc_record_settings_read(folder, &recorder.settings, error));
   strcpy(recorder.folder, folder);
   recorder.counts = map_counts(folder);
   if (!recorder.counts) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for the observer");
   recorder.bytes_left = recorder.settings.size_mib * 1024 * 1024;
-  if (pthread_atfork(hold, release, release) != 0)
+  if (pthread_atfork(hold, recorder_release, recorder_release) != 0)
     return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for the observer");
   return OPC_OK;
 }
@@ -95,7 +94,7 @@ int64_t opc_recorder_elements(void) { return recorder.settings.elements; }
 
 /* ---- operators ---- */
 
-static uint64_t hash_of(const char *text, uint64_t hash) {
+static uint64_t recorder_hash_of(const char *text, uint64_t hash) {
   for (; *text; text++) hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
   return hash;
 }
@@ -130,7 +129,7 @@ static opc_recorded_operator_t *operator_new(const char *name, const char *overl
 }
 
 opc_recorded_operator_t *opc_recorder_find(const char *name, const char *overload, opc_is_operator_t *is_operator) {
-  uint64_t slot = hash_of(overload, hash_of(name, UINT64_C(0xcbf29ce484222325))) % OPERATOR_SLOTS;
+  uint64_t slot = recorder_hash_of(overload, recorder_hash_of(name, UINT64_C(0xcbf29ce484222325))) % OPERATOR_SLOTS;
   hold();
   opc_recorded_operator_t *op = recorder.operators[slot];
   while (op && (strcmp(op->name, name) != 0 || strcmp(op->overload, overload) != 0)) op = op->next;
@@ -138,7 +137,7 @@ opc_recorded_operator_t *opc_recorder_find(const char *name, const char *overloa
     op->next = recorder.operators[slot];
     recorder.operators[slot] = op;
   }
-  release();
+  recorder_release();
   return op && op->row ? op : NULL;
 }
 
@@ -153,7 +152,7 @@ void opc_recorder_count(opc_recorded_operator_t *op, opc_reason_t reason) {
 /* ---- classes of calls ---- */
 
 static uint64_t class_key(const opc_recorded_operator_t *op, uint64_t class_) {
-  uint64_t key = hash_of(op->overload, hash_of(op->name, class_ ^ UINT64_C(0xcbf29ce484222325)));
+  uint64_t key = recorder_hash_of(op->overload, recorder_hash_of(op->name, class_ ^ UINT64_C(0xcbf29ce484222325)));
   return key ? key : 1;
 }
 
@@ -192,7 +191,7 @@ bool opc_recorder_claim(opc_recorded_operator_t *op, uint64_t class_) {
     op->classes++;
     fresh = true;
   }
-  release();
+  recorder_release();
   if (reason != OPC_REASON_NONE) opc_recorder_count(op, reason);
   if (fresh) atomic_fetch_add_explicit(&op->row->distinct, 1, memory_order_relaxed);
   return fresh;
@@ -202,7 +201,7 @@ void opc_recorder_leave(opc_recorded_operator_t *op, uint64_t class_, opc_reason
   hold();
   class_slot_t *slot = class_slot(recorder.classes, recorder.class_capacity, class_key(op, class_));
   if (slot->key) slot->reason = (uint8_t)reason;
-  release();
+  recorder_release();
   opc_recorder_count(op, reason);
 }
 
@@ -212,7 +211,7 @@ bool opc_recorder_take_bytes(size_t bytes) {
   hold();
   bool enough = bytes <= (size_t)INT64_MAX && (int64_t)bytes <= recorder.bytes_left;
   if (enough) recorder.bytes_left -= (int64_t)bytes;
-  release();
+  recorder_release();
   return enough;
 }
 
@@ -224,13 +223,13 @@ static int open_calls(void) {
     recorder.started = now();
   }
   snprintf(path, sizeof path, "%s/" OPC_RECORD_CALLS "%ld.%lld", recorder.folder, (long)recorder.pid, recorder.started);
-  release();
+  recorder_release();
   return open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
 }
 
 /* One write, so that lines of other threads come before or after it. The empty line separates an unfinished line from
  * the next. */
-static bool write_line(const opc_text_t *line) {
+static bool recorder_write_line(const opc_text_t *line) {
   int fd = open_calls();
   if (fd < 0) return false;
   ssize_t written = write(fd, line->data, line->length);
@@ -245,7 +244,7 @@ void opc_recorder_write(opc_recorded_operator_t *op, uint64_t class_, const opc_
   opc_text_add(&line, "}\n");
   if (sample->failed || line.failed) reason = OPC_REASON_TROUBLE;
   else if (!opc_recorder_take_bytes(line.length)) reason = OPC_REASON_SIZE_LIMIT;
-  else if (!write_line(&line)) reason = OPC_REASON_WRITE;
+  else if (!recorder_write_line(&line)) reason = OPC_REASON_WRITE;
   opc_text_clear(&line);
   if (reason != OPC_REASON_NONE) opc_recorder_leave(op, class_, reason);
   else atomic_fetch_add_explicit(&op->row->written, 1, memory_order_relaxed);

@@ -29,7 +29,7 @@ void opc_seen_number_write(double value, int digits, opc_text_t *out) {
   opc_text_add(out, text);
 }
 
-static void write_element(opc_dtype_t dtype, const void *element, opc_text_t *out) {
+static void seen_tensor_write_element(opc_dtype_t dtype, const void *element, opc_text_t *out) {
   const opc_dtype_class_t kind = opc_dtype_class(dtype);
   const int digits = opc_dtype_digits(dtype);
   opc_number_t number = opc_number_load(dtype, element);
@@ -60,7 +60,7 @@ typedef struct listing {
 static void list_element(const void *element, int64_t number, void *context) {
   listing_t *listing = context;
   if (number) opc_text_add(listing->out, ", ");
-  write_element(listing->dtype, element, listing->out);
+  seen_tensor_write_element(listing->dtype, element, listing->out);
 }
 
 static bool is_zero(const opc_seen_values_t *values) {
@@ -118,7 +118,7 @@ static void write_fill(const opc_seen_tensor_t *tensor, const opc_seen_values_t 
       return;
     }
     opc_text_add(out, "{\"full\": ");
-    write_element(tensor->dtype, values->first, out);
+    seen_tensor_write_element(tensor->dtype, values->first, out);
     opc_text_add(out, "}");
     return;
   }

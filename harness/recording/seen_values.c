@@ -25,7 +25,7 @@ bool opc_seen_is_contiguous(const opc_seen_tensor_t *tensor) {
   return true;
 }
 
-static int64_t reach(const opc_seen_tensor_t *tensor, const int64_t *strides) {
+static int64_t reach_of_values(const opc_seen_tensor_t *tensor, const int64_t *strides) {
   int64_t last = 0, step;
   for (int i = 0; i < tensor->ndim; i++) {
     if (tensor->sizes[i] == 0) return 0;
@@ -36,12 +36,12 @@ static int64_t reach(const opc_seen_tensor_t *tensor, const int64_t *strides) {
 }
 
 int64_t opc_seen_needed(const opc_seen_tensor_t *tensor) {
-  int64_t elements = reach(tensor, tensor->strides);
+  int64_t elements = reach_of_values(tensor, tensor->strides);
   return elements ? tensor->storage_offset + elements : tensor->storage_offset;
 }
 
 static int64_t walked(const opc_seen_tensor_t *tensor, int64_t most) {
-  const int64_t numel = seen_numel(tensor), elements = reach(tensor, tensor->data_strides);
+  const int64_t numel = seen_numel(tensor), elements = reach_of_values(tensor, tensor->data_strides);
   return elements == numel && elements > most ? most : elements; /* dense: not beyond the elements that are walked */
 }
 
@@ -50,7 +50,7 @@ bool opc_seen_is_wide(const opc_seen_tensor_t *tensor) {
 }
 
 /* IEEE 754 negates by the sign bit alone; integers use two's complement. */
-static void resolve(const opc_seen_tensor_t *tensor, unsigned char *element, size_t size) {
+static void seen_values_resolve(const opc_seen_tensor_t *tensor, unsigned char *element, size_t size) {
   const opc_dtype_class_t kind = opc_dtype_class(tensor->dtype);
   if (kind == OPC_CLASS_COMPLEX) {
     if (tensor->neg) element[size / 2 - 1] ^= 0x80;
@@ -75,7 +75,7 @@ bool opc_seen_visit(const opc_seen_tensor_t *tensor, int64_t most, opc_seen_visi
   for (int64_t number = 0; number < count; number++) {
     unsigned char element[16] = {0};
     memcpy(element, (const char *)tensor->data + place * (int64_t)size, size);
-    if (!tensor->resolved && (tensor->conj || tensor->neg)) resolve(tensor, element, size);
+    if (!tensor->resolved && (tensor->conj || tensor->neg)) seen_values_resolve(tensor, element, size);
     visit(element, number, context);
     for (int i = tensor->ndim - 1; i >= 0; i--) {
       place += tensor->data_strides[i];
@@ -112,7 +112,7 @@ static void look_for_address(looking_t *looking, const void *element, int64_t nu
   if (((size_t)number + 1) * looking->size % 8 == 0) looking->out->has_address |= opc_number_is_address(looking->word);
 }
 
-static void look_at(const void *element, int64_t number, void *context) {
+static void seen_values_look_at(const void *element, int64_t number, void *context) {
   looking_t *looking = context;
   opc_seen_values_t *out = looking->out;
   uint64_t bits[2] = {0};
@@ -162,7 +162,7 @@ bool opc_seen_look(const opc_seen_tensor_t *tensor, opc_seen_values_t *out) {
   /* A tensor may store an object in bytes, or its address in a 64-bit integer. */
   looking.check_addresses =
       words && (size == 8 || (size == 1 && tensor->ndim == 1)) && numel <= HANDLE_BYTES / (int64_t)size;
-  if (!opc_seen_visit(tensor, LOOKED_AT, look_at, &looking)) return false;
+  if (!opc_seen_visit(tensor, LOOKED_AT, seen_values_look_at, &looking)) return false;
   out->deviation = looking.finite ? sqrt(looking.squares / (double)looking.finite) : 0;
   return true;
 }

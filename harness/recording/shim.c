@@ -99,7 +99,7 @@ static const char *folder(void) {
   return recording;
 }
 
-static void tell_trouble(const char *words) {
+static void report_trouble(const char *trouble) {
   char path[PATH_MAX];
   struct timespec now;
   clock_gettime(CLOCK_REALTIME, &now);
@@ -107,12 +107,12 @@ static void tell_trouble(const char *words) {
            (long long)now.tv_sec, now.tv_nsec);
   int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd < 0) return;
-  if (write(fd, words, strlen(words)) < 0) unlink(path);
+  if (write(fd, trouble, strlen(trouble)) < 0) unlink(path);
   close(fd);
 }
 
 static void load_observer(const char *torch_file) {
-  char words[2048] = "", path[PATH_MAX], version[16];
+  char trouble[2048] = "", path[PATH_MAX], version[16];
   opc_record_settings_t settings;
   opc_error_t error;
   if (opc_record_settings_read(folder(), &settings, &error) != OPC_OK)
@@ -132,16 +132,16 @@ static void load_observer(const char *torch_file) {
   opc_observer_start_t *start = NULL;
   if (built_for) *(void **)&start = libc_dlsym()(observer, OPC_OBSERVER_START);
   if (!torch || !c10)
-    snprintf(words, sizeof words,
+    snprintf(trouble, sizeof trouble,
              "libtorch is in %.500s, under another name than libtorch_cpu.so or without a libc10.so", torch_file);
   else if (built_for && version[0] && strcmp(built_for, version) != 0)
-    snprintf(words, sizeof words, "%.500s is libtorch %s, and %.500s is built for %s", torch_file, version, path,
+    snprintf(trouble, sizeof trouble, "%.500s is libtorch %s, and %.500s is built for %s", torch_file, version, path,
              built_for);
   else if (!start)
-    snprintf(words, sizeof words, "%.500s%s%s does not fit the observer that there is: %.700s", torch_file,
+    snprintf(trouble, sizeof trouble, "%.500s%s%s does not fit the observer that there is: %.700s", torch_file,
              version[0] ? ", libtorch " : "", version, dlerror());
-  else start(folder(), words, sizeof words);
-  if (words[0]) tell_trouble(words);
+  else start(folder(), trouble, sizeof trouble);
+  if (trouble[0]) report_trouble(trouble);
 }
 
 /* handle: of an object whose dlopen has returned, so that its libtorch is initialised. */
@@ -216,7 +216,7 @@ __attribute__((visibility("default"))) void *dlsym(void *restrict handle, const 
   return libc_dlsym()(handle, name);
 }
 
-static __attribute__((constructor)) void begin(void) {
+static __attribute__((constructor)) void shim_begin(void) {
   if (folder()[0] == '\0') return;
   void *program = libc_dlopen()(NULL, RTLD_LAZY);
   if (program) look(program);

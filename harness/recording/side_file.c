@@ -55,7 +55,7 @@ static void write_header(const opc_seen_tensor_t *tensor, const writing_t *writi
   fwrite(header, 1, HEADER, writing->file);
 }
 
-static void write_element(const void *element, int64_t number, void *context) {
+static void side_file_write_element(const void *element, int64_t number, void *context) {
   const writing_t *writing = context;
   unsigned char wide[16];
   (void)number;
@@ -83,7 +83,7 @@ bool opc_side_file_write(const opc_seen_tensor_t *tensor, const opc_seen_values_
     writing.file = fopen(beside, "wbxe");
     if (!writing.file) return access(path, R_OK) == 0; /* another thread is writing it */
     write_header(tensor, &writing);
-    bool fine = opc_seen_visit(tensor, INT64_MAX, write_element, &writing) && fflush(writing.file) == 0 &&
+    bool fine = opc_seen_visit(tensor, INT64_MAX, side_file_write_element, &writing) && fflush(writing.file) == 0 &&
                 !ferror(writing.file);
     fine = fclose(writing.file) == 0 && fine && rename(beside, path) == 0;
     if (!fine) {

@@ -29,7 +29,9 @@ static char *name_before(const char *line, const char *end) {
   return opc_string_format("%.*s.npy", (int)(end - start), start);
 }
 
-static int compare(const void *left, const void *right) { return strcmp(*(char *const *)left, *(char *const *)right); }
+static int stale_values_compare(const void *left, const void *right) {
+  return strcmp(*(char *const *)left, *(char *const *)right);
+}
 
 opc_stale_values_t opc_stale_values_of(const char *samples) {
   opc_stale_values_t values = {0};
@@ -45,14 +47,16 @@ opc_stale_values_t opc_stale_values_of(const char *samples) {
   }
   if (file) fclose(file);
   free(line);
-  if (values.count) qsort(values.names, values.count, sizeof *values.names, compare);
+  if (values.count) qsort(values.names, values.count, sizeof *values.names, stale_values_compare);
   return values;
 }
 
 void opc_stale_values_remove(const opc_stale_values_t *before, const opc_stale_values_t *after, const char *output) {
   char path[PATH_MAX];
   for (size_t i = 0; i < before->count; i++) {
-    if (after->count && bsearch(&before->names[i], after->names, after->count, sizeof *after->names, compare)) continue;
+    if (after->count &&
+        bsearch(&before->names[i], after->names, after->count, sizeof *after->names, stale_values_compare))
+      continue;
     int length = snprintf(path, sizeof path, "%s.values/%s", output, before->names[i]);
     if (length > 0 && (size_t)length < sizeof path) (void)unlink(path);
   }

@@ -51,8 +51,7 @@ static opc_status_t read_text(const reader_t *reader, const json_t *object, cons
 
 static opc_status_t read_copy(const reader_t *reader, const json_t *object, const char *key, char **out) {
   const char *text;
-  const opc_status_t status = read_text(reader, object, key, &text);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(read_text(reader, object, key, &text));
   *out = opc_string_copy(text);
   return *out || !text ? OPC_OK : opc_out_of_memory(reader->error);
 }
@@ -74,9 +73,8 @@ static opc_status_t read_rule(const reader_t *reader, const json_t *object, cons
 static opc_status_t read_severity(const reader_t *reader, const json_t *object, const char *rule, opc_severity_t *out,
                                   bool *out_stated) {
   const char *name;
-  const opc_status_t status = read_text(reader, object, "severity", &name);
-  if (status != OPC_OK) return status;
-  *out_stated = name != NULL;
+  OPC_RETURN_IF_ERROR(read_text(reader, object, "severity", &name));
+  *out_stated = name;
   *out = opc_rule_severity(rule);
   if (!name) return OPC_OK;
   for (int i = OPC_SEVERITY_ERROR; i <= OPC_SEVERITY_WARNING; i++) {
@@ -90,12 +88,11 @@ static opc_status_t read_severity(const reader_t *reader, const json_t *object, 
 static opc_status_t read_verdict(const reader_t *reader, const json_t *record, opc_case_result_t *result) {
   const char *verdict, *reason, *standing;
   bool stated;
-  opc_status_t status = read_text(reader, record, "verdict", &verdict);
-  if (status == OPC_OK) status = read_text(reader, record, "reason", &reason);
-  if (status == OPC_OK) status = read_text(reader, record, "standing", &standing);
-  if (status == OPC_OK) status = read_rule(reader, record, "rule", &result->rule);
-  if (status == OPC_OK) status = read_severity(reader, record, result->rule, &result->severity, &stated);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(read_text(reader, record, "verdict", &verdict));
+  OPC_RETURN_IF_ERROR(read_text(reader, record, "reason", &reason));
+  OPC_RETURN_IF_ERROR(read_text(reader, record, "standing", &standing));
+  OPC_RETURN_IF_ERROR(read_rule(reader, record, "rule", &result->rule));
+  OPC_RETURN_IF_ERROR(read_severity(reader, record, result->rule, &result->severity, &stated));
   const int kind = opc_verdict_find(verdict);
   if (kind < 0) return mistake(reader, "verdict", "pass, fail, skip or error");
   result->verdict = (opc_verdict_kind_t)kind;
@@ -117,18 +114,16 @@ static opc_status_t read_also(const reader_t *reader, opc_case_result_t *result)
   json_array_foreach((json_t *)list, i, entry) {
     opc_also_t also = {0};
     const char *message;
-    opc_status_t status = read_rule(reader, entry, "rule", &also.rule);
-    if (status == OPC_OK) status = read_text(reader, entry, "message", &message);
-    if (status == OPC_OK) status = read_severity(reader, entry, also.rule, &also.severity, &also.severity_stated);
-    if (status == OPC_OK && (!also.rule || !message)) status = mistake(reader, "also", "a list of rules and messages");
-    if (status != OPC_OK) return status;
+    OPC_RETURN_IF_ERROR(read_rule(reader, entry, "rule", &also.rule));
+    OPC_RETURN_IF_ERROR(read_text(reader, entry, "message", &message));
+    OPC_RETURN_IF_ERROR(read_severity(reader, entry, also.rule, &also.severity, &also.severity_stated));
+    if ((!also.rule || !message)) OPC_RETURN_IF_ERROR(mistake(reader, "also", "a list of rules and messages"));
     also.message = opc_string_copy(message);
     also.rest = json_copy(entry);
     json_object_del(also.rest, "rule");
     json_object_del(also.rest, "message");
     json_object_del(also.rest, "severity");
-    status = opc_also_add(&result->also, also, reader->error);
-    if (status != OPC_OK) return status;
+    OPC_RETURN_IF_ERROR(opc_also_add(&result->also, also, reader->error));
   }
   return OPC_OK;
 }
@@ -152,19 +147,17 @@ static opc_status_t read_frames(const json_t *list, opc_code_frames_t *out, opc_
   return OPC_OK;
 }
 
-static opc_status_t read_places(const reader_t *reader, opc_case_result_t *result) {
+static opc_status_t case_result_json_read_places(const reader_t *reader, opc_case_result_t *result) {
   size_t i;
   json_t *entry;
-  opc_status_t status = read_frames(json_object_get(result->evidence, "frames"), &result->frames, reader->error);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(read_frames(json_object_get(result->evidence, "frames"), &result->frames, reader->error));
   json_array_foreach(json_object_get(result->evidence, "accesses"), i, entry) {
     if (!OPC_ARRAY_GROW(result->accesses, result->access_count)) return opc_out_of_memory(reader->error);
     opc_result_access_t *access = &result->accesses[result->access_count++];
     *access = (opc_result_access_t){.argument = text_in(entry, "argument"),
                                     .write = strcmp(text_in(entry, "access"), "write") == 0};
-    status = read_rule(reader, entry, "rule", &access->rule);
-    if (status == OPC_OK) status = read_frames(json_object_get(entry, "frames"), &access->frames, reader->error);
-    if (status != OPC_OK) return status;
+    OPC_RETURN_IF_ERROR(read_rule(reader, entry, "rule", &access->rule));
+    OPC_RETURN_IF_ERROR(read_frames(json_object_get(entry, "frames"), &access->frames, reader->error));
   }
   return OPC_OK;
 }
@@ -174,41 +167,38 @@ static opc_status_t read_other_case(const reader_t *reader, const json_t *eviden
                                     char **out, bool *out_flag) {
   const json_t *other = json_object_get(evidence, key);
   if (!other) return OPC_OK;
-  opc_status_t status = read_copy(reader, other, "case", out);
-  if (status == OPC_OK) status = read_flag(reader, other, flag, out_flag);
-  return status != OPC_OK || *out ? status : mistake(reader, key, "another case");
+  OPC_RETURN_IF_ERROR(read_copy(reader, other, "case", out));
+  OPC_RETURN_IF_ERROR(read_flag(reader, other, flag, out_flag));
+  return *out ? OPC_OK : mistake(reader, key, "another case");
 }
 
 /* Moves what has a field out of the evidence. */
 static opc_status_t read_evidence(const reader_t *reader, opc_case_result_t *result) {
   json_t *evidence = result->evidence;
   if (json_object_size(evidence) == 0) return OPC_OK;
-  opc_status_t status = OPC_OK;
   bool broken = false;
   const char *effect = NULL;
-  for (size_t i = 0; i < FLAGS && status == OPC_OK; i++) {
-    status = read_flag(reader, evidence, flag_fields[i].key, AT(result, bool, flag_fields[i].offset));
+  for (size_t i = 0; i < FLAGS; i++) {
+    OPC_RETURN_IF_ERROR(read_flag(reader, evidence, flag_fields[i].key, AT(result, bool, flag_fields[i].offset)));
     json_object_del(evidence, flag_fields[i].key);
   }
-  for (size_t i = 0; i < TEXTS && status == OPC_OK; i++) {
-    status = read_copy(reader, evidence, text_fields[i].key, AT(result, char *, text_fields[i].offset));
+  for (size_t i = 0; i < TEXTS; i++) {
+    OPC_RETURN_IF_ERROR(read_copy(reader, evidence, text_fields[i].key, AT(result, char *, text_fields[i].offset)));
     json_object_del(evidence, text_fields[i].key);
   }
-  if (status == OPC_OK) status = read_also(reader, result);
-  if (status == OPC_OK) status = read_places(reader, result);
-  if (status == OPC_OK)
-    status = read_other_case(reader, evidence, "control", "held", &result->control, &result->control_held);
-  if (status == OPC_OK) status = read_other_case(reader, evidence, "base", "broken", &result->broken_base, &broken);
-  if (status == OPC_OK) status = read_text(reader, evidence, "seen", &effect);
-  if (status == OPC_OK) status = read_rule(reader, evidence, "seen_rule", &result->effect_rule);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(read_also(reader, result));
+  OPC_RETURN_IF_ERROR(case_result_json_read_places(reader, result));
+  OPC_RETURN_IF_ERROR(read_other_case(reader, evidence, "control", "held", &result->control, &result->control_held));
+  OPC_RETURN_IF_ERROR(read_other_case(reader, evidence, "base", "broken", &result->broken_base, &broken));
+  OPC_RETURN_IF_ERROR(read_text(reader, evidence, "seen", &effect));
+  OPC_RETURN_IF_ERROR(read_rule(reader, evidence, "seen_rule", &result->effect_rule));
   result->effect = opc_effect_find(effect);
   if (effect && result->effect == OPC_EFFECT_NONE) return mistake(reader, "seen", "an effect of unchecked arguments");
   const json_t *confirmed = json_object_get(evidence, "confirmed");
   result->confirmed = json_is_true(confirmed)    ? OPC_CONFIRMED_YES
                       : json_is_false(confirmed) ? OPC_CONFIRMED_NO
                                                  : OPC_CONFIRMED_UNKNOWN;
-  result->own_variants = json_object_get(evidence, "variants") != NULL;
+  result->own_variants = json_object_get(evidence, "variants");
   static const char *const moved[] = {"also", "control", "base", "seen", "seen_rule", "confirmed"};
   for (size_t i = 0; i < sizeof moved / sizeof *moved; i++) json_object_del(evidence, moved[i]);
   return OPC_OK;
@@ -225,17 +215,15 @@ opc_status_t opc_case_result_decode(const json_t *record, opc_case_result_t **ou
   opc_string_put(result->case_id, sizeof result->case_id, case_id);
   if (evidence && !json_is_object(evidence)) return mistake(&reader, "evidence", "an object");
   if (seconds && !json_is_number(seconds)) return mistake(&reader, "seconds", "a number");
-  opc_status_t status = read_verdict(&reader, record, result);
-  if (status == OPC_OK) status = read_copy(&reader, record, "message", &result->message);
-  if (status == OPC_OK) status = read_copy(&reader, record, "repro", &result->repro);
-  if (status == OPC_OK && !result->message) status = mistake(&reader, "message", "there");
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(read_verdict(&reader, record, result));
+  OPC_RETURN_IF_ERROR(read_copy(&reader, record, "message", &result->message));
+  OPC_RETURN_IF_ERROR(read_copy(&reader, record, "repro", &result->repro));
+  if (!result->message) OPC_RETURN_IF_ERROR(mistake(&reader, "message", "there"));
   result->seconds = json_number_value(seconds);
   result->suspect = strcmp(text_in(record, "t"), "suspect") == 0;
   result->evidence = json_object_size(evidence) > 0 ? json_copy((json_t *)evidence) : json_object();
   if (!result->evidence) return opc_out_of_memory(error);
-  status = read_evidence(&reader, result);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(read_evidence(&reader, result));
   *out = result;
   result = NULL;
   return OPC_OK;
@@ -248,9 +236,9 @@ opc_status_t opc_case_result_new(const char *case_id, opc_verdict_kind_t verdict
                 "rule", rule, "message", opc_json_string(message), "evidence", evidence ? evidence : json_object());
   *out = NULL;
   if (!record) return opc_out_of_memory(error);
-  const opc_status_t status = opc_case_result_decode(record, out, error);
-  if (status == OPC_OK) opc_words_out((*out)->message);
-  return status;
+  OPC_RETURN_IF_ERROR(opc_case_result_decode(record, out, error));
+  opc_words_out((*out)->message);
+  return OPC_OK;
 }
 
 /* ---- writing ---- */

@@ -7,6 +7,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "base/owned.h"
 #include "wire/plain_line.h"
 
 enum { READ_SIZE = 16 << 10 };
@@ -26,7 +27,7 @@ opc_status_t opc_channel_open(opc_channel_t *channel, int *out_other, opc_error_
 }
 
 static void keep_fds(opc_channel_t *channel, struct msghdr *message) {
-  for (struct cmsghdr *header = CMSG_FIRSTHDR(message); header != NULL; header = CMSG_NXTHDR(message, header)) {
+  for (struct cmsghdr *header = CMSG_FIRSTHDR(message); header; header = CMSG_NXTHDR(message, header)) {
     if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
     size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
     for (size_t i = 0; i < count; i++) {
@@ -44,7 +45,7 @@ static bool read_more(opc_channel_t *channel) {
   if (channel->capacity - channel->length < READ_SIZE) {
     size_t capacity = channel->capacity * 2 + READ_SIZE;
     char *data = realloc(channel->data, capacity);
-    if (data == NULL) {
+    if (!data) {
       channel->ended = true;
       return false;
     }
@@ -82,7 +83,7 @@ opc_channel_event_t opc_channel_next(opc_channel_t *channel, json_t **out) {
     char *end = channel->length > channel->scanned
                     ? memchr(channel->data + channel->scanned, '\n', channel->length - channel->scanned)
                     : NULL;
-    if (end != NULL) {
+    if (end) {
       size_t length = (size_t)(end - channel->data);
       *out = read_line(channel->data, length);
       channel->length -= length + 1;
@@ -111,7 +112,7 @@ int opc_channel_take_fd(opc_channel_t *channel) {
 }
 
 /* With its newline; NULL: out of memory. */
-static char *write_line(const json_t *object, size_t *out_length) {
+static char *channel_write_line(const json_t *object, size_t *out_length) {
   OPC_SCOPED(opc_text_clear) opc_text_t plain = {0};
   if (opc_plain_line_write(&plain, object)) {
     opc_text_add(&plain, "\n");
@@ -119,7 +120,7 @@ static char *write_line(const json_t *object, size_t *out_length) {
     return opc_text_take(&plain);
   }
   char *line = json_dumps(object, JSON_COMPACT);
-  if (line == NULL) return NULL;
+  if (!line) return NULL;
   *out_length = strlen(line) + 1;
   line[*out_length - 1] = '\n'; /* in the place of the NUL: the length is known */
   return line;
@@ -130,14 +131,13 @@ opc_status_t opc_channel_send(opc_channel_t *channel, const json_t *object, cons
   if (channel->fd < 0 || fd_count > OPC_CHANNEL_FDS)
     return opc_error_set(error, OPC_ERR_SYSTEM, "the channel is closed");
   size_t length, sent = 0;
-  char *line = write_line(object, &length);
-  if (line == NULL) return opc_out_of_memory(error);
+  OPC_SCOPED(opc_scope_free) char *line = channel_write_line(object, &length);
+  if (!line) return opc_out_of_memory(error);
   union {
     char bytes[CMSG_SPACE(sizeof(int) * OPC_CHANNEL_FDS)];
     struct cmsghdr align;
   } control;
-  opc_status_t status = OPC_OK;
-  while (status == OPC_OK && sent < length) {
+  while (sent < length) {
     struct iovec vector = {.iov_base = line + sent, .iov_len = length - sent};
     struct msghdr message = {.msg_iov = &vector, .msg_iovlen = 1};
     if (sent == 0 && fd_count > 0) {
@@ -152,10 +152,9 @@ opc_status_t opc_channel_send(opc_channel_t *channel, const json_t *object, cons
     ssize_t written = sendmsg(channel->fd, &message, MSG_NOSIGNAL);
     if (written > 0) sent += (size_t)written;
     else if (written < 0 && errno != EINTR)
-      status = opc_error_set(error, OPC_ERR_SYSTEM, "cannot send: %s", strerror(errno));
+      return opc_error_set(error, OPC_ERR_SYSTEM, "cannot send: %s", strerror(errno));
   }
-  free(line);
-  return status;
+  return OPC_OK;
 }
 
 void opc_channel_finish(opc_channel_t *channel) {

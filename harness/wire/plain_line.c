@@ -22,7 +22,7 @@ static bool is_plain(const char *text, size_t length) {
 }
 
 /* 0: no kind. */
-static char kind_of(const json_t *value) {
+static char plain_line_kind_of(const json_t *value) {
   if (json_is_real(value)) return KIND_REAL;
   if (json_is_string(value) && is_plain(json_string_value(value), json_string_length(value))) return KIND_TEXT;
   return json_is_object(value) && json_object_size(value) == 0 ? KIND_EMPTY_OBJECT : 0;
@@ -38,7 +38,7 @@ static void add_real(opc_text_t *out, double number) {
 static void add_byte(opc_text_t *out, char byte) { opc_text_add_bytes(out, &byte, 1); }
 
 static bool add_member(opc_text_t *out, const char *key, const json_t *value) {
-  char kind = kind_of(value);
+  char kind = plain_line_kind_of(value);
   size_t length = strlen(key);
   if (!kind || !is_plain(key, length)) return false;
   opc_text_add_bytes(out, key, length);
@@ -60,10 +60,10 @@ bool opc_plain_line_write(opc_text_t *out, const json_t *object) {
 }
 
 static json_t *read_real(const char *digits, const char *end) {
-  char *behind;
+  char *after;
   double number;
-  uint64_t bits = strtoull(digits, &behind, 16);
-  if (behind != end) return NULL;
+  uint64_t bits = strtoull(digits, &after, 16);
+  if (after != end) return NULL;
   memcpy(&number, &bits, sizeof number);
   return json_real(number); /* NULL: infinite or NaN */
 }
@@ -77,12 +77,12 @@ static json_t *read_value(char kind, const char *value, const char *end) {
 json_t *opc_plain_line_read(char *line, size_t length) {
   json_t *object = json_object();
   char *end = line + length;
-  for (char *key = line, *kind, *behind; object && key < end; key = behind + 1) {
+  for (char *key = line, *kind, *after; object && key < end; key = after + 1) {
     kind = memchr(key, BEHIND_KEY, (size_t)(end - key));
-    behind = memchr(key, BEHIND_MEMBER, (size_t)(end - key));
-    if (!kind || !behind || kind + 1 >= behind) goto failed;
-    *kind++ = *behind = '\0';
-    if (json_object_set_new(object, key, read_value(*kind, kind + 1, behind)) != 0) goto failed;
+    after = memchr(key, BEHIND_MEMBER, (size_t)(end - key));
+    if (!kind || !after || kind + 1 >= after) goto failed;
+    *kind++ = *after = '\0';
+    if (json_object_set_new(object, key, read_value(*kind, kind + 1, after)) != 0) goto failed;
   }
   return object;
 

@@ -11,7 +11,7 @@ enum { NO_OPERATOR = UINT32_MAX };
 
 /* Makes room for one more element: returns the same or a grown array, or NULL if out of memory (the old one stays
  * valid). */
-static void *grow(void *data, size_t count, size_t *capacity, size_t size) {
+static void *grow_array(void *data, size_t count, size_t *capacity, size_t size) {
   if (count < *capacity) return data;
   size_t more = *capacity ? *capacity * 2 : 64;
   void *grown = realloc(data, more * size);
@@ -25,7 +25,8 @@ static opc_status_t operator_index(opc_journal_reader_t *reader, const char *nam
     *out = (uint32_t)json_integer_value(known);
     return OPC_OK;
   }
-  void *grown = grow(reader->operators, reader->operator_count, &reader->operator_capacity, sizeof *reader->operators);
+  void *grown =
+      grow_array(reader->operators, reader->operator_count, &reader->operator_capacity, sizeof *reader->operators);
   if (!grown) return opc_out_of_memory(error);
   reader->operators = grown;
   char *copy = opc_string_copy(name);
@@ -42,8 +43,7 @@ static opc_status_t operator_index(opc_journal_reader_t *reader, const char *nam
 static opc_status_t index_operator(opc_journal_reader_t *reader, uint64_t offset, const json_t *record,
                                    opc_error_t *error) {
   uint32_t index;
-  opc_status_t status = operator_index(reader, opc_record_text(record, "name"), &index, error);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(operator_index(reader, opc_record_text(record, "name"), &index, error));
   opc_operator_entry_t *entry = &reader->operators[index];
   const char *library = opc_record_text(record, "library");
   if (entry->op.library && !json_is_true(json_object_get(record, "defined_here"))) return OPC_OK;
@@ -92,7 +92,7 @@ static opc_status_t place_classes(opc_journal_reader_t *reader, opc_error_t *err
   return OPC_OK;
 }
 
-static void count(opc_journal_counts_t *counts, opc_verdict_kind_t verdict, bool warning) {
+static void count_result(opc_journal_counts_t *counts, opc_verdict_kind_t verdict, bool warning) {
   uint64_t *const of_verdict[OPC_VERDICT_COUNT] = {[OPC_VERDICT_PASS] = &counts->pass,
                                                    [OPC_VERDICT_FAIL] = &counts->fail,
                                                    [OPC_VERDICT_SKIP] = &counts->skip,
@@ -113,7 +113,7 @@ static void note_result(opc_journal_operator_t *op, const opc_case_result_t *res
     op->asked = true;
     op->called |= called;
   }
-  op->judged |= called || result->reason == OPC_SKIP_FAKE_IN_PYTHON; /* its C++ part was judged */
+  op->has_verdict |= called || result->reason == OPC_SKIP_FAKE_IN_PYTHON; /* its C++ part was checked */
   if (skip) op->skips[result->reason]++;
 }
 
@@ -121,23 +121,22 @@ static opc_status_t index_result(opc_journal_reader_t *reader, uint64_t offset, 
                                  opc_error_t *error) {
   OPC_SCOPED(opc_scope_case_result) opc_case_result_t *result = NULL;
   opc_error_t reason;
-  opc_status_t status = opc_case_result_decode(record, &result, &reason);
-  if (status == OPC_ERR_INPUT) {
+  const opc_status_t decoded = opc_case_result_decode(record, &result, &reason);
+  if (decoded == OPC_ERR_INPUT) {
     reader->summary.damaged++;
     return OPC_OK;
   }
   uint32_t index;
-  if (status == OPC_OK) status = operator_index(reader, result->id.operator_name, &index, error);
-  if (status != OPC_OK) return status;
-
+  OPC_RETURN_IF_ERROR(decoded);
+  OPC_RETURN_IF_ERROR(operator_index(reader, result->id.operator_name, &index, error));
   const json_t *earlier = json_object_get(reader->suspects, result->case_id);
   if (earlier) reader->result_operators[json_integer_value(json_array_get(earlier, 0))] = NO_OPERATOR;
 
   size_t capacity = reader->result_capacity; /* both arrays have the same capacity */
-  void *offsets = grow(reader->result_offsets, reader->result_count, &capacity, sizeof *reader->result_offsets);
+  void *offsets = grow_array(reader->result_offsets, reader->result_count, &capacity, sizeof *reader->result_offsets);
   if (offsets) reader->result_offsets = offsets;
-  void *operators =
-      grow(reader->result_operators, reader->result_count, &reader->result_capacity, sizeof *reader->result_operators);
+  void *operators = grow_array(reader->result_operators, reader->result_count, &reader->result_capacity,
+                               sizeof *reader->result_operators);
   if (operators) reader->result_operators = operators;
   if (!offsets || !operators) return opc_out_of_memory(error);
   reader->result_offsets[reader->result_count] = offset | (opc_case_result_is_finding(result) ? OPC_OFFSET_FINDING : 0);
@@ -151,7 +150,7 @@ static opc_status_t index_result(opc_journal_reader_t *reader, uint64_t offset, 
       return opc_out_of_memory(error);
   } else {
     if (earlier) json_object_del(reader->suspects, result->case_id);
-    count(&op->counts, result->verdict, is_warning(result));
+    count_result(&op->counts, result->verdict, is_warning(result));
     op->seconds += result->seconds;
   }
   reader->result_count++;
@@ -165,7 +164,7 @@ static opc_status_t index_record(opc_journal_reader_t *reader, uint64_t offset, 
   if (kind == OPC_RECORD_UNKNOWN) return OPC_OK;
   if (kind == OPC_RECORD_RESULT || kind == OPC_RECORD_SUSPECT) return index_result(reader, offset, record, error);
 
-  void *grown = grow(reader->records, reader->record_count, &reader->record_capacity, sizeof *reader->records);
+  void *grown = grow_array(reader->records, reader->record_count, &reader->record_capacity, sizeof *reader->records);
   if (!grown) return opc_out_of_memory(error);
   reader->records = grown;
   reader->records[reader->record_count++] = (opc_record_t){offset, kind};
@@ -199,8 +198,8 @@ static opc_status_t index_record(opc_journal_reader_t *reader, uint64_t offset, 
 }
 
 /* Reads the record at an offset, a new reference; NULL if the line is not a record. *out_length: -1 at the end. */
-static opc_status_t read_record(opc_journal_reader_t *reader, uint64_t offset, json_t **out, ssize_t *out_length,
-                                opc_error_t *error) {
+static opc_status_t index_read_record(opc_journal_reader_t *reader, uint64_t offset, json_t **out, ssize_t *out_length,
+                                      opc_error_t *error) {
   const opc_kept_record_t *known = reader->known ? opc_kept_find(reader->known, offset) : NULL;
   *out = NULL;
   if (known) {
@@ -208,26 +207,26 @@ static opc_status_t read_record(opc_journal_reader_t *reader, uint64_t offset, j
     *out_length = (ssize_t)known->length;
     return OPC_OK;
   }
-  opc_status_t status = opc_journal_line(&reader->lines, offset, out_length, error);
-  if (status == OPC_OK && *out_length > 0) *out = opc_journal_parse(reader->lines.text, (size_t)*out_length);
-  return status;
+  OPC_RETURN_IF_ERROR(opc_journal_line(&reader->lines, offset, out_length, error));
+  if (*out_length > 0) *out = opc_journal_parse(reader->lines.text, (size_t)*out_length);
+  return OPC_OK;
 }
 
 static opc_status_t index_file(opc_journal_reader_t *reader, opc_error_t *error) {
   uint64_t offset = 0;
   for (;;) {
     ssize_t length;
-    json_t *record;
-    opc_status_t status = read_record(reader, offset, &record, &length, error);
-    if (status != OPC_OK) return status;
+    json_auto_t *record = NULL;
+    OPC_RETURN_IF_ERROR(index_read_record(reader, offset, &record, &length, error));
     if (length < 0) return OPC_OK;
     if (length > 0) {
       reader->has_lines = true;
-      if (record) status = index_record(reader, offset, record, error);
-      else reader->summary.damaged++;
-      if (record && status == OPC_OK) opc_kept_add(&reader->kept, offset, (size_t)length, record);
-      json_decref(record);
-      if (status != OPC_OK) return status;
+      if (record) {
+        OPC_RETURN_IF_ERROR(index_record(reader, offset, record, error));
+        opc_kept_add(&reader->kept, offset, (size_t)length, record);
+      } else {
+        reader->summary.damaged++;
+      }
     }
     offset += (uint64_t)length + 1;
   }
@@ -288,8 +287,9 @@ static void summarise(opc_journal_reader_t *reader) {
   json_t *suspect;
   json_object_foreach(reader->suspects, case_id, suspect) {
     size_t result = (size_t)json_integer_value(json_array_get(suspect, 0));
-    count(&reader->operators[reader->result_operators[result]].op.counts,
-          (opc_verdict_kind_t)json_integer_value(json_array_get(suspect, 1)), json_is_true(json_array_get(suspect, 2)));
+    count_result(&reader->operators[reader->result_operators[result]].op.counts,
+                 (opc_verdict_kind_t)json_integer_value(json_array_get(suspect, 1)),
+                 json_is_true(json_array_get(suspect, 2)));
   }
   for (size_t i = 0; i < reader->operator_count; i++) {
     const opc_journal_operator_t *op = &reader->operators[i].op;
@@ -305,12 +305,11 @@ static void summarise(opc_journal_reader_t *reader) {
 }
 
 opc_status_t opc_journal_index(opc_journal_reader_t *reader, opc_error_t *error) {
-  opc_status_t status = index_file(reader, error);
-  if (status == OPC_OK && reader->has_lines && !reader->has_run)
-    status = opc_error_set(error, OPC_ERR_INPUT, "%s is not a journal of opcheck-c: it has no \"run\" record",
-                           reader->lines.path);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(index_file(reader, error));
+  if (reader->has_lines && !reader->has_run)
+    return opc_error_set(error, OPC_ERR_INPUT, "%s is not a journal of opcheck-c: it has no \"run\" record",
+                         reader->lines.path);
   summarise(reader);
-  status = place_classes(reader, error);
-  return status == OPC_OK ? group_results(reader, error) : status;
+  OPC_RETURN_IF_ERROR(place_classes(reader, error));
+  return group_results(reader, error);
 }

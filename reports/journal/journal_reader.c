@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/owned.h"
 #include "base/text.h"
 #include "reports/journal/journal_index.h"
 
@@ -14,8 +15,7 @@ opc_status_t opc_journal_reader_open(const char *path, opc_journal_reader_t **ou
 opc_status_t opc_journal_reader_open_known(const char *path, const opc_kept_records_t *known,
                                            opc_journal_reader_t **out, opc_error_t *error) {
   *out = NULL;
-  opc_status_t status = OPC_OK;
-  opc_journal_reader_t *reader = calloc(1, sizeof *reader);
+  OPC_SCOPED(opc_scope_journal_reader) opc_journal_reader_t *reader = calloc(1, sizeof *reader);
   if (!reader) return opc_out_of_memory(error);
   reader->known = known;
   reader->summary.exit_code = -1;
@@ -27,18 +27,16 @@ opc_status_t opc_journal_reader_open_known(const char *path, const opc_kept_reco
   reader->classes = json_object();
   if (!reader->lines.path || !reader->operator_indexes || !reader->sample_sources || !reader->libraries ||
       !reader->suspects || !reader->classes)
-    status = opc_out_of_memory(error);
-  if (status == OPC_OK && !(reader->lines.file = fopen(path, "re")))
-    status = opc_error_set(error, OPC_ERR_IO, "cannot open journal %s: %s", path, strerror(errno));
-  if (status == OPC_OK) status = opc_journal_index(reader, error);
+    return opc_out_of_memory(error);
+  reader->lines.file = fopen(path, "re");
+  if (!reader->lines.file) return opc_error_set(error, OPC_ERR_IO, "cannot open journal %s: %s", path, strerror(errno));
+  OPC_RETURN_IF_ERROR(opc_journal_index(reader, error));
   reader->known = NULL;
-  if (status == OPC_OK) {
-    *out = reader;
-    reader = NULL;
-  }
-  opc_journal_reader_close(reader);
-  return status;
+  OPC_MOVE(out, reader);
+  return OPC_OK;
 }
+
+void opc_scope_journal_reader(opc_journal_reader_t **reader) { opc_journal_reader_close(*reader); }
 
 void opc_journal_reader_close(opc_journal_reader_t *reader) {
   if (!reader) return;
@@ -73,8 +71,7 @@ static opc_status_t visit_at(opc_journal_reader_t *reader, uint64_t offset, opc_
     *keep_going = visit(kept->record, context);
     return OPC_OK;
   }
-  opc_status_t status = opc_journal_line(&reader->lines, offset, &length, error);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(opc_journal_line(&reader->lines, offset, &length, error));
   json_t *record = length < 0 ? NULL : opc_journal_parse(reader->lines.text, (size_t)length);
   if (!record) return opc_error_set(error, OPC_ERR_IO, "journal %s changed while it was read", reader->lines.path);
   *keep_going = visit(record, context);
@@ -93,7 +90,7 @@ static bool decode_and_visit(const json_t *record, void *context) {
   decoding_t *decoding = context;
   OPC_SCOPED(opc_scope_case_result) opc_case_result_t *result = NULL;
   decoding->status = opc_case_result_decode(record, &result, decoding->error);
-  return decoding->status == OPC_OK && decoding->visit(result, record, decoding->context);
+  return !decoding->status && decoding->visit(result, record, decoding->context);
 }
 
 /* The results of an operator whose offset has all bits of `mask`. */
@@ -123,19 +120,18 @@ uint64_t opc_journal_reader_offset(const opc_journal_reader_t *reader) { return 
 
 opc_status_t opc_journal_reader_each(opc_journal_reader_t *reader, const char *t, opc_record_visit_t *visit,
                                      void *context, opc_error_t *error) {
-  opc_status_t status = OPC_OK;
   bool keep_going = true;
   opc_record_kind_t kind = opc_record_kind_find(t);
   if (kind == OPC_RECORD_RESULT) {
     size_t count = reader->first_result[reader->operator_count];
-    for (size_t i = 0; status == OPC_OK && keep_going && i < count; i++)
-      status = visit_at(reader, reader->result_offsets[i], visit, context, &keep_going, error);
-    return status;
+    for (size_t i = 0; keep_going && i < count; i++)
+      OPC_RETURN_IF_ERROR(visit_at(reader, reader->result_offsets[i], visit, context, &keep_going, error));
+    return OPC_OK;
   }
-  for (size_t i = 0; status == OPC_OK && keep_going && i < reader->record_count; i++)
+  for (size_t i = 0; keep_going && i < reader->record_count; i++)
     if (reader->records[i].kind == kind)
-      status = visit_at(reader, reader->records[i].offset, visit, context, &keep_going, error);
-  return status;
+      OPC_RETURN_IF_ERROR(visit_at(reader, reader->records[i].offset, visit, context, &keep_going, error));
+  return OPC_OK;
 }
 
 static bool keep_first(const json_t *record, void *context) {

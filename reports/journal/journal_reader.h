@@ -25,7 +25,7 @@
  * record, or a result that opc_case_result_decode refuses, counts as damaged, and a journal with damaged lines is not
  * complete.
  *
- * Ownership: opc_journal_reader_close; NULL is accepted. Threads: one. */
+ * Ownership: opc_journal_reader_close, or OPC_SCOPED(opc_scope_journal_reader); NULL is accepted. Threads: one. */
 #pragma once
 
 #include <jansson.h>
@@ -62,7 +62,7 @@ typedef struct opc_journal_operator {
   bool is_file;                   /* not an operator: a library's file ("checked_as") */
   bool asked;                     /* it has results of a check that calls operators */
   bool called;                    /* one of them comes from a call, be it one that was refused */
-  bool judged;                    /* some check has a verdict, with or without a call */
+  bool has_verdict;               /* some check has a verdict, with or without a call */
   uint32_t skips[OPC_SKIP_COUNT]; /* by reason */
 } opc_journal_operator_t;
 
@@ -74,6 +74,7 @@ opc_status_t opc_journal_reader_open(const char *path, opc_journal_reader_t **ou
 opc_status_t opc_journal_reader_open_known(const char *path, const opc_kept_records_t *known,
                                            opc_journal_reader_t **out, opc_error_t *error) OPC_CHECKED;
 void opc_journal_reader_close(opc_journal_reader_t *reader);
+void opc_scope_journal_reader(opc_journal_reader_t **reader);
 void opc_journal_reader_summary(const opc_journal_reader_t *reader, opc_journal_summary_t *out);
 /* Calls visit for every record of type t in order ("result": grouped by operator, then in order of the journal;
  * unresolved suspects among them). The record is valid during the call (json_incref keeps it longer); visit returns
@@ -82,7 +83,7 @@ typedef bool opc_record_visit_t(const json_t *record, void *context);
 opc_status_t opc_journal_reader_each(opc_journal_reader_t *reader, const char *t, opc_record_visit_t *visit,
                                      void *context, opc_error_t *error) OPC_CHECKED;
 
-/* Operators by name, in the order of their records. One that several libraries put kernels on stands once, under the
+/* Operators by name, in the order of their records. One with kernels of several libraries is listed once, under the
  * library that defines it. */
 size_t opc_journal_reader_operator_count(const opc_journal_reader_t *reader);
 const opc_journal_operator_t *opc_journal_reader_operator(const opc_journal_reader_t *reader,

@@ -50,7 +50,7 @@ static bool is_foreign(const char *function, const char *file) {
   return false;
 }
 
-static uint64_t key_of(const char *module, const char *function, const char *file, const char *where) {
+static uint64_t code_place_key_of(const char *module, const char *function, const char *file, const char *where) {
   char text[1024];
   int length = snprintf(text, sizeof text, "%s\n%s\n%s\n%s", module, *file ? function : "", file, where);
   uint64_t key = XXH3_64bits(text, (size_t)length < sizeof text ? (size_t)length : sizeof text - 1);
@@ -61,7 +61,7 @@ static uint64_t key_of(const char *module, const char *function, const char *fil
 #define REGISTRATION "registration."
 
 /* The first function with a name that called the code in frame `index`: a stripped library has few. */
-static void caller_of(const opc_code_frames_t *frames, size_t index, char *out, size_t size) {
+static void code_place_caller_of(const opc_code_frames_t *frames, size_t index, char *out, size_t size) {
   *out = '\0';
   for (size_t i = index + 1; i < frames->count && !*out; i++) {
     function_name(frames->items[i].symbol, out, size);
@@ -74,7 +74,7 @@ bool opc_code_place_of(const opc_case_result_t *result, const char *library, opc
   if (!library) return false;
   if (strncmp(result->rule, REGISTRATION, sizeof REGISTRATION - 1) == 0) {
     snprintf(out->function, sizeof out->function, "registration");
-    out->key = key_of(opc_base_name(library), "", "", result->rule);
+    out->key = code_place_key_of(opc_base_name(library), "", "", result->rule);
     return true;
   }
   const opc_code_frames_t *frames = frames_of(result);
@@ -85,14 +85,14 @@ bool opc_code_place_of(const opc_case_result_t *result, const char *library, opc
     function_name(frame->symbol, out->function, sizeof out->function);
     if (is_foreign(out->function, frame->file)) continue;
     char caller[sizeof out->function] = "";
-    if (!*out->function) caller_of(frames, i, caller, sizeof caller);
+    if (!*out->function) code_place_caller_of(frames, i, caller, sizeof caller);
     const char *name = *out->function ? out->function : *caller ? caller : "code";
     char where[64];
     if (*frame->file) snprintf(where, sizeof where, "%d", frame->line);
     else snprintf(where, sizeof where, "%s", frame->offset);
     snprintf(out->text, sizeof out->text, "%s%s (%.120s%s%.30s)", *caller ? "below " : "", name,
              *frame->file ? opc_base_name(frame->file) : module, *frame->file ? ":" : "+", where);
-    out->key = key_of(module, out->function, frame->file, where);
+    out->key = code_place_key_of(module, out->function, frame->file, where);
     return true;
   }
   *out = (opc_code_place_t){0};

@@ -2,7 +2,7 @@
 
 #include <inttypes.h>
 
-bool opc_operator_is_checked(const opc_journal_operator_t *op) { return op->asked ? op->called : op->judged; }
+bool opc_operator_is_checked(const opc_journal_operator_t *op) { return op->asked ? op->called : op->has_verdict; }
 
 bool opc_operator_is_counted(const opc_journal_operator_t *op) {
   const opc_journal_counts_t *counts = &op->counts;

@@ -13,7 +13,7 @@ typedef struct opc_coverage {
   bool stopped;                                   /* the run stopped early: more than `total` were to be checked */
 } opc_coverage_t;
 
-/* A call of it was judged or refused; where no check that calls was asked for: any verdict. */
+/* A call of it was checked or refused; where no check that calls was asked for: any verdict. */
 bool opc_operator_is_checked(const opc_journal_operator_t *op);
 bool opc_operator_is_counted(const opc_journal_operator_t *op); /* it has results, and is no file */
 opc_coverage_t opc_coverage_of(const opc_journal_reader_t *journal);

@@ -67,7 +67,7 @@ const char *opc_rule_kind(const char *rule) { return opc_rule_is_of(rule, "signa
 
 /* ---- a finding ---- */
 
-static opc_change_kind_t change_of(const opc_case_result_t *result) {
+static opc_change_kind_t finding_change_of(const opc_case_result_t *result) {
   const opc_case_id_t *id = &result->id;
   if (opc_rule_is_of(result->rule, "xfail")) return OPC_CHANGE_NONE; /* it passed: the variant did nothing */
   if (!*id->variant || strcmp(id->variant, "plain") == 0) return *id->dtype ? OPC_CHANGE_DTYPE : OPC_CHANGE_NONE;
@@ -110,7 +110,7 @@ void opc_finding_facts_of(const opc_case_result_t *result, const char *library, 
       .rule = result->rule,
       .unchecked = opc_rule_is(result->rule, OPC_RULE_memory_unchecked_arguments),
       .warning = result->severity == OPC_SEVERITY_WARNING,
-      .change = change_of(result),
+      .change = finding_change_of(result),
       .touched = "",
       .one = {.complexity = opc_case_id_complexity(&result->id), .standing = opc_standing_order(&result->standing)},
       .rank = opc_rule_rank(result->rule)};

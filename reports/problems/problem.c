@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/owned.h"
 #include "catalogue/rules.h"
 
 static const char *const change_names[OPC_CHANGE_COUNT] = {"none",   "layout", "empty",       "sizes",
@@ -121,22 +122,21 @@ static opc_standing_order_t stronger_standing(const opc_problem_t *one, const op
 }
 
 opc_status_t opc_problem_absorb(opc_problem_t *into, opc_problem_t *from, opc_error_t *error) {
-  opc_status_t status = OPC_OK;
+  OPC_SCOPED(opc_problem_clear) opc_problem_t taken = {0};
   into->standing = stronger_standing(into, from);
   into->warning = into->warning && from->warning;
   into->unchecked = into->unchecked && from->unchecked;
   into->off_gpu = into->off_gpu || from->off_gpu;
   into->count += from->count;
-  for (size_t i = 0; i < OPC_SEEN_COUNT; i++) into->seen[i] += from->seen[i];
-  for (size_t i = 0; i < from->argument_count; i++) opc_problem_add_argument(into, from->arguments[i]);
-  for (size_t i = 0; i < from->case_count; i++) opc_problem_add_case(into, &from->cases[i]);
-  for (size_t i = 0; i < from->place_count; i++) opc_problem_add_place(into, from->places[i]);
-  for (size_t i = 0; i < from->symptom_count && status == OPC_OK; i++)
-    status = opc_problem_add_symptom(into, &from->symptoms[i], error);
-  for (size_t i = 0; i < from->operator_count && status == OPC_OK; i++)
-    status = add_operator(into, &from->operators[i], error);
-  opc_problem_clear(from);
-  return status;
+  OPC_MOVE(&taken, *from);
+  for (size_t i = 0; i < OPC_SEEN_COUNT; i++) into->seen[i] += taken.seen[i];
+  for (size_t i = 0; i < taken.argument_count; i++) opc_problem_add_argument(into, taken.arguments[i]);
+  for (size_t i = 0; i < taken.case_count; i++) opc_problem_add_case(into, &taken.cases[i]);
+  for (size_t i = 0; i < taken.place_count; i++) opc_problem_add_place(into, taken.places[i]);
+  for (size_t i = 0; i < taken.symptom_count; i++)
+    OPC_RETURN_IF_ERROR(opc_problem_add_symptom(into, &taken.symptoms[i], error));
+  for (size_t i = 0; i < taken.operator_count; i++) OPC_RETURN_IF_ERROR(add_operator(into, &taken.operators[i], error));
+  return OPC_OK;
 }
 
 void opc_problem_clear(opc_problem_t *problem) {

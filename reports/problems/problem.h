@@ -99,3 +99,8 @@ bool opc_problem_shares_place(const opc_problem_t *left, const opc_problem_t *ri
 /* All that `from` has becomes part of `into`, whose kind of change stays; from is empty then. */
 opc_status_t opc_problem_absorb(opc_problem_t *into, opc_problem_t *from, opc_error_t *error) OPC_CHECKED;
 void opc_problem_clear(opc_problem_t *problem);
+
+/* The id of a problem: a hash of the library's stem, the rule, and either operator, argument and kind of change, or, of
+ * several operators, the function. No line, address, seed, count or path is in it, so that it stays from run to run.
+ * library: path; NULL: unknown. function: "" for the form with the operator. */
+void opc_problem_id_set(opc_problem_t *problem, const char *library, const char *operator_name, const char *function);

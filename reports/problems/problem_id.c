@@ -1,4 +1,4 @@
-#include "reports/problems/problem_id.h"
+#include "reports/problems/problem.h"
 
 #include <inttypes.h>
 #include <stdio.h>

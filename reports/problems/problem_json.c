@@ -1,4 +1,4 @@
-#include "reports/problems/problem_json.h"
+#include "reports/problems/problems.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static bool only_aborts(const opc_problem_t *problem) {
 
 /* "does not check `offsets`: reads out of bounds (6 inputs), crashes (2), never returns (1)". An operator that ends the
  * process may still have checked its argument. */
-static void add_unchecked(opc_text_t *out, const opc_problem_t *problem) {
+static void problem_json_add_unchecked(opc_text_t *out, const opc_problem_t *problem) {
   static const char *const words[OPC_SEEN_COUNT] = {
       "writes out of bounds", "reads out of bounds", "crashes",
       "ends the process",     "never returns",       "allocates without limit"};
@@ -50,7 +50,7 @@ static char *message_of(const opc_problem_t *problem, const opc_case_result_t *r
   opc_text_t text = {0};
   const char *own = result->message;
   if (problem->unchecked) {
-    add_unchecked(&text, problem);
+    problem_json_add_unchecked(&text, problem);
     if (*own) opc_text_add(&text, "; the worst: ");
   } else if (problem->change == OPC_CHANGE_LAYOUT) {
     opc_text_add(&text, layout_words(&result->id));
@@ -89,7 +89,7 @@ static bool add_operators(const opc_problems_t *problems, const opc_problem_t *p
   return kept;
 }
 
-static const char *library_of(const opc_problems_t *problems, const opc_problem_t *problem) {
+static const char *problem_json_library_of(const opc_problems_t *problems, const opc_problem_t *problem) {
   return opc_journal_reader_operator(problems->journal, problem->operators[0].index)->library;
 }
 
@@ -129,7 +129,7 @@ opc_status_t opc_problem_to_json(const opc_problems_t *problems, const opc_probl
   OPC_RETURN_IF_ERROR(opc_journal_reader_result(problems->journal, problem->symptoms[0].best.offset, &result, error));
   OPC_RETURN_IF_ERROR(add_cases(problems, problem, cases, result, error));
   if (!add_operators(problems, problem, operators, result->id.operator_name)) return opc_out_of_memory(error);
-  opc_code_place_of(result, library_of(problems, problem), &place);
+  opc_code_place_of(result, problem_json_library_of(problems, problem), &place);
   *out = whole(problem, operators, cases, result, place.text);
   if (!*out) return opc_out_of_memory(error);
   if (!out_result) return OPC_OK;

@@ -3,10 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/owned.h"
 #include "base/text.h"
 #include "reports/problems/finding_facts.h"
 
-enum { RANK_ALSO = 100000 /* rules named beside a finding never name a problem */ };
+enum { RANK_ALSO = 100000 /* additional rules of a finding never name a problem */ };
 
 /* The set's own copy of a name; NULL when memory ran out. */
 static const char *intern(json_t *names, const char *name) {
@@ -143,7 +144,8 @@ static opc_change_kind_t simplest_change(const opc_problem_t *one, const opc_pro
 }
 
 /* The first one stays in front; the kind of change is that of the simplest. */
-static opc_status_t join(opc_operator_findings_t *findings, size_t into, size_t from, opc_error_t *error) {
+static opc_status_t problem_merge_join(opc_operator_findings_t *findings, size_t into, size_t from,
+                                       opc_error_t *error) {
   opc_problem_t *target = &findings->problems[into];
   opc_change_kind_t change = simplest_change(target, &findings->problems[from]);
   opc_status_t status = opc_problem_absorb(target, &findings->problems[from], error);
@@ -154,44 +156,47 @@ static opc_status_t join(opc_operator_findings_t *findings, size_t into, size_t 
   return status;
 }
 
-static opc_status_t join_by_key(opc_operator_findings_t *findings, opc_error_t *error) {
-  opc_status_t status = OPC_OK;
-  size_t total = findings->count;
-  opc_text_t *keys = calloc(total ? total : 1, sizeof *keys);
-  if (!keys) return opc_out_of_memory(error);
-  for (size_t i = 0; i < total; i++) add_key(findings, &findings->problems[i], &keys[i]);
-  for (size_t i = 0; i < findings->count && status == OPC_OK; i++) {
-    for (size_t k = i + 1; k < findings->count && status == OPC_OK;) {
+static opc_status_t problem_merge_join_equal(opc_operator_findings_t *findings, opc_text_t *keys, opc_error_t *error) {
+  for (size_t i = 0; i < findings->count; i++) {
+    for (size_t k = i + 1; k < findings->count;) {
       if (strcmp(opc_text_c(&keys[i]), opc_text_c(&keys[k])) != 0) {
         k++;
         continue;
       }
-      status = join(findings, i, k, error);
+      const opc_status_t status = problem_merge_join(findings, i, k, error);
       opc_text_clear(&keys[k]);
       memmove(keys + k, keys + k + 1, (findings->count - k) * sizeof *keys);
       keys[findings->count] = (opc_text_t){0};
+      OPC_RETURN_IF_ERROR(status);
     }
   }
+  return OPC_OK;
+}
+
+static opc_status_t join_by_key(opc_operator_findings_t *findings, opc_error_t *error) {
+  size_t total = findings->count;
+  OPC_SCOPED(opc_scope_free) opc_text_t *keys = calloc(total ? total : 1, sizeof *keys);
+  if (!keys) return opc_out_of_memory(error);
+  for (size_t i = 0; i < total; i++) add_key(findings, &findings->problems[i], &keys[i]);
+  const opc_status_t status = problem_merge_join_equal(findings, keys, error);
   for (size_t i = 0; i < total; i++) opc_text_clear(&keys[i]);
-  free(keys);
   return status;
 }
 
 /* One line of code is one cause, no matter which rules it breaks. */
 static opc_status_t join_by_place(opc_operator_findings_t *findings, opc_error_t *error) {
-  opc_status_t status = OPC_OK;
-  for (size_t i = 0; i < findings->count && status == OPC_OK; i++) {
-    for (size_t k = i + 1; k < findings->count && status == OPC_OK;) {
+  for (size_t i = 0; i < findings->count; i++) {
+    for (size_t k = i + 1; k < findings->count;) {
       const opc_problem_t *one = &findings->problems[i], *other = &findings->problems[k];
       if (one->unchecked || other->unchecked || !opc_problem_shares_place(one, other)) {
         k++;
         continue;
       }
-      status = join(findings, i, k, error);
+      OPC_RETURN_IF_ERROR(problem_merge_join(findings, i, k, error));
       k = i + 1; /* it has more places now */
     }
   }
-  return status;
+  return OPC_OK;
 }
 
 /* What a defect leads to on a GPU, where kernels really run: work that nobody waits for gives other values each time,
@@ -217,7 +222,7 @@ static const struct {
                 {"sanitize", "launch.asynchronous_error"}};
 
 /* A kernel that faults on the sample itself also faults on other input, and no argument is to blame for that. */
-static bool is_fault(const opc_problem_t *problem) {
+static bool problem_merge_is_fault(const opc_problem_t *problem) {
   const char *rule = opc_problem_rule(problem);
   return problem->change == OPC_CHANGE_NONE && !problem->warning &&
          (opc_rule_is_of(rule, "sanitize") || opc_rule_is_of(rule, "launch.asynchronous_error"));
@@ -255,7 +260,7 @@ static bool has_rule_of(const opc_problem_t *problem, const char *part) {
 static bool is_effect(const opc_problem_t *cause, const opc_problem_t *effect) {
   if (is_written_and_returned(cause, effect) || is_returned_and_new_on_meta(cause, effect)) return true;
   if (cause->unchecked || effect->off_gpu) return false;
-  if (effect->unchecked) return is_fault(cause);
+  if (effect->unchecked) return problem_merge_is_fault(cause);
   for (size_t i = 0; i < sizeof leads_to / sizeof *leads_to; i++)
     if (has_rule_of(cause, leads_to[i].cause) && opc_rule_is_of(opc_problem_rule(effect), leads_to[i].effect))
       return true;
@@ -264,32 +269,31 @@ static bool is_effect(const opc_problem_t *cause, const opc_problem_t *effect) {
 
 /* The cause names the problem, although its effects may rank higher. */
 static opc_status_t join_effects(opc_operator_findings_t *findings, opc_error_t *error) {
-  opc_status_t status = OPC_OK;
-  for (size_t i = 0; i < findings->count && status == OPC_OK; i++) {
-    for (size_t k = 0; k < findings->count && status == OPC_OK;) {
+  for (size_t i = 0; i < findings->count; i++) {
+    for (size_t k = 0; k < findings->count;) {
       opc_problem_t *effect = &findings->problems[k];
       if (k == i || !is_effect(&findings->problems[i], effect)) {
         k++;
         continue;
       }
       for (size_t s = 0; s < effect->symptom_count; s++) effect->symptoms[s].rank += RANK_ALSO;
-      status = join(findings, i, k, error);
+      OPC_RETURN_IF_ERROR(problem_merge_join(findings, i, k, error));
       if (k < i) i--;
     }
   }
-  return status;
+  return OPC_OK;
 }
 
 opc_status_t opc_operator_findings_merge(opc_operator_findings_t *findings, opc_error_t *error) {
-  opc_status_t status = join_by_key(findings, error);
-  if (status == OPC_OK) status = join_by_place(findings, error);
-  if (status == OPC_OK) status = join_effects(findings, error);
+  OPC_RETURN_IF_ERROR(join_by_key(findings, error));
+  OPC_RETURN_IF_ERROR(join_by_place(findings, error));
+  OPC_RETURN_IF_ERROR(join_effects(findings, error));
   for (size_t i = 0; i < findings->count; i++) {
     opc_problem_t *problem = &findings->problems[i];
     if (problem->change == OPC_CHANGE_NONE && !problem->unchecked)
       problem->argument_count = 0; /* it shows without a changed argument */
   }
-  return status;
+  return OPC_OK;
 }
 
 void opc_operator_findings_clear(opc_operator_findings_t *findings) {

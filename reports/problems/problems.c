@@ -6,7 +6,7 @@
 #include "base/owned.h"
 #include "reports/problems/code_place.h"
 #include "reports/problems/finding_facts.h"
-#include "reports/problems/problem_id.h"
+#include "reports/problems/problem.h"
 #include "reports/problems/problem_merge.h"
 
 typedef struct making {
@@ -22,7 +22,7 @@ static bool visit_finding(const opc_case_result_t *result, const json_t *record,
   making_t *making = context;
   making->status = opc_operator_findings_add(&making->findings, result,
                                              opc_journal_reader_offset(making->problems->journal), making->error);
-  return making->status == OPC_OK;
+  return !making->status;
 }
 
 /* Each unchecked argument is one problem, wherever the operator fails because of it. */
@@ -46,7 +46,7 @@ static opc_problem_t *same_cause(const opc_problems_t *problems, const opc_probl
 }
 
 /* Takes the problem, even if it fails. */
-static opc_status_t take(making_t *making, opc_problem_t *problem) {
+static opc_status_t problems_take(making_t *making, opc_problem_t *problem) {
   opc_problems_t *problems = making->problems;
   opc_problem_t *known = same_cause(problems, problem);
   if (known) return opc_problem_absorb(known, problem, making->error);
@@ -62,17 +62,22 @@ static opc_status_t take(making_t *making, opc_problem_t *problem) {
   return OPC_OK;
 }
 
+static opc_status_t take_findings(making_t *making, size_t index) {
+  OPC_RETURN_IF_ERROR(
+      opc_journal_reader_findings(making->problems->journal, index, visit_finding, making, making->error));
+  OPC_RETURN_IF_ERROR(making->status);
+  OPC_RETURN_IF_ERROR(opc_operator_findings_merge(&making->findings, making->error));
+  for (size_t i = 0; i < making->findings.count; i++)
+    OPC_RETURN_IF_ERROR(problems_take(making, &making->findings.problems[i]));
+  return OPC_OK;
+}
+
 static opc_status_t take_operator(making_t *making, size_t index) {
-  opc_journal_reader_t *journal = making->problems->journal;
-  const opc_journal_operator_t *op = opc_journal_reader_operator(journal, index);
+  const opc_journal_operator_t *op = opc_journal_reader_operator(making->problems->journal, index);
   if (op->counts.fail + op->counts.error + op->counts.warnings == 0) return OPC_OK;
   making->findings = (opc_operator_findings_t){
       .names = making->problems->names, .library = op->library, .operator_index = (uint32_t)index};
-  opc_status_t status = opc_journal_reader_findings(journal, index, visit_finding, making, making->error);
-  if (status == OPC_OK) status = making->status;
-  if (status == OPC_OK) status = opc_operator_findings_merge(&making->findings, making->error);
-  for (size_t i = 0; i < making->findings.count && status == OPC_OK; i++)
-    status = take(making, &making->findings.problems[i]);
+  const opc_status_t status = take_findings(making, index);
   opc_operator_findings_clear(&making->findings);
   return status;
 }
@@ -120,7 +125,7 @@ static opc_status_t name_problem(const opc_problems_t *problems, size_t index, o
   return OPC_OK;
 }
 
-static opc_status_t count_operators(opc_problems_t *problems, opc_error_t *error) {
+static opc_status_t problems_count_operators(opc_problems_t *problems, opc_error_t *error) {
   size_t total = opc_journal_reader_operator_count(problems->journal);
   bool *has = calloc(total ? total : 1, sizeof *has);
   if (!has) return opc_out_of_memory(error);
@@ -134,15 +139,15 @@ static opc_status_t count_operators(opc_problems_t *problems, opc_error_t *error
 opc_status_t opc_problems_make(opc_journal_reader_t *journal, opc_problems_t *out, opc_error_t *error) {
   *out = (opc_problems_t){.journal = journal, .names = json_object()};
   making_t making = {.problems = out, .error = error};
-  opc_status_t status = out->names ? OPC_OK : opc_out_of_memory(error);
-  for (size_t i = 0; i < opc_journal_reader_operator_count(journal) && status == OPC_OK; i++)
-    status = take_operator(&making, i);
+  if (!out->names) return opc_out_of_memory(error);
+  for (size_t i = 0; i < opc_journal_reader_operator_count(journal); i++)
+    OPC_RETURN_IF_ERROR(take_operator(&making, i));
   if (out->count > 0) qsort(out->items, out->count, sizeof *out->items, by_weight);
-  for (size_t i = 0; i < out->count && status == OPC_OK; i++) {
+  for (size_t i = 0; i < out->count; i++) {
     out->errors += !out->items[i].warning;
-    status = name_problem(out, i, error);
+    OPC_RETURN_IF_ERROR(name_problem(out, i, error));
   }
-  return status == OPC_OK ? count_operators(out, error) : status;
+  return problems_count_operators(out, error);
 }
 
 void opc_problems_clear(opc_problems_t *problems) {

@@ -21,3 +21,8 @@ typedef struct opc_problems {
 
 opc_status_t opc_problems_make(opc_journal_reader_t *journal, opc_problems_t *out, opc_error_t *error) OPC_CHECKED;
 void opc_problems_clear(opc_problems_t *problems);
+
+/* The fields of the JSON report's problems, which the other reports show, too; a new reference. *out_result (optional)
+ * is the case that stands for it: opc_case_result_free. */
+opc_status_t opc_problem_to_json(const opc_problems_t *problems, const opc_problem_t *problem, json_t **out,
+                                 opc_case_result_t **out_result, opc_error_t *error) OPC_CHECKED;

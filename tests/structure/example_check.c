@@ -24,7 +24,7 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
   }
   for (size_t i = 0; i < result.count; i++)
     if (has_nan(&result.items[i]))
-      opc_finding_fail(finding, "example.nan", "%s has a NaN, and no argument has", result.items[i].path);
+      opc_finding_fail(finding, OPC_RULE_example_nan, "%s has a NaN, and no argument has", result.items[i].path);
   if (opc_result_numel(&result) > 0) opc_finding_pass(finding, "no NaN in %zu outputs", result.count);
 }
 

@@ -130,8 +130,8 @@ class Layers(Planted):
         self.write("harness/catalogue/checks.def", "\n")
         self.fails("sources.py", "harness/checks/meta/check_meta.c:1: harness/catalogue/checks.def does not include checks/meta/check_meta.def")
         self.write("harness/catalogue/checks.def", '#include "checks/meta/check_meta.def"\n')
-        self.add("harness/checks/meta/check_meta.c", 'const char *const rules[] = {"meta.shape", "meta.shpae"};\n')
-        self.fails("sources.py", "harness/checks/meta/check_meta.c:3: no table has the rule meta.shpae")
+        self.add("harness/checks/meta/check_meta.c", 'const char *const rules[] = {"meta.shape"};\n')
+        self.fails("sources.py", "harness/checks/meta/check_meta.c:3: name the rule meta.shape as OPC_RULE_meta_shape")
 
     def test_circle_through_a_group(self):
         self.row("model/json: base", "model/json: base run")
@@ -339,6 +339,23 @@ class Contributing(Planted):
         self.passes("contributing.py", "--write")
         self.assertIn("int one;", self.read("CONTRIBUTING.md"))
         self.passes("contributing.py")
+
+
+class Dialect(Planted):
+    def test_wrong(self):
+        self.write("harness/model/value/value.c", self.read("harness/model/value/value.c").replace("helper", "value_helper"))
+        self.passes("dialect.py")
+        head = "harness/run/run.c"
+        for code, wanted in (
+                ("int one(int status) {\n  if (status == OPC_OK) status = 2;\n  return status;\n}\n", "harness/run/run.c:5: a chain of statuses"),
+                ("int one(char *p) {\n  return p == NULL;\n}\n", "harness/run/run.c:5: a comparison with NULL"),
+                ("int one(void) {\n  OPC_SCOPED(clear) int x = 0;\n  goto end;\nend:\n  return x;\n}\n", "harness/run/run.c:4: one has goto and OPC_SCOPED"),
+                ("static int helper(void) { return 2; }\nint one(void) { return helper(); }\n", "static helper is also in harness/model/json/write.c")):
+            with self.subTest(wanted):
+                self.write(head, TREE[head] + code)
+                self.fails("dialect.py", wanted)
+        self.write(head, TREE[head] + "/* p == NULL */\nconst char *one(void) { return \"status == OPC_OK\"; }\n")
+        self.passes("dialect.py")
 
 
 class Format(Planted):

@@ -6,7 +6,7 @@ Exits with 1 and names file, line and remedy for each
   - include of a folder that the row does not allow, of a file that does not exist, circle of includes;
   - type that two headers define, function that two headers declare or two sources define, two headers of one name;
   - check_NAME.c without its table check_NAME.def, table that harness/catalogue/checks.def does not include;
-  - rule that a check names and no table has;
+  - rule that a check names by a text;
   - comment that names a file that does not exist (comments.py).
 A source NAME_absent.c is the alternative of NAME*.c, built in its place, and may define the same functions. So are NAME_12.c and NAME_13.c: the one of the
 version in use is built.
@@ -142,14 +142,13 @@ class Sources:
                 self.error(path, 1, f"{listed} does not include {table[len('harness/'):]}; write the check's table, and add its line in the order of the stages")
 
     def rules(self):
-        """A check reports only rules that a table has."""
+        """A check names rules by their enum, so the compiler knows them."""
         rules = {match for path, code in self.code.items() if path.endswith(".def") for match in re.findall(r"^OPC_RULE\((\w+), (\w+),", code, re.M)}
-        checks = {check for check, _ in rules}
         for path, code in self.code.items():
             if path.startswith("harness/checks/") and path.endswith(".c"):
                 for match in re.finditer(r'"(\w+)\.(\w+)"', code):
-                    if match[1] in checks and (match[1], match[2]) not in rules:
-                        self.error(path, self.line_of[path](match.start()), f"no table has the rule {match[1]}.{match[2]}; correct the name, or add OPC_RULE")
+                    if match.groups() in rules:
+                        self.error(path, self.line_of[path](match.start()), f"name the rule {match[1]}.{match[2]} as OPC_RULE_{match[1]}_{match[2]}")
 
     def comments(self):
         """A comment names no file that is not there."""

@@ -102,7 +102,7 @@ static opc_status_t address_read(opc_json_reader_t *reader, const json_t *json, 
   unsigned place = OPC_CUDA_NOWHERE;
   *out = (opc_cuda_address_t){.device = -1};
   get_hex(&members, "at", &out->value);
-  get_word(&members, "place", opc_cuda_place_words, OPC_CUDA_PLACES, &place);
+  get_word(&members, "place", opc_cuda_place_names, OPC_CUDA_PLACES, &place);
   out->place = (opc_cuda_place_t)place;
   if (place == OPC_CUDA_DEVICE || place == OPC_CUDA_FREED) out->device = 0;
   get_int(&members, "device", &out->device);
@@ -164,7 +164,7 @@ static opc_status_t call_read(opc_json_reader_t *reader, const json_t *json, opc
   get_boolean(&members, "injected", &out->injected);
   get_boolean(&members, "unwrapped", &out->unwrapped);
   get_hex(&members, "stream", &out->stream);
-  get_word(&members, "stream_kind", opc_cuda_stream_words, OPC_CUDA_STREAM_KINDS, &stream_kind);
+  get_word(&members, "stream_kind", opc_cuda_stream_names, OPC_CUDA_STREAM_KINDS, &stream_kind);
   get_int(&members, "stream_device", &out->stream_device);
   get_boolean(&members, "captured", &out->captured);
   get_string(&members, "kernel", &out->kernel);

@@ -17,8 +17,8 @@ static void codes(void **state) {
   static const int faults[] = {700, 702, 710, 714, 715, 716, 717, 718, 719, 721},
                    others[] = {0, 1, 2, 9, 35, 98, 100, 209, 600, 701, 720, 999, -1};
   (void)state;
-  for (size_t i = 0; i < COUNT(faults); i++) assert_non_null(opc_cuda_fault_words(faults[i]));
-  for (size_t i = 0; i < COUNT(others); i++) assert_null(opc_cuda_fault_words(others[i]));
+  for (size_t i = 0; i < COUNT(faults); i++) assert_non_null(opc_cuda_fault_meaning(faults[i]));
+  for (size_t i = 0; i < COUNT(others); i++) assert_null(opc_cuda_fault_meaning(others[i]));
 }
 
 /* Only what libtorch throws, whole, counts. */
@@ -44,7 +44,7 @@ static void the_last_launches_are_named(void **state) {
   const opc_cuda_log_t log = {.calls = calls, .count = COUNT(calls)};
   opc_text_t text = {0};
   (void)state;
-  opc_cuda_fault_say(700, &log, &text);
+  opc_cuda_fault_describe(700, &log, &text);
   assert_string_equal(
       opc_text_c(&text),
       "an access to memory that is not mapped (cudaErrorIllegalAddress, 700); the last launches before it, newest "
@@ -62,10 +62,10 @@ static void one_launch_or_none(void **state) {
   const opc_cuda_log_t one = {.calls = &call, .count = 1}, none = {0};
   opc_text_t text = {0};
   (void)state;
-  opc_cuda_fault_say(719, &one, &text);
+  opc_cuda_fault_describe(719, &one, &text);
   assert_non_null(strstr(opc_text_c(&text), "; the last launch before it: kern (grid"));
   opc_text_reset(&text);
-  opc_cuda_fault_say(719, &none, &text);
+  opc_cuda_fault_describe(719, &none, &text);
   assert_non_null(strstr(opc_text_c(&text), "no launch was seen"));
   json_t *launches = opc_cuda_fault_launches(&none);
   assert_int_equal(json_array_size(launches), 0);
@@ -81,7 +81,7 @@ static void long_names_are_cut(void **state) {
   memset(name, 'k', sizeof name - 1);
   opc_cuda_call_t call = launch(name, NULL, 1, 1);
   const opc_cuda_log_t log = {.calls = &call, .count = 1};
-  opc_cuda_fault_say(700, &log, &text);
+  opc_cuda_fault_describe(700, &log, &text);
   assert_true(text.length < 400);
   opc_text_clear(&text);
 }

@@ -52,13 +52,13 @@ static void judge_rounds(const opc_cuda_file_t *file, opc_cuda_founds_t *out) {
     opc_cuda_tracker_add(&tracker, &facts);
     opc_cuda_tracker_read(&tracker, round->operator_calls, round->tensor_bytes);
   }
-  opc_cuda_analyse_ledger(&tracker, makers, out);
+  opc_cuda_analyse_growth(&tracker, makers, out);
   opc_cuda_tracker_clear(&tracker);
 }
 
-static bool is_found(const opc_cuda_founds_t *founds, const char *rule) {
+static bool is_found(const opc_cuda_founds_t *founds, opc_rule_id_t rule) {
   for (size_t i = 0; i < founds->count; i++)
-    if (strcmp(founds->items[i].rule, rule) == 0) return true;
+    if (founds->items[i].rule == rule) return true;
   return false;
 }
 
@@ -79,16 +79,16 @@ static int check_file(const char *path, bool *seen_rules) {
   if (json_object_get(file.json, "rounds")) judge_rounds(&file, &founds);
   else judge_round(&file, &founds);
   for (size_t i = 0; i < founds.count; i++) {
-    const opc_rule_t *rule = opc_rule_find(founds.items[i].rule);
+    const char *rule = opc_rule_name(founds.items[i].rule);
     assert_non_null(rule);
-    if (strcmp(file.origin, "synthetic") == 0) seen_rules[rule - opc_rules] = true;
-    if (is_expected(file.rules, founds.items[i].rule)) continue;
-    print_error("%s: not expected: %s: %s\n", path, founds.items[i].rule, founds.items[i].message);
+    if (strcmp(file.origin, "synthetic") == 0) seen_rules[founds.items[i].rule] = true;
+    if (is_expected(file.rules, rule)) continue;
+    print_error("%s: not expected: %s: %s\n", path, rule, founds.items[i].message);
     wrong++;
   }
   for (size_t i = 0; i < json_array_size(file.rules); i++) {
     const char *rule = json_string_value(json_array_get(file.rules, i));
-    if (is_found(&founds, rule)) continue;
+    if (is_found(&founds, opc_rule_id(rule))) continue;
     print_error("%s: %s was not found\n", path, rule);
     wrong++;
   }
@@ -153,7 +153,7 @@ static void every_log_is_judged_as_it_says(void **state) {
     free(entries[i]);
   }
   free(entries);
-  for (size_t i = 0; i < opc_rule_count; i++) {
+  for (size_t i = 1; i < opc_rule_count; i++) {
     if (seen_rules[i] || !is_about_cuda_calls(opc_rules[i].name)) continue;
     print_error("no log breaks %s\n", opc_rules[i].name);
     wrong++;

@@ -166,7 +166,7 @@ static void test_symbols_of_this_program(void **state) {
   opc_symbol_search_t search;
   opc_error_t error = {0};
   assert_int_equal(opc_symbol_search_run(file, NULL, &search, &error), OPC_OK);
-  assert_null(opc_symbol_search_telling(&search)); /* it runs: nothing is missing */
+  assert_null(opc_symbol_search_example(&search)); /* it runs: nothing is missing */
   assert_null(search.lacking_version);
   opc_symbol_search_clear(&search);
   opc_elf_close(file);

@@ -1,6 +1,6 @@
 #include "unit.h"
 
-#include "model/json/json_locate.h"
+#include "model/json/json_file.h"
 
 static const char text[] =
     "{\n"

@@ -2,7 +2,7 @@
 #include "base/old_glibc.h"
 #include "base/text.h"
 #include "report_journal.h"
-#include "reports/problems/problem_json.h"
+#include "reports/problems/problems.h"
 
 #define HEAD \
   RUN_LINE LIBRARY_LINE("d/libops.so") OPERATOR_LINE("n::a", "d/libops.so") OPERATOR_LINE("n::b", "d/libops.so")

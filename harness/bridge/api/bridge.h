@@ -196,7 +196,7 @@ typedef enum opc_symbolic_kind {
 typedef struct opc_symbolic_event {
   opc_symbolic_kind_t kind;
   char text[96]; /* "sizes()", "s0 * 2", "s0 == 4" */
-  int leaf;      /* for READ: index of the tensor argument, depth first, or OPC_SYMBOLIC_GRADIENT */
+  int argument;  /* for READ: index of the tensor argument, depth first, or OPC_SYMBOLIC_GRADIENT */
   int64_t value; /* the answer given: NUMBER's value; 0 or 1 for EQUALITY */
   uint64_t frames[OPC_SYMBOLIC_FRAMES]; /* return addresses, except the first, which points into its call; without the
                                            harness's own frames */

@@ -30,21 +30,19 @@ bool unpack_here;
 
 // A compiled model prints the reason for a failure to stderr, or libtorch keeps it; the exception says only that there
 // was a failure. In a child, stderr is a file.
-class Told {
+class FailureText {
  public:
-  Told() : start_(size()) { opc::forget_exception(); }
+  FailureText() : start_(size()) { opc::forget_exception(); }
 
   // If an operator that a model calls throws, the model continues with an empty output: only this text shows the
   // failure.
   static constexpr char kSwallowed[] = "Exception in aoti_torch: ";
 
-  bool tells_of_failure() const {
-    return !opc::kept_exception().empty() || printed().find(kSwallowed) != std::string::npos;
-  }
+  bool has_failure() const { return !opc::kept_exception().empty() || printed().find(kSwallowed) != std::string::npos; }
 
   // The reason for the failure, or all that was printed, on one line; "" if nothing was printed or stderr is not a
   // file.
-  std::string words() const {
+  std::string reason() const {
     auto text = opc::kept_exception();
     if (text.empty()) text = printed_failure();
     text.erase(std::min(text.find("\nException raised from"), text.size()));  // libtorch's backtrace
@@ -94,17 +92,17 @@ std::unique_ptr<Loader> load(const std::string &path, const std::string &model) 
   }
 }
 
-// Counts the leaves of a tree as written by torch.utils._pytree: [1, {"type": …, "children_spec": […]}].
-size_t count_leaves(const json_t *spec) {
+// Counts the tensors of a tree as written by torch.utils._pytree: [1, {"type": …, "children_spec": […]}].
+size_t count_tensors(const json_t *spec) {
   const json_t *children = json_object_get(spec, "children_spec");
   size_t count = json_is_null(json_object_get(spec, "type")) ? 1 : 0;
-  for (size_t i = 0; i < json_array_size(children); i++) count += count_leaves(json_array_get(children, i));
+  for (size_t i = 0; i < json_array_size(children); i++) count += count_tensors(json_array_get(children, i));
   return count;
 }
 
-size_t count_leaves(const std::string &text) {
+size_t count_tensors(const std::string &text) {
   json_t *whole = json_loadb(text.data(), text.size(), 0, nullptr);
-  const auto count = count_leaves(json_array_get(whole, 1));
+  const auto count = count_tensors(json_array_get(whole, 1));
   json_decref(whole);
   return count;
 }
@@ -115,7 +113,7 @@ class PackageKernel : public c10::OperatorKernel {
       : path_(package.path), model_(package.model), inputs_(package.inputs), outputs_(package.outputs) {}
 
   void operator()(const c10::OperatorHandle &, c10::DispatchKeySet, torch::jit::Stack *stack) {
-    const Told told;
+    const FailureText failure;
     std::vector<at::Tensor> outputs;
     try {
       if (loader_ == nullptr) loader_ = load(path_, model_).release();
@@ -123,11 +121,11 @@ class PackageKernel : public c10::OperatorKernel {
       for (const auto &value : torch::jit::last(*stack, inputs_)) inputs.push_back(value.toTensor());
       outputs = loader_->run(inputs);
     } catch (const std::exception &) {
-      const auto words = told.words();
-      if (words.empty()) throw;
-      TORCH_CHECK(false, words);
+      const auto reason = failure.reason();
+      if (reason.empty()) throw;
+      TORCH_CHECK(false, reason);
     }
-    TORCH_CHECK(!told.tells_of_failure(), told.words());
+    TORCH_CHECK(!failure.has_failure(), failure.reason());
     TORCH_CHECK(outputs.size() == outputs_, "the model returns ", outputs.size(), " tensors, its package describes ",
                 outputs_);
     torch::jit::drop(*stack, inputs_);
@@ -177,18 +175,18 @@ bool opc_bridge_has_class(const char *name) {
 
 opc_status_t opc_bridge_package_try(const char *path, const char *model, size_t *out_inputs, size_t *out_outputs,
                                     opc_error_t *error) {
-  const Told told;
+  const FailureText failure;
   const auto status = opc::guarded(error, [&] {
     const auto loader = load(path, model);
     const auto spec = loader->get_call_spec();
-    *out_inputs = count_leaves(spec.at(0));
-    *out_outputs = count_leaves(spec.at(1));
+    *out_inputs = count_tensors(spec.at(0));
+    *out_outputs = count_tensors(spec.at(1));
     return OPC_OK;
   });
-  if (status == OPC_OK) return status;
-  const auto words = told.words();
+  if (!status) return OPC_OK;
+  const auto reason = failure.reason();
   const std::string text = error->message;
-  return opc_error_set(error, OPC_ERR_LIBRARY, "%s%s%s", text.c_str(), words.empty() ? "" : ": ", words.c_str());
+  return opc_error_set(error, OPC_ERR_LIBRARY, "%s%s%s", text.c_str(), reason.empty() ? "" : ": ", reason.c_str());
 }
 
 opc_status_t opc_bridge_package_define(const opc_package_operator_t *package, opc_error_t *error) {

@@ -32,8 +32,8 @@ const char *build_option(const char *name) {
 // forever. It must end this process (std::terminate, whose handler reports it) and must not be caught.
 opc_status_t open_library(const char *path, opc_error_t *error) noexcept {
   if (dlopen(path, RTLD_NOW | RTLD_GLOBAL) != nullptr) return OPC_OK;
-  const char *words = dlerror();
-  return opc_error_set(error, OPC_ERR_LIBRARY, "%s", words != nullptr ? words : "dlopen failed without a word");
+  const char *why = dlerror();
+  return opc_error_set(error, OPC_ERR_LIBRARY, "%s", why != nullptr ? why : "dlopen failed without a word");
 }
 
 std::string demangled(const char *symbol) {
@@ -45,7 +45,7 @@ std::string demangled(const char *symbol) {
 
 // Thrown through the library's own frames: a stub function leaves none. A noexcept frame among them ends the process,
 // with the same text.
-[[noreturn]] void inert_called(const char *symbol, const char *library) {
+[[noreturn]] void stub_called(const char *symbol, const char *library) {
   const std::string name = demangled(symbol);
   const bool python = opc_library_is_python(library) || opc_symbol_is_python(symbol);
   throw opc::Unprovided(python ? "this operator called " + name +
@@ -79,7 +79,7 @@ opc_status_t opc_bridge_load(const char *path, const char *for_library, opc_erro
           error, OPC_ERR_TORCH,
           "libtorch's registrations do not pass through opcheck-worker: it was linked without exporting its symbols");
     }
-    opc_stub_on_call(inert_called);
+    opc_stub_on_call(stub_called);
     const opc::Attribution attribution(for_library);
     return open_library(path, error);
   });
@@ -115,7 +115,7 @@ void opc_bridge_collect_garbage(void) {
 
 opc_status_t opc_bridge_preload(const char *path, opc_error_t *error) {
   return opc::guarded(error, [&] {
-    opc_stub_on_call(inert_called);
+    opc_stub_on_call(stub_called);
     return open_library(path, error);
   });
 }

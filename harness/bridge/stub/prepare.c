@@ -7,12 +7,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/owned.h"
 #include "bridge/stub/stub_symbols.h"
 #include "inspect/library_search.h"
 
 static const char python_soname[] = "libpython";
 
-enum { FILES = 256, STAND_INS = 64, DEEPEST = 32 };
+enum { FILES = 256, STUBS = 64, DEEPEST = 32 };
 
 typedef struct preparation {
   const char *torch_folder;
@@ -23,20 +24,20 @@ typedef struct preparation {
   size_t other_count;
   const char *seen[2 * FILES]; /* names already handled, owned by the files */
   size_t seen_count;
-  opc_stub_source_t stand_ins[STAND_INS];
-  size_t stand_in_count;
+  opc_stub_source_t stubs[STUBS];
+  size_t stub_count;
   opc_prepared_t *out;
 } preparation_t;
 
 /* Sonames of the libraries for which a stub library was loaded in this process. */
-static char *made[STAND_INS];
+static char *made[STUBS];
 static size_t made_count;
 
 static int note_torch_folder(struct dl_phdr_info *info, size_t size, void *context) {
   (void)size;
   char *folder = context;
   const char *slash = strrchr(info->dlpi_name, '/');
-  if (slash == NULL || strcmp(slash + 1, "libtorch_cpu.so") != 0) return 0;
+  if (!slash || strcmp(slash + 1, "libtorch_cpu.so") != 0) return 0;
   (void)snprintf(folder, PATH_MAX, "%.*s", (int)(slash - info->dlpi_name), info->dlpi_name);
   return 1;
 }
@@ -49,8 +50,8 @@ const char *opc_bridge_torch_folder(void) {
 
 static bool is_loaded(const char *name) {
   void *handle = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
-  if (handle != NULL) (void)dlclose(handle);
-  return handle != NULL;
+  if (handle) (void)dlclose(handle);
+  return handle;
 }
 
 static bool was_made(const char *name) {
@@ -61,54 +62,59 @@ static bool was_made(const char *name) {
 }
 
 /* A file of this name among libtorch's own libraries; false: none. */
-static bool torch_file(const preparation_t *preparation, const char *name, char path[PATH_MAX]) {
-  return preparation->torch_folder != NULL &&
-         snprintf(path, PATH_MAX, "%s/%s", preparation->torch_folder, name) < PATH_MAX && access(path, R_OK) == 0;
+static bool prepare_torch_file(const preparation_t *preparation, const char *name, char path[PATH_MAX]) {
+  return preparation->torch_folder && snprintf(path, PATH_MAX, "%s/%s", preparation->torch_folder, name) < PATH_MAX &&
+         access(path, R_OK) == 0;
 }
 
 static opc_status_t add_sibling(opc_prepared_t *out, const char *path, opc_error_t *error) {
   if (!OPC_ARRAY_GROW(out->siblings, out->sibling_count)) return opc_out_of_memory(error);
   out->siblings[out->sibling_count] = opc_string_copy(path);
-  if (out->siblings[out->sibling_count] == NULL) return opc_out_of_memory(error);
+  if (!out->siblings[out->sibling_count]) return opc_out_of_memory(error);
   out->sibling_count++;
   return OPC_OK;
 }
 
 /* real: the path of its file; NULL: there is none. */
-static opc_status_t add_stand_in(preparation_t *preparation, const char *name, const char *real, opc_error_t *error) {
-  if (preparation->stand_in_count == STAND_INS)
-    return opc_error_set(error, OPC_ERR_LIBRARY, "it needs more than %d libraries that are not here", STAND_INS);
-  opc_stub_source_t *stand_in = &preparation->stand_ins[preparation->stand_in_count];
-  *stand_in = (opc_stub_source_t){.soname = opc_string_copy(name),
-                                  .made = was_made(name),
-                                  .wanted_real = preparation->cuda || !opc_library_is_heavy(name)};
-  if (stand_in->soname == NULL) return opc_out_of_memory(error);
-  preparation->stand_in_count++;
-  if (real != NULL && opc_elf_open(real, &stand_in->real, error) != OPC_OK)
-    stand_in->real = NULL; /* unreadable: treated as missing */
+static opc_status_t add_stub(preparation_t *preparation, const char *name, const char *real, opc_error_t *error) {
+  if (preparation->stub_count == STUBS)
+    return opc_error_set(error, OPC_ERR_LIBRARY, "it needs more than %d libraries that are not here", STUBS);
+  opc_stub_source_t *stub = &preparation->stubs[preparation->stub_count];
+  *stub = (opc_stub_source_t){.soname = opc_string_copy(name),
+                              .made = was_made(name),
+                              .wanted_real = preparation->cuda || !opc_library_is_heavy(name)};
+  if (!stub->soname) return opc_out_of_memory(error);
+  preparation->stub_count++;
+  if (real && opc_elf_open(real, &stub->real, error) != OPC_OK) stub->real = NULL; /* unreadable: treated as missing */
   return OPC_OK;
 }
 
-static opc_status_t walk(preparation_t *preparation, const char *path, int depth, opc_error_t *error);
+static opc_status_t prepare_walk(preparation_t *preparation, const char *path, int depth, opc_error_t *error);
 
 /* A library in libtorch's folder, or in the CUDA packages next to it: loaded by its path, because the loader does not
  * search there. */
 static opc_status_t open_or_replace(preparation_t *preparation, const char *name, const char *path,
                                     opc_error_t *error) {
-  if (dlopen(path, RTLD_NOW | RTLD_GLOBAL) != NULL) return OPC_OK;
-  const char *words = dlerror();
+  if (dlopen(path, RTLD_NOW | RTLD_GLOBAL)) return OPC_OK;
+  const char *why = dlerror();
   if (opc_library_is_accelerator(name) || strcmp(name, "libtorch.so") == 0)
-    return add_stand_in(preparation, name, path, error);
+    return add_stub(preparation, name, path, error);
   return opc_error_set(error, OPC_ERR_LIBRARY, "it needs %s, which does not load: %s", name,
-                       words != NULL ? words : "no reason given");
+                       why ? why : "no reason given");
+}
+
+static opc_status_t walk_found(preparation_t *preparation, const opc_library_place_t *place, int depth,
+                               opc_error_t *error) {
+  OPC_RETURN_IF_ERROR(prepare_walk(preparation, place->path, depth + 1, error));
+  if (place->how != OPC_FOUND_BESIDE && place->how != OPC_FOUND_PACKAGE) return OPC_OK;
+  return add_sibling(preparation->out, place->path, error);
 }
 
 static opc_status_t provide_found(preparation_t *preparation, const char *name, const opc_library_place_t *place,
                                   int depth, opc_error_t *error) {
-  opc_status_t status = OPC_OK;
   switch (place->how) {
     case OPC_FOUND_NOWHERE:
-      return opc_library_is_accelerator(name) ? add_stand_in(preparation, name, NULL, error) : OPC_OK;
+      return opc_library_is_accelerator(name) ? add_stub(preparation, name, NULL, error) : OPC_OK;
     case OPC_FOUND_SYSTEM:
       /* Not in the process yet: if its symbols were not read, some of them would be replaced. */
       if (preparation->other_count < FILES &&
@@ -121,16 +127,14 @@ static opc_status_t provide_found(preparation_t *preparation, const char *name, 
       return open_or_replace(preparation, name, place->path, error);
     case OPC_FOUND_BESIDE:
     case OPC_FOUND_PACKAGE:
-      status = walk(preparation, place->path, depth + 1, error);
-      if (status == OPC_OK) status = add_sibling(preparation->out, place->path, error);
-      break;
     case OPC_FOUND_RPATH:
     case OPC_FOUND_LIBRARY_PATH:
     case OPC_FOUND_RUNPATH:
-      status = walk(preparation, place->path, depth + 1, error);
       break;
   }
-  return status == OPC_OK ? OPC_OK : opc_error_prefix(error, "%s, which it needs", name);
+  if (walk_found(preparation, place, depth, error) != OPC_OK)
+    return opc_error_prefix(error, "%s, which it needs", name);
+  return OPC_OK;
 }
 
 static opc_status_t provide(preparation_t *preparation, const opc_elf_file_t *needing, const char *name, int depth,
@@ -143,32 +147,32 @@ static opc_status_t provide(preparation_t *preparation, const opc_elf_file_t *ne
   if (preparation->seen_count == sizeof preparation->seen / sizeof *preparation->seen)
     return OPC_OK; /* left to the loader */
   preparation->seen[preparation->seen_count++] = name;
-  const bool of_torch = torch_file(preparation, name, path);
+  const bool of_torch = prepare_torch_file(preparation, name, path);
   if (is_loaded(name) && !was_made(name)) return OPC_OK;
   /* A library that was replaced for an earlier library may need more symbols for this one. */
   const bool replaced =
       opc_library_is_python(name) || was_made(name) || (!preparation->cuda && opc_library_is_heavy(name));
-  if (replaced) return add_stand_in(preparation, name, of_torch ? path : NULL, error);
+  if (replaced) return add_stub(preparation, name, of_torch ? path : NULL, error);
   if (of_torch) return open_or_replace(preparation, name, path, error);
   opc_library_find(needing, name, preparation->torch_folder, &place);
   return provide_found(preparation, name, &place, depth, error);
 }
 
 /* A library's own dependencies need libtorch just as the library does. */
-static opc_status_t walk(preparation_t *preparation, const char *path, int depth, opc_error_t *error) {
+static opc_status_t prepare_walk(preparation_t *preparation, const char *path, int depth, opc_error_t *error) {
   opc_elf_file_t *file = NULL;
   if (depth == DEEPEST || preparation->file_count == FILES) return OPC_OK;
-  opc_status_t status = opc_elf_open(path, &file, error);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(opc_elf_open(path, &file, error));
   preparation->files[preparation->file_count++] = file;
-  for (size_t i = 0; status == OPC_OK && i < file->needed_count; i++)
-    status = provide(preparation, file, file->needed[i], depth, error);
-  return status;
+  for (size_t i = 0; i < file->needed_count; i++)
+    OPC_RETURN_IF_ERROR(provide(preparation, file, file->needed[i], depth, error));
+  return OPC_OK;
 }
 
 /* ---- replaced libraries ---- */
 
-static void tell(opc_text_t *note, const char *soname, const opc_stub_symbol_t *symbols, size_t count, bool python) {
+static void note_unloaded(opc_text_t *note, const char *soname, const opc_stub_symbol_t *symbols, size_t count,
+                          bool python) {
   enum { NAMED = 3 };
   opc_text_addf(note, "%s%s is not loaded: a call that needs ", note->length > 0 ? "; " : "",
                 python ? "Python" : soname);
@@ -178,57 +182,68 @@ static void tell(opc_text_t *note, const char *soname, const opc_stub_symbol_t *
   opc_text_addf(note, "%s) ends with an error that says so", count > NAMED ? ", …" : "");
 }
 
-static opc_status_t replace(const char *soname, bool exists, const opc_stub_symbol_t *symbols, size_t count,
-                            opc_error_t *error) {
+static opc_status_t prepare_replace(const char *soname, bool exists, const opc_stub_symbol_t *symbols, size_t count,
+                                    opc_error_t *error) {
   if (exists && count == 0) return OPC_OK;
   char name[256];
   /* The loader keeps the first library of a name; more symbols come in one with another name. */
   if (exists) (void)snprintf(name, sizeof name, "%s, continued", soname);
   else (void)snprintf(name, sizeof name, "%s", soname);
-  opc_status_t status = opc_stub_load(name, symbols, count, error);
-  if (status != OPC_OK || exists || made_count == STAND_INS) return status;
+  OPC_RETURN_IF_ERROR(opc_stub_load(name, symbols, count, error));
+  if (exists || made_count == STUBS) return OPC_OK;
   made[made_count] = opc_string_copy(soname);
-  made_count += made[made_count] != NULL;
+  made_count += (bool)made[made_count];
   return OPC_OK;
 }
 
+static opc_status_t replace_wanted(preparation_t *preparation, const opc_wanted_symbols_t *wanted, opc_error_t *error) {
+  const size_t count = preparation->stub_count;
+  for (size_t i = 0; i < count; i++) {
+    const opc_stub_source_t *stub = &preparation->stubs[i];
+    OPC_RETURN_IF_ERROR(prepare_replace(stub->soname, stub->made, wanted->lists[i], wanted->counts[i], error));
+    if (wanted->counts[i] > 0 && stub->wanted_real)
+      note_unloaded(&preparation->out->note, stub->soname, wanted->lists[i], wanted->counts[i],
+                    opc_library_is_python(stub->soname));
+  }
+  if (wanted->counts[count] == 0) return OPC_OK;
+  note_unloaded(&preparation->out->note, python_soname, wanted->lists[count], wanted->counts[count], true);
+  return prepare_replace(python_soname, was_made(python_soname), wanted->lists[count], wanted->counts[count], error);
+}
+
 static opc_status_t replace_all(preparation_t *preparation, opc_error_t *error) {
-  const size_t count = preparation->stand_in_count;
+  const size_t count = preparation->stub_count;
   opc_wanted_symbols_t wanted = {0};
-  opc_status_t status =
-      opc_stub_symbols(preparation->files, preparation->file_count, preparation->others, preparation->other_count,
-                       preparation->stand_ins, count, preparation->torch_folder, &wanted, error);
-  for (size_t i = 0; status == OPC_OK && i < count; i++) {
-    const opc_stub_source_t *stand_in = &preparation->stand_ins[i];
-    status = replace(stand_in->soname, stand_in->made, wanted.lists[i], wanted.counts[i], error);
-    if (wanted.counts[i] > 0 && stand_in->wanted_real)
-      tell(&preparation->out->note, stand_in->soname, wanted.lists[i], wanted.counts[i],
-           opc_library_is_python(stand_in->soname));
-  }
-  if (status == OPC_OK && wanted.counts[count] > 0) {
-    status = replace(python_soname, was_made(python_soname), wanted.lists[count], wanted.counts[count], error);
-    tell(&preparation->out->note, python_soname, wanted.lists[count], wanted.counts[count], true);
-  }
+  OPC_RETURN_IF_ERROR(opc_stub_symbols(preparation->files, preparation->file_count, preparation->others,
+                                       preparation->other_count, preparation->stubs, count, preparation->torch_folder,
+                                       &wanted, error));
+  const opc_status_t status = replace_wanted(preparation, &wanted, error);
   opc_wanted_symbols_clear(&wanted, count);
   return status;
+}
+
+static void preparation_clear(preparation_t *preparation) {
+  for (size_t i = 0; i < preparation->stub_count; i++) {
+    opc_elf_close(preparation->stubs[i].real);
+    free(preparation->stubs[i].soname);
+  }
+  for (size_t i = 0; i < preparation->file_count; i++) opc_elf_close(preparation->files[i]);
+  for (size_t i = 0; i < preparation->other_count; i++) opc_elf_close(preparation->others[i]);
+}
+
+static opc_status_t prepare_dependencies(preparation_t *preparation, const char *library_path, opc_error_t *error) {
+  OPC_RETURN_IF_ERROR(prepare_walk(preparation, library_path, 0, error));
+  return replace_all(preparation, error);
 }
 
 opc_status_t opc_bridge_prepare(const char *library_path, bool cuda, opc_prepared_t *out, opc_error_t *error) {
   *out = (opc_prepared_t){0};
   OPC_SCOPED(opc_scope_free) preparation_t *preparation = calloc(1, sizeof *preparation);
-  if (preparation == NULL) return opc_out_of_memory(error);
+  if (!preparation) return opc_out_of_memory(error);
   preparation->torch_folder = opc_bridge_torch_folder();
   preparation->cuda = cuda;
   preparation->out = out;
-  opc_status_t status = walk(preparation, library_path, 0, error);
-  if (status == OPC_OK) status = replace_all(preparation, error);
-
-  for (size_t i = 0; i < preparation->stand_in_count; i++) {
-    opc_elf_close(preparation->stand_ins[i].real);
-    free(preparation->stand_ins[i].soname);
-  }
-  for (size_t i = 0; i < preparation->file_count; i++) opc_elf_close(preparation->files[i]);
-  for (size_t i = 0; i < preparation->other_count; i++) opc_elf_close(preparation->others[i]);
+  const opc_status_t status = prepare_dependencies(preparation, library_path, error);
+  preparation_clear(preparation);
   if (status != OPC_OK) opc_prepared_clear(out);
   return status;
 }

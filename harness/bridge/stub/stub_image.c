@@ -19,7 +19,7 @@ static const unsigned char nothing[] = {0x1f, 0x20, 0x03, 0xd5};
 static const unsigned char jump[] = {0x70, 0x00, 0x00, 0x58, 0x00, 0x02, 0x1f, 0xd6, 0x1f, 0x20, 0x03, 0xd5};
 enum { MACHINE = EM_AARCH64 };
 #else
-#error "write the jump of an inert function for this processor"
+#error "write the jump of a stub function for this processor"
 #endif
 
 enum {
@@ -48,24 +48,24 @@ static size_t round_up(size_t value, size_t to) { return (value + to - 1) / to *
 /* Its index in the file; 1: no version. */
 static uint16_t version_number(const versions_t *versions, const char *version) {
   size_t i = 0;
-  while (version != NULL && i < versions->count && strcmp(versions->names[i], version) != 0) i++;
-  return version == NULL ? 1 : (uint16_t)(FIRST_VERSION + i);
+  while (version && i < versions->count && strcmp(versions->names[i], version) != 0) i++;
+  return !version ? 1 : (uint16_t)(FIRST_VERSION + i);
 }
 
 static bool collect_versions(const opc_stub_symbol_t *symbols, size_t count, versions_t *out) {
   *out = (versions_t){.names = calloc(count + 1, sizeof *out->names)};
-  for (size_t i = 0; out->names != NULL && i < count; i++) {
-    if (symbols[i].version != NULL && version_number(out, symbols[i].version) == FIRST_VERSION + out->count)
+  for (size_t i = 0; out->names && i < count; i++) {
+    if (symbols[i].version && version_number(out, symbols[i].version) == FIRST_VERSION + out->count)
       out->names[out->count++] = symbols[i].version;
   }
-  return out->names != NULL;
+  return out->names;
 }
 
 /* One for the file itself, and one per version. */
 static size_t definition_count(const versions_t *versions) { return versions->count > 0 ? versions->count + 1 : 0; }
 
-static layout_t lay_out(const char *soname, const opc_stub_symbol_t *symbols, size_t count,
-                        const versions_t *versions) {
+static layout_t image_lay_out(const char *soname, const opc_stub_symbol_t *symbols, size_t count,
+                              const versions_t *versions) {
   layout_t at = {0};
   size_t names = 1 + strlen(soname) + 1, functions = 0, data = 0;
   for (size_t i = 0; i < count; i++) {
@@ -139,7 +139,7 @@ static void put_dynamic(unsigned char *image, const layout_t *at, size_t soname,
 }
 
 /* The hash of the System V ABI. */
-static uint32_t hash_of(const char *name) {
+static uint32_t stub_image_hash_of(const char *name) {
   uint32_t hash = 0;
   for (; *name != '\0'; name++) {
     hash = (hash << 4) + (unsigned char)*name;
@@ -166,7 +166,7 @@ static void put_versions(unsigned char *image, const layout_t *at, size_t *used,
                                      .vd_flags = i == 0 ? VER_FLG_BASE : 0,
                                      .vd_ndx = (Elf64_Half)(i + 1),
                                      .vd_cnt = 1,
-                                     .vd_hash = hash_of(name),
+                                     .vd_hash = stub_image_hash_of(name),
                                      .vd_aux = sizeof definition,
                                      .vd_next = i + 1 < count ? (Elf64_Word)size : 0};
     const Elf64_Verdaux word = {.vda_name = (Elf64_Word)(i == 0 ? soname_offset : put_name(image, at, used, name))};
@@ -187,10 +187,10 @@ opc_status_t opc_stub_image(const char *soname, const opc_stub_symbol_t *symbols
                             opc_error_t *error) {
   versions_t versions;
   if (!collect_versions(symbols, count, &versions)) return opc_out_of_memory(error);
-  const layout_t at = lay_out(soname, symbols, count, &versions);
+  const layout_t at = image_lay_out(soname, symbols, count, &versions);
   unsigned char *image = calloc(1, at.file_end);
   uint32_t *hash = calloc(2 + 2 * (count + 1), sizeof *hash);
-  if (image == NULL || hash == NULL) {
+  if (!image || !hash) {
     free(image);
     free(hash);
     free(versions.names);
@@ -211,7 +211,7 @@ opc_status_t opc_stub_image(const char *soname, const opc_stub_symbol_t *symbols
                               .st_shndx = 1, /* any index except 0: there are no sections */
                               .st_value = function ? code : data,
                               .st_size = function ? FUNCTION_SIZE : symbols[i].size};
-    const uint32_t number = (uint32_t)i + 1, place = hash_of(symbols[i].name) % buckets;
+    const uint32_t number = (uint32_t)i + 1, place = stub_image_hash_of(symbols[i].name) % buckets;
     memcpy(image + at.symbols + number * sizeof symbol, &symbol, sizeof symbol);
     const Elf64_Versym version = version_number(&versions, symbols[i].version);
     memcpy(image + at.symbol_versions + number * sizeof version, &version, sizeof version);

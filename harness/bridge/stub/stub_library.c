@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/owned.h"
 #include "base/text.h"
 #include "bridge/stub/stub_image.h"
 
@@ -19,23 +20,23 @@
 static void (*on_call)(const char *symbol, const char *library);
 
 /* Sonames of the stub libraries, by their paths: the loader knows them by the path of a descriptor. Never freed. */
-typedef struct inert_library {
-  const struct inert_library *next;
+typedef struct loaded_stub {
+  const struct loaded_stub *next;
   const void *base;
   char soname[];
-} inert_library_t;
-static const inert_library_t *libraries;
+} loaded_stub_t;
+static const loaded_stub_t *libraries;
 
 _Noreturn static void called(const void *function) {
   Dl_info info = {0};
   const char *symbol = "a function", *library = "a stub library";
   if (dladdr(function, &info) != 0) {
-    if (info.dli_sname != NULL) symbol = info.dli_sname;
-    for (const inert_library_t *at = libraries; at != NULL; at = at->next) {
+    if (info.dli_sname) symbol = info.dli_sname;
+    for (const loaded_stub_t *at = libraries; at; at = at->next) {
       if (at->base == info.dli_fbase) library = at->soname;
     }
   }
-  if (on_call != NULL) on_call(symbol, library);
+  if (on_call) on_call(symbol, library);
   fprintf(stderr, "%s of %s was called, which is not here\n", symbol, library);
   abort();
 }
@@ -48,7 +49,7 @@ enum { CUDA_NO_DEVICE = 100 }; /* cudaErrorNoDevice, CUDA_ERROR_NO_DEVICE, hipEr
 
 static void *answer_zero(void) { return NULL; }
 static int answer_no_device(int *out) {
-  if (out != NULL) *out = 0;
+  if (out) *out = 0;
   return CUDA_NO_DEVICE;
 }
 static int answer_cuda_init(void) { return CUDA_NO_DEVICE; }
@@ -98,7 +99,7 @@ static const struct {
     ANSWER("cudaGetErrorName", answer_error_text),
 };
 
-static opc_stub_target_t target_of(const char *name) {
+static opc_stub_target_t stub_library_target_of(const char *name) {
   for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
     if (strcmp(answers[i].name, name) == 0) return (opc_stub_target_t){.address = answers[i].function};
   }
@@ -107,7 +108,7 @@ static opc_stub_target_t target_of(const char *name) {
 
 /* ---- loading ---- */
 
-static opc_status_t write_all(int fd, const unsigned char *bytes, size_t size, opc_error_t *error) {
+static opc_status_t stub_library_write_all(int fd, const unsigned char *bytes, size_t size, opc_error_t *error) {
   while (size > 0) {
     const ssize_t written = write(fd, bytes, size);
     if (written < 0 && errno == EINTR) continue;
@@ -122,7 +123,7 @@ static opc_status_t write_all(int fd, const unsigned char *bytes, size_t size, o
 static int temporary_file(void) {
   const char *folder = getenv("TMPDIR");
   char path[PATH_MAX];
-  if (snprintf(path, sizeof path, "%s/opcheck-c-XXXXXX", folder != NULL && *folder != '\0' ? folder : "/tmp") >=
+  if (snprintf(path, sizeof path, "%s/opcheck-c-XXXXXX", folder && *folder != '\0' ? folder : "/tmp") >=
       (int)sizeof path) {
     errno = ENAMETOOLONG;
     return -1;
@@ -141,20 +142,18 @@ static int numbered(int low) {
   return fd;
 }
 
-static opc_status_t load_from(int fd, const unsigned char *image, size_t size, void **out_handle, opc_error_t *error) {
+static opc_status_t stub_library_load_from(int fd_of_image, const unsigned char *image, size_t size, void **out_handle,
+                                           opc_error_t *error) {
   char path[64];
+  OPC_SCOPED(opc_scope_close) int fd = fd_of_image;
   *out_handle = NULL;
   if (fd < 0) return opc_error_set(error, OPC_ERR_SYSTEM, "cannot make a memory file: %s", strerror(errno));
-  opc_status_t status = write_all(fd, image, size, error);
+  OPC_RETURN_IF_ERROR(stub_library_write_all(fd, image, size, error));
   (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-  if (status == OPC_OK) *out_handle = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
-  const char *words = *out_handle == NULL ? dlerror() : NULL;
-  if (status == OPC_OK && *out_handle == NULL) {
-    status = opc_error_set(error, OPC_ERR_SYSTEM, "a stub library does not load: %s",
-                           words != NULL ? words : "no reason given");
-  }
-  (void)close(fd);
-  return status;
+  *out_handle = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+  if (*out_handle) return OPC_OK;
+  const char *why = dlerror();
+  return opc_error_set(error, OPC_ERR_SYSTEM, "a stub library does not load: %s", why ? why : "no reason given");
 }
 
 opc_status_t opc_stub_load(const char *soname, const opc_stub_symbol_t *symbols, size_t count, opc_error_t *error) {
@@ -162,19 +161,14 @@ opc_status_t opc_stub_load(const char *soname, const opc_stub_symbol_t *symbols,
   size_t size = 0;
   void *handle = NULL;
   struct link_map *map = NULL;
-  inert_library_t *library = malloc(sizeof *library + strlen(soname) + 1);
-  opc_status_t status = library != NULL ? OPC_OK : opc_out_of_memory(error);
-  if (status == OPC_OK) status = opc_stub_image(soname, symbols, count, target_of, &image, &size, error);
-  if (status == OPC_OK) {
-    status = load_from(numbered(memfd_create(soname, MFD_CLOEXEC)), image, size, &handle, error);
-    if (status != OPC_OK) status = load_from(numbered(temporary_file()), image, size, &handle, error);
-  }
-  if (status == OPC_OK && dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0) {
-    *library = (inert_library_t){.next = libraries, .base = (const void *)map->l_addr};
-    memcpy(library->soname, soname, strlen(soname) + 1);
-    libraries = library;
-    library = NULL;
-  }
-  free(library);
-  return status;
+  OPC_SCOPED(opc_scope_free) loaded_stub_t *library = malloc(sizeof *library + strlen(soname) + 1);
+  if (!library) return opc_out_of_memory(error);
+  OPC_RETURN_IF_ERROR(opc_stub_image(soname, symbols, count, stub_library_target_of, &image, &size, error));
+  if (stub_library_load_from(numbered(memfd_create(soname, MFD_CLOEXEC)), image, size, &handle, error) != OPC_OK)
+    OPC_RETURN_IF_ERROR(stub_library_load_from(numbered(temporary_file()), image, size, &handle, error));
+  if (dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0) return OPC_OK;
+  *library = (loaded_stub_t){.next = libraries, .base = (const void *)map->l_addr};
+  memcpy(library->soname, soname, strlen(soname) + 1);
+  OPC_MOVE(&libraries, library);
+  return OPC_OK;
 }

@@ -19,13 +19,13 @@ typedef struct opc_stub_source {
 
 /* `files`: the library and everything loaded with it; `others` also define symbols, and the loader loads them. For each
  * stub i, fills lists[i] with counts[i] symbols (the caller frees *out); symbols of Python's own interface go to index
- * stand_in_count. torch_folder: where to look for the dependencies of a replaced part of libtorch; may be NULL. */
+ * stub_count. torch_folder: where to look for the dependencies of a replaced part of libtorch; may be NULL. */
 typedef struct opc_wanted_symbols {
   opc_stub_symbol_t **lists;
   size_t *counts;
 } opc_wanted_symbols_t;
 
 opc_status_t opc_stub_symbols(opc_elf_file_t *const *files, size_t file_count, opc_elf_file_t *const *others,
-                              size_t other_count, const opc_stub_source_t *stand_ins, size_t stand_in_count,
+                              size_t other_count, const opc_stub_source_t *stubs, size_t stub_count,
                               const char *torch_folder, opc_wanted_symbols_t *out, opc_error_t *error) OPC_CHECKED;
-void opc_wanted_symbols_clear(opc_wanted_symbols_t *wanted, size_t stand_in_count);
+void opc_wanted_symbols_clear(opc_wanted_symbols_t *wanted, size_t stub_count);

@@ -30,12 +30,12 @@ namespace {
 // finds every place.
 class SymbolicTensor : public c10::TensorImpl {
  public:
-  SymbolicTensor(const at::Tensor &like, c10::SymIntArrayRef sizes, c10::SymIntArrayRef strides, int leaf)
+  SymbolicTensor(const at::Tensor &like, c10::SymIntArrayRef sizes, c10::SymIntArrayRef strides, int argument)
       : c10::TensorImpl(c10::Storage(like.storage()), c10::DispatchKeySet(c10::DispatchKey::Meta), like.dtype()),
         sizes_(like.sizes().vec()),
         strides_(like.strides().vec()),
         numel_of_hints_(like.numel()),
-        leaf_(leaf) {
+        argument_(argument) {
     set_sizes_and_strides(sizes, strides, c10::SymInt(like.storage_offset()));
     if (like.is_conj()) _set_conj(true);
     if (like.is_neg()) _set_neg(true);
@@ -53,12 +53,12 @@ class SymbolicTensor : public c10::TensorImpl {
   int64_t storage_offset_custom() const override { return storage_offset_of_hints(); }
 
  private:
-  void read(const char *what) const { opc::SymbolicRecord::note(OPC_SYMBOLIC_READ, what, 0, leaf_); }
+  void read(const char *what) const { opc::SymbolicRecord::note(OPC_SYMBOLIC_READ, what, 0, argument_); }
   int64_t storage_offset_of_hints() const { return opc::hint_of(sym_storage_offset_custom()); }
 
   std::vector<int64_t> sizes_, strides_;
   int64_t numel_of_hints_;
-  int leaf_;
+  int argument_;
 };
 
 // One symbol per number, as in torch.compile; 0 and 1 stay numbers.
@@ -76,7 +76,7 @@ class Symbols {
   std::map<int64_t, c10::SymInt> known_;
 };
 
-at::Tensor with_symbols(const at::Tensor &tensor, Symbols &symbols, int leaf) {
+at::Tensor with_symbols(const at::Tensor &tensor, Symbols &symbols, int argument) {
   if (tensor.layout() != c10::kStrided || !tensor.is_meta())
     throw opc::Unconvertible("a tensor is not strided or not on Meta");
   std::vector<c10::SymInt> sizes, strides(static_cast<size_t>(tensor.dim()), c10::SymInt(1));
@@ -86,7 +86,7 @@ at::Tensor with_symbols(const at::Tensor &tensor, Symbols &symbols, int leaf) {
     strides[i] = tensor.is_contiguous() ? expected : c10::SymInt(tensor.strides()[i]);
     expected = expected * (tensor.sizes()[i] == 0 ? c10::SymInt(1) : sizes[i]);
   }
-  return at::Tensor(c10::make_intrusive<SymbolicTensor>(tensor, sizes, strides, leaf));
+  return at::Tensor(c10::make_intrusive<SymbolicTensor>(tensor, sizes, strides, argument));
 }
 
 bool is_symbolic_type(const c10::TypePtr &type) {
@@ -102,9 +102,9 @@ bool is_symbolic_type(const c10::TypePtr &type) {
   }
 }
 
-c10::IValue with_symbols(const c10::IValue &value, bool symbolic, Symbols &symbols, int &leaf) {
+c10::IValue with_symbols(const c10::IValue &value, bool symbolic, Symbols &symbols, int &argument) {
   if (value.isTensor())
-    return value.toTensor().defined() ? with_symbols(value.toTensor(), symbols, leaf++) : value.toTensor();
+    return value.toTensor().defined() ? with_symbols(value.toTensor(), symbols, argument++) : value.toTensor();
   if (symbolic && value.isInt()) return symbols.of(value.toInt());
   if (symbolic && value.isIntList()) {
     std::vector<c10::SymInt> numbers;
@@ -114,19 +114,19 @@ c10::IValue with_symbols(const c10::IValue &value, bool symbolic, Symbols &symbo
   if (!value.isList()) return value;
   const auto list = value.toList();
   c10::impl::GenericList changed(list.elementType());
-  for (const auto &item : value.toListRef()) changed.push_back(with_symbols(item, false, symbols, leaf));
+  for (const auto &item : value.toListRef()) changed.push_back(with_symbols(item, false, symbols, argument));
   return changed;
 }
 
 // Pushes the arguments, and replaces their sizes by symbols.
 void push_with_symbols(opc_op_handle_t *op, const opc_value_t *arguments, const bool *absent, size_t count,
                        Symbols &symbols) {
-  int leaf = 0;
+  int argument = 0;
   op->stack.clear();
   opc::push_arguments(op, arguments, absent, count);
   for (size_t i = 0; i < op->stack.size(); i++) {
     const bool symbolic = is_symbolic_type(op->op.schema().arguments()[i].real_type());
-    op->stack[i] = with_symbols(op->stack[i], symbolic, symbols, leaf);
+    op->stack[i] = with_symbols(op->stack[i], symbolic, symbols, argument);
   }
 }
 

@@ -55,14 +55,14 @@ _Unwind_Reason_Code walk_frame(struct _Unwind_Context *context, void *argument) 
 }
 
 bool same_place(const opc_symbolic_event_t &left, const opc_symbolic_event_t &right) {
-  if (left.kind != right.kind || left.leaf != right.leaf || left.frame_count != right.frame_count) return false;
+  if (left.kind != right.kind || left.argument != right.argument || left.frame_count != right.frame_count) return false;
   for (uint32_t i = 0; i < left.frame_count; i++) {
     if (left.frames[i] != right.frames[i]) return false;
   }
   return true;
 }
 
-bool is_told(const opc_symbolic_t *out, const opc_symbolic_event_t &event) {
+bool is_known(const opc_symbolic_t *out, const opc_symbolic_event_t &event) {
   for (size_t i = 0; i < out->event_count; i++) {
     if (same_place(out->events[i], event)) return true;
   }
@@ -107,7 +107,7 @@ void SymbolicRecord::left(const at::RecordFunction &function, at::ObserverContex
     std::snprintf(out->inner_threw, sizeof out->inner_threw, "%s", function.name());
 }
 
-void SymbolicRecord::note(opc_symbolic_kind_t kind, const std::string &text, int64_t value, int leaf) {
+void SymbolicRecord::note(opc_symbolic_kind_t kind, const std::string &text, int64_t value, int argument) {
   static const void *const own = module_of(reinterpret_cast<uintptr_t>(&module_of));
   if (recording == nullptr) return;
   auto *out = recording->out_;
@@ -118,7 +118,7 @@ void SymbolicRecord::note(opc_symbolic_kind_t kind, const std::string &text, int
   if (out->event_count == OPC_SYMBOLIC_EVENTS) return;
   opc_symbolic_event_t event = {};
   event.kind = kind;
-  event.leaf = leaf;
+  event.argument = argument;
   event.value = value;
   std::snprintf(event.text, sizeof event.text, "%s", text.c_str());
   Walk walk = {&event, own};
@@ -126,7 +126,7 @@ void SymbolicRecord::note(opc_symbolic_kind_t kind, const std::string &text, int
   const bool backward = recording->operator_.empty();
   if (backward && event.frame_count > 0 && is_libtorch(event.frames[0])) return;
   if (is_for_python(event)) return;
-  if (!is_told(out, event)) out->events[out->event_count++] = event;
+  if (!is_known(out, event)) out->events[out->event_count++] = event;
 }
 
 }  // namespace opc

@@ -20,7 +20,7 @@ class SymbolicRecord {
   SymbolicRecord &operator=(const SymbolicRecord &) = delete;
 
   // Does nothing if there is no record on this thread.
-  static void note(opc_symbolic_kind_t kind, const std::string &text, int64_t value, int leaf);
+  static void note(opc_symbolic_kind_t kind, const std::string &text, int64_t value, int argument);
 
  private:
   static std::unique_ptr<at::ObserverContext> entered(const at::RecordFunction &function);

@@ -73,11 +73,11 @@ std::string shortest(const std::string &text) {
 // Where the number that begins here ends; `at` itself if none does.
 size_t end_of_number(const std::string &text, size_t at) {
   static constexpr char kDigits[] = "0123456789";
-  const auto behind = [&](size_t from) { return std::min(text.size(), text.find_first_not_of(kDigits, from)); };
-  size_t end = behind(at);
+  const auto after = [&](size_t from) { return std::min(text.size(), text.find_first_not_of(kDigits, from)); };
+  size_t end = after(at);
   if (end == at) return at;
-  if (end < text.size() && text[end] == '.') end = behind(end + 1);
-  if (end + 1 < text.size() && text[end] == 'e') end = behind(end + 2);  // and its sign
+  if (end < text.size() && text[end] == '.') end = after(end + 1);
+  if (end + 1 < text.size() && text[end] == 'e') end = after(end + 2);  // and its sign
   return end;
 }
 

@@ -48,18 +48,18 @@ opc_call_outcome_t torch_outcome(const std::string &text, bool not_implemented) 
 // as "  FILE(LINE): FUNCTION". The first frame outside of torch and our own script is the place.
 std::string words_of_pybind(const std::string &text) {
   const auto at = text.find("\n\nAt:\n");
-  std::string words = text.substr(0, at);
+  std::string message = text.substr(0, at);
   for (auto line = at == std::string::npos ? at : at + 6; line < text.size();) {
     const auto end = std::min(text.find('\n', line), text.size());
     const auto open = text.rfind('(', end), close = text.find("):", line);
     const std::string file = text.substr(line + 2, open > line + 2 && open < end ? open - line - 2 : 0);
     if (!file.empty() && file[0] != '<' && !contains(file, "-packages/torch/") && !contains(file, "/opcheck-c/host") &&
         close < end)
-      return words.insert(std::min(words.find('\n'), words.size()),
-                          " (at " + file + ":" + text.substr(open + 1, close - open - 1) + ")");
+      return message.insert(std::min(message.find('\n'), message.size()),
+                            " (at " + file + ":" + text.substr(open + 1, close - open - 1) + ")");
     line = end + 1;
   }
-  return words;
+  return message;
 }
 
 // libtorch's python_error leaves the exception in Python's hands: with no text of its own where an operator threw, and

@@ -1,5 +1,4 @@
 /* The same gradient, computed in another way. */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,30 +8,29 @@
 #include "memory/cpu_memory.h"
 #include "memory/poison.h"
 
-static void fail_differs(opc_autograd_case_t *c, const char *rule, const char *how, const double *got) {
+static void fail_differs(opc_autograd_case_t *c, opc_rule_id_t rule, const char *how, const double *got) {
   opc_gradient_place_t at;
-  char place[256];
   if (!opc_autograd_differ(c, got, c->plain.values, 0.0, &at)) return;
-  opc_autograd_place(&c->point->inputs.items[at.input], at.number, place, sizeof place);
-  opc_finding_fail(c->finding, rule, "the gradient of %s is %.9g %s, and %.9g before", place, at.left, how, at.right);
+  opc_finding_fail(c->finding, rule, "the gradient of %s is %.9g %s, and %.9g before", at.text, at.left, how, at.right);
 }
 
 /* ---- again ---- */
 
 /* PyTorch's convention for gradients that depend on the order in which threads add: the derivative refuses to run where
  * only deterministic algorithms are allowed. */
-static opc_status_t says_so(opc_autograd_case_t *c, bool *out, opc_error_t *error) {
+static opc_status_t refuses_determinism(opc_autograd_case_t *c, bool *out, opc_error_t *error) {
   OPC_SCOPED(opc_autograd_gradient_clear) opc_autograd_gradient_t gradient = {0};
   opc_autograd_backward_t backward = opc_autograd_backward_plain;
   backward.label = OPC_CALL_LABEL(BACKWARD, "with deterministic algorithms only");
   int64_t settings[OPC_SETTING_COUNT];
   opc_bridge_settings_read(settings);
   opc_bridge_deterministic_algorithms(true);
-  opc_status_t status = opc_autograd_both(c->point, &opc_autograd_forward_plain, &backward, &gradient, error);
+  const opc_status_t status = opc_autograd_both(c->point, &opc_autograd_forward_plain, &backward, &gradient, error);
   opc_bridge_settings_write(settings);
-  *out = status == OPC_OK && gradient.outcome != OPC_CALL_RETURNED &&
+  OPC_RETURN_IF_ERROR(status);
+  *out = gradient.outcome != OPC_CALL_RETURNED &&
          opc_torch_says(OPC_TORCH_REFUSES_DETERMINISM, opc_text_c(&gradient.message));
-  return status;
+  return OPC_OK;
 }
 
 static opc_status_t fresh_graph(opc_autograd_case_t *c, opc_error_t *error) {
@@ -42,40 +40,41 @@ static opc_status_t fresh_graph(opc_autograd_case_t *c, opc_error_t *error) {
   backward.label = OPC_CALL_LABEL(BACKWARD, "a second time");
   opc_poison_pattern(OPC_PATTERN_SECOND);
   if (opc_cpu_memory_guarded()) opc_cpu_memory_guard(OPC_GUARD_BEFORE);
-  opc_status_t status = opc_autograd_both(c->point, &opc_autograd_forward_plain, &backward, &other, error);
+  const opc_status_t status = opc_autograd_both(c->point, &opc_autograd_forward_plain, &backward, &other, error);
   opc_poison_pattern(OPC_PATTERN_FIRST);
   if (opc_cpu_memory_guarded()) opc_cpu_memory_guard(OPC_GUARD_BEHIND);
-  const bool differs = status == OPC_OK && other.outcome == OPC_CALL_RETURNED &&
-                       opc_autograd_differ(c, other.values, c->plain.values, 0.0, &at);
-  if (differs) status = says_so(c, &c->bits_vary, error);
-  if (differs && status == OPC_OK)
-    fail_differs(c, "autograd.nondeterministic", "from a second call with the same arguments", other.values);
-  return status;
+  OPC_RETURN_IF_ERROR(status);
+  if (other.outcome != OPC_CALL_RETURNED || !opc_autograd_differ(c, other.values, c->plain.values, 0.0, &at))
+    return OPC_OK;
+  OPC_RETURN_IF_ERROR(refuses_determinism(c, &c->bits_vary, error));
+  fail_differs(c, OPC_RULE_autograd_nondeterministic, "from a second call with the same arguments", other.values);
+  return OPC_OK;
 }
 
 static opc_status_t same_graph(opc_autograd_case_t *c, opc_error_t *error) {
   OPC_SCOPED(opc_autograd_gradient_clear) opc_autograd_gradient_t first = {0}, second = {0};
   OPC_SCOPED(opc_autograd_run_clear) opc_autograd_run_t run = {0};
   opc_autograd_backward_t backward = opc_autograd_backward_plain;
-  opc_gradient_place_t at;
-  opc_status_t status = opc_autograd_forward_run(c->point, &opc_autograd_forward_plain, &run, error);
-  bool usable = status == OPC_OK && run.call.outcome == OPC_CALL_RETURNED && opc_autograd_run_fits(c->point, &run);
+  OPC_RETURN_IF_ERROR(opc_autograd_forward_run(c->point, &opc_autograd_forward_plain, &run, error));
+  if (run.call.outcome != OPC_CALL_RETURNED || !opc_autograd_run_fits(c->point, &run)) return OPC_OK;
   backward.retain_graph = true;
-  if (usable) status = opc_autograd_backward_run(c->point, &run, &backward, &first, error);
-  usable = usable && status == OPC_OK && first.outcome == OPC_CALL_RETURNED;
+  OPC_RETURN_IF_ERROR(opc_autograd_backward_run(c->point, &run, &backward, &first, error));
+  if (first.outcome != OPC_CALL_RETURNED) return OPC_OK;
   backward.label = OPC_CALL_LABEL(BACKWARD, "a second time on the same graph");
-  if (usable) status = opc_autograd_backward_run(c->point, &run, &backward, &second, error);
-  if (usable && status == OPC_OK && second.outcome != OPC_CALL_RETURNED)
-    opc_finding_fail(c->finding, "autograd.backward_twice", "a second backward through a retained graph throws: %.*s",
-                     opc_autograd_line(&second), opc_text_c(&second.message));
-  else if (usable && status == OPC_OK && opc_autograd_differ(c, second.values, c->plain.values, 0.0, &at))
-    fail_differs(c, "autograd.backward_twice", "from a second backward through the same retained graph", second.values);
-  return status;
+  OPC_RETURN_IF_ERROR(opc_autograd_backward_run(c->point, &run, &backward, &second, error));
+  if (second.outcome != OPC_CALL_RETURNED)
+    opc_finding_fail(c->finding, OPC_RULE_autograd_backward_twice,
+                     "a second backward through a retained graph throws: %.*s", opc_autograd_line(&second),
+                     opc_text_c(&second.message));
+  else
+    fail_differs(c, OPC_RULE_autograd_backward_twice, "from a second backward through the same retained graph",
+                 second.values);
+  return OPC_OK;
 }
 
 opc_status_t opc_autograd_check_repeat(opc_autograd_case_t *c, opc_error_t *error) {
-  opc_status_t status = fresh_graph(c, error);
-  return status == OPC_OK && !opc_autograd_failed(c) ? same_graph(c, error) : status;
+  OPC_RETURN_IF_ERROR(fresh_graph(c, error));
+  return !opc_autograd_failed(c) ? same_graph(c, error) : OPC_OK;
 }
 
 /* ---- one alone ---- */
@@ -87,32 +86,27 @@ static opc_status_t one_input(opc_autograd_case_t *c, size_t input, opc_error_t 
   opc_autograd_backward_t backward = opc_autograd_backward_plain;
   opc_gradient_place_t at;
   char how[160];
-  bool *only = calloc(c->point->inputs.count + 1, sizeof *only);
+  OPC_SCOPED(opc_scope_free) bool *only = calloc(c->point->inputs.count + 1, sizeof *only);
   OPC_SCOPED(opc_scope_free) double *expected = calloc(c->point->inputs.numbers + 1, sizeof *expected);
-  opc_status_t status =
-      only && expected ? OPC_OK : opc_error_set(error, OPC_ERR_MEMORY, "out of memory for the gradients");
-  if (status != OPC_OK) goto release;
+  OPC_RETURN_IF_ERROR(only && expected ? OPC_OK
+                                       : opc_error_set(error, OPC_ERR_MEMORY, "out of memory for the gradients"));
   only[input] = true;
   memcpy(expected + part->first, c->plain.values + part->first, part->count * sizeof *expected);
   forward.only = only;
   snprintf(how, sizeof how, "with only %.60s requiring grad", part->path);
   backward.label = OPC_CALL_LABEL(BACKWARD, how);
-  status = opc_autograd_both(c->point, &forward, &backward, &alone, error);
-  if (status != OPC_OK || alone.outcome == OPC_CALL_UNCONVERTIBLE) goto release;
+  OPC_RETURN_IF_ERROR(opc_autograd_both(c->point, &forward, &backward, &alone, error));
+  if (alone.outcome == OPC_CALL_UNCONVERTIBLE) return OPC_OK;
   if (alone.outcome != OPC_CALL_RETURNED) {
-    opc_finding_fail(c->finding, "autograd.ignores_needs_grad", "it throws when only %s requires grad: %.*s",
+    opc_finding_fail(c->finding, OPC_RULE_autograd_ignores_needs_grad, "it throws when only %s requires grad: %.*s",
                      part->path, opc_autograd_line(&alone), opc_text_c(&alone.message));
   } else if (opc_autograd_differ(c, alone.values, expected, OPC_AUTOGRAD_SUMMED, &at)) {
-    char place[256];
-    opc_autograd_place(part, at.number, place, sizeof place);
-    opc_finding_fail(c->finding, "autograd.ignores_needs_grad",
-                     "the gradient of %s is %.9g when only %s requires grad, and %.9g when all do%s", place, at.left,
+    opc_finding_fail(c->finding, OPC_RULE_autograd_ignores_needs_grad,
+                     "the gradient of %s is %.9g when only %s requires grad, and %.9g when all do%s", at.text, at.left,
                      part->path, at.right, alone.undefined[input] ? "; it is undefined" : "");
   }
 
-release:
-  free(only);
-  return status;
+  return OPC_OK;
 }
 
 static size_t tracked_outputs(const opc_autograd_point_t *point) {
@@ -125,12 +119,12 @@ static size_t tracked_outputs(const opc_autograd_point_t *point) {
 static opc_status_t each_output(opc_autograd_case_t *c, opc_error_t *error) {
   const opc_autograd_parts_t *outputs = &c->point->outputs;
   opc_gradient_place_t at;
-  char how[160], place[256];
-  bool *chosen = calloc(outputs->count + 1, sizeof *chosen), complete = true;
+  char how[160];
+  bool complete = true;
+  OPC_SCOPED(opc_scope_free) bool *chosen = calloc(outputs->count + 1, sizeof *chosen);
   OPC_SCOPED(opc_scope_free) double *sum = calloc(c->point->inputs.numbers + 1, sizeof *sum);
-  opc_status_t status =
-      chosen && sum ? OPC_OK : opc_error_set(error, OPC_ERR_MEMORY, "out of memory for the gradients");
-  for (size_t i = 0; status == OPC_OK && i < outputs->count && !opc_autograd_failed(c); i++) {
+  if (!chosen || !sum) return opc_out_of_memory(error);
+  for (size_t i = 0; i < outputs->count && !opc_autograd_failed(c); i++) {
     OPC_SCOPED(opc_autograd_gradient_clear) opc_autograd_gradient_t one = {0};
     opc_autograd_backward_t backward = opc_autograd_backward_plain;
     if (!outputs->items[i].tracked) continue;
@@ -138,33 +132,29 @@ static opc_status_t each_output(opc_autograd_case_t *c, opc_error_t *error) {
     snprintf(how, sizeof how, "with a gradient for %.60s alone", outputs->items[i].path);
     backward.outputs = chosen;
     backward.label = OPC_CALL_LABEL(BACKWARD, how);
-    status = opc_autograd_both(c->point, &opc_autograd_forward_plain, &backward, &one, error);
+    OPC_RETURN_IF_ERROR(opc_autograd_both(c->point, &opc_autograd_forward_plain, &backward, &one, error));
     chosen[i] = false;
-    if (status == OPC_OK && one.outcome != OPC_CALL_RETURNED && one.outcome != OPC_CALL_UNCONVERTIBLE)
-      opc_finding_fail(c->finding, "autograd.undefined_gradient", "backward throws when only %s has a gradient: %.*s",
-                       outputs->items[i].path, opc_autograd_line(&one), opc_text_c(&one.message));
+    if (one.outcome != OPC_CALL_RETURNED && one.outcome != OPC_CALL_UNCONVERTIBLE)
+      opc_finding_fail(c->finding, OPC_RULE_autograd_undefined_gradient,
+                       "backward throws when only %s has a gradient: %.*s", outputs->items[i].path,
+                       opc_autograd_line(&one), opc_text_c(&one.message));
     complete = complete && one.outcome == OPC_CALL_RETURNED;
     for (size_t k = 0; one.values && k < c->point->inputs.numbers; k++) sum[k] += one.values[k];
   }
-  if (status == OPC_OK && complete && !opc_autograd_failed(c) &&
-      opc_autograd_differ(c, sum, c->plain.values, OPC_AUTOGRAD_SUMMED, &at)) {
-    opc_autograd_place(&c->point->inputs.items[at.input], at.number, place, sizeof place);
-    opc_finding_fail(c->finding, "autograd.undefined_gradient",
-                     "the gradients of %s from each output alone, the others undefined, add up to %.9g; from all "
-                     "outputs together it is %.9g",
-                     place, at.left, at.right);
-  }
-  free(chosen);
-  return status;
+  if (!complete || opc_autograd_failed(c) || !opc_autograd_differ(c, sum, c->plain.values, OPC_AUTOGRAD_SUMMED, &at))
+    return OPC_OK;
+  opc_finding_fail(c->finding, OPC_RULE_autograd_undefined_gradient,
+                   "the gradients of %s from each output alone, the others undefined, add up to %.9g; from all "
+                   "outputs together it is %.9g",
+                   at.text, at.left, at.right);
+  return OPC_OK;
 }
 
 opc_status_t opc_autograd_check_alone(opc_autograd_case_t *c, opc_error_t *error) {
-  opc_status_t status = OPC_OK;
-  for (size_t i = 0;
-       status == OPC_OK && c->point->inputs.count > 1 && i < c->point->inputs.count && !opc_autograd_failed(c); i++)
-    status = one_input(c, i, error);
-  if (status == OPC_OK && !opc_autograd_failed(c) && tracked_outputs(c->point) > 1) status = each_output(c, error);
-  return status;
+  for (size_t i = 0; c->point->inputs.count > 1 && i < c->point->inputs.count && !opc_autograd_failed(c); i++)
+    OPC_RETURN_IF_ERROR(one_input(c, i, error));
+  if (!opc_autograd_failed(c) && tracked_outputs(c->point) > 1) OPC_RETURN_IF_ERROR(each_output(c, error));
+  return OPC_OK;
 }
 
 /* ---- overwritten ---- */
@@ -178,33 +168,30 @@ static opc_status_t overwritten(opc_autograd_case_t *c, size_t index, opc_error_
   bool input = index < c->point->inputs.count;
   const opc_autograd_part_t *part =
       input ? &c->point->inputs.items[index] : &c->point->outputs.items[index - c->point->inputs.count];
-  char how[160], place[256];
+  char how[160];
   opc_error_t refused = {0};
-  opc_status_t status = opc_autograd_forward_run(c->point, &opc_autograd_forward_plain, &run, error);
-  if (status != OPC_OK || run.call.outcome != OPC_CALL_RETURNED || !opc_autograd_run_fits(c->point, &run))
-    return status;
+  OPC_RETURN_IF_ERROR(opc_autograd_forward_run(c->point, &opc_autograd_forward_plain, &run, error));
+  if (run.call.outcome != OPC_CALL_RETURNED || !opc_autograd_run_fits(c->point, &run)) return OPC_OK;
   opc_tensor_t *target =
       input ? run.call.tensor_args[part->tensor_arg].tensor : run.outputs[index - c->point->inputs.count];
   if (opc_tensor_overwrite(target, &refused) != OPC_OK)
-    return status; /* libtorch itself does not allow a write to this tensor */
+    return OPC_OK; /* libtorch itself does not allow a write to this tensor */
   snprintf(how, sizeof how, "after %.60s was written in place", part->path);
   backward.label = OPC_CALL_LABEL(BACKWARD, how);
-  status = opc_autograd_backward_run(c->point, &run, &backward, &after, error);
-  if (status == OPC_OK && after.outcome == OPC_CALL_RETURNED &&
+  OPC_RETURN_IF_ERROR(opc_autograd_backward_run(c->point, &run, &backward, &after, error));
+  if (after.outcome == OPC_CALL_RETURNED &&
       opc_autograd_differ(c, after.values, c->plain.values, OPC_AUTOGRAD_SUMMED, &at)) {
-    opc_autograd_place(&c->point->inputs.items[at.input], at.number, place, sizeof place);
-    opc_finding_fail(c->finding, "autograd.saved_tensor_mutated",
+    opc_finding_fail(c->finding, OPC_RULE_autograd_saved_tensor_mutated,
                      "%s %s was written in place between forward and backward, but backward did not throw: the "
                      "gradient of %s is %.9g, and %.9g without the write",
-                     input ? "argument" : "output", part->path, place, at.left, at.right);
+                     input ? "argument" : "output", part->path, at.text, at.left, at.right);
   }
-  return status;
+  return OPC_OK;
 }
 
 opc_status_t opc_autograd_check_saved(opc_autograd_case_t *c, opc_error_t *error) {
-  opc_status_t status = OPC_OK;
   size_t inputs = c->point->inputs.count;
-  for (size_t i = 0; status == OPC_OK && i < inputs + c->point->outputs.count && !opc_autograd_failed(c); i++)
-    if (i >= inputs || !c->point->inputs.items[i].written) status = overwritten(c, i, error);
-  return status;
+  for (size_t i = 0; i < inputs + c->point->outputs.count && !opc_autograd_failed(c); i++)
+    if (i >= inputs || !c->point->inputs.items[i].written) OPC_RETURN_IF_ERROR(overwritten(c, i, error));
+  return OPC_OK;
 }

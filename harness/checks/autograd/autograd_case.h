@@ -10,8 +10,8 @@ typedef struct opc_autograd_case {
   opc_autograd_point_t *point;
   opc_finding_t *finding;
   opc_autograd_gradient_t
-      plain;   /* all inputs require grad, everything contiguous, in double precision if the operator accepts it */
-  bool steady; /* two equal calls give equal outputs, so slopes can be measured */
+      plain; /* all inputs require grad, everything contiguous, in double precision if the operator accepts it */
+  bool deterministic;      /* two equal calls give equal outputs, so slopes can be measured */
   bool grad_twice_refused; /* double backward is refused */
   bool undecided;          /* of some input, because the function jumps on a way as long as the input itself */
   bool bits_vary; /* the derivative says that its bits differ from call to call; they may, as a sum in another order */
@@ -27,7 +27,7 @@ typedef opc_status_t opc_autograd_part_check_t(opc_autograd_case_t *c, opc_error
 opc_autograd_part_check_t opc_autograd_check_values;    /* against central differences */
 opc_autograd_part_check_t opc_autograd_check_precision; /* the sample's own dtype against double precision */
 opc_autograd_part_check_t opc_autograd_check_dtypes;    /* the dtype in which the gradients are computed */
-opc_status_t opc_autograd_is_steady(opc_autograd_point_t *point, bool *out, opc_error_t *error) OPC_CHECKED;
+opc_status_t opc_autograd_is_deterministic(opc_autograd_point_t *point, bool *out, opc_error_t *error) OPC_CHECKED;
 
 /* autograd_again.c: the same gradient, computed in another way */
 opc_autograd_part_check_t opc_autograd_check_repeat; /* a fresh graph; the same graph again */
@@ -48,7 +48,7 @@ opc_autograd_part_check_t opc_autograd_check_meta;
  * largest gradient, in `right` or in the plain gradient: a derivative that cancels (of a normalisation, for equal
  * weights) leaves only rounding errors. NaN equals NaN. False: they do not differ. */
 typedef struct opc_gradient_place {
-  size_t input, number;
+  char text[256]; /* opc_autograd_place */
   double left, right;
 } opc_gradient_place_t;
 bool opc_autograd_differ(const opc_autograd_case_t *c, const double *left, const double *right, double parts,
@@ -62,6 +62,15 @@ int opc_autograd_line(const opc_autograd_gradient_t *gradient);
 /* A certain error was found; further findings would only follow from it. */
 bool opc_autograd_failed(const opc_autograd_case_t *c);
 
-/* What most parts differentiate: all inputs and outputs, once. */
-extern const opc_autograd_forward_t opc_autograd_forward_plain;
-extern const opc_autograd_backward_t opc_autograd_backward_plain;
+/* autograd_registered.c: whether operators have a derivative where libtorch looks for one */
+
+/* Whether a call with tensors of the device reaches a registered derivative: first the device's own Autograd key, then
+ * the alias keys, as in c10's OperatorEntry::computeDispatchTableEntry. */
+bool opc_autograd_is_registered(const opc_operator_t *op, opc_device_t device);
+
+/* Of the library's other operators: those that take and return tensors, without those that compute gradients. */
+typedef struct opc_autograd_others {
+  size_t count, with; /* with: they have a derivative */
+  bool expected; /* this one is such an operator itself, writes no argument, and at least half of the others have one */
+} opc_autograd_others_t;
+opc_autograd_others_t opc_autograd_others(const opc_operator_t *op, opc_device_t device);

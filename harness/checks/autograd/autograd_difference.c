@@ -8,23 +8,28 @@
 /* Checked one by one if a direction that moves all of them does not decide. */
 enum { ELEMENTS = 64, ELEMENTS_OF_NEIGHBOUR = 8 };
 
+double opc_autograd_random(uint64_t seed, const char *stream, uint64_t index) {
+  const uint64_t draw = opc_random_u64(seed, opc_random_stream(stream), index);
+  return (0.5 + (double)(draw % 1024) / 1024.0) * (draw & 4096 ? -1.0 : 1.0);
+}
+
 opc_status_t opc_autograd_path_loss(double step, void *context, double *out, opc_error_t *error) {
   opc_autograd_path_t *path = context;
   OPC_SCOPED(opc_autograd_run_clear) opc_autograd_run_t run = {0};
   opc_autograd_forward_t how = {
       .direction = path->direction, .step = step, .label = {OPC_CALL_KIND_ON_OTHERS, "moved inputs"}};
   *out = NAN;
-  opc_status_t status = opc_autograd_forward_run(path->point, &how, &run, error);
-  if (status == OPC_OK && run.call.outcome == OPC_CALL_RETURNED && opc_autograd_run_fits(path->point, &run))
-    status = opc_autograd_run_loss(&run, path->point->weights, out, error);
-  return status;
+  OPC_RETURN_IF_ERROR(opc_autograd_forward_run(path->point, &how, &run, error));
+  if (run.call.outcome == OPC_CALL_RETURNED && opc_autograd_run_fits(path->point, &run))
+    OPC_RETURN_IF_ERROR(opc_autograd_run_loss(&run, path->point->weights, out, error));
+  return OPC_OK;
 }
 
 /* Compares the slope along one direction with the gradient's. */
-static opc_status_t compare_direction(const opc_autograd_judge_t *judge, size_t input, const double *gradient,
+static opc_status_t compare_direction(const opc_autograd_slopes_t *slopes, size_t input, const double *gradient,
                                       opc_gradient_verdict_t *out, opc_error_t *error) {
-  const opc_autograd_part_t *part = &judge->point->inputs.items[input];
-  const double *direction = *judge->direction;
+  const opc_autograd_part_t *part = &slopes->point->inputs.items[input];
+  const double *direction = *slopes->direction;
   double scale = 0.0;
   opc_slope_t slope;
   out->analytic = 0.0;
@@ -34,32 +39,31 @@ static opc_status_t compare_direction(const opc_autograd_judge_t *judge, size_t 
     out->analytic += gradient[k] * direction[k];
     scale += fabs(gradient[k] * direction[k]);
   }
-  opc_status_t status = opc_slope_take(judge->function, judge->context, judge->point->epsilon, &slope, error);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(opc_slope_take(slopes->function, slopes->context, slopes->point->epsilon, &slope, error));
   out->numeric = slope.value;
   out->doubt = slope.doubt;
-  out->agreement = opc_slope_compare(&slope, out->analytic, scale, judge->point->epsilon);
+  out->agreement = opc_slope_compare(&slope, out->analytic, scale, slopes->point->epsilon);
   return OPC_OK;
 }
 
 /* Confirms a difference along the direction: it proves nothing if the function jumps there. Takes about sixty calls. */
-static opc_status_t settle_difference(const opc_autograd_judge_t *judge, opc_gradient_verdict_t *found,
-                                      opc_error_t *error) {
+static opc_status_t confirm_difference(const opc_autograd_slopes_t *slopes, opc_gradient_verdict_t *found,
+                                       opc_error_t *error) {
   if (found->agreement != OPC_DIFFERS) return OPC_OK;
-  opc_status_t status =
-      opc_slope_jumps(judge->function, judge->context, 1.0, 0, judge->point->epsilon, &found->rounds, error);
+  OPC_RETURN_IF_ERROR(
+      opc_slope_jumps(slopes->function, slopes->context, 1.0, 0, slopes->point->epsilon, &found->rounds, error));
   if (found->rounds) found->agreement = OPC_UNDECIDED;
-  return status;
+  return OPC_OK;
 }
 
-static opc_status_t judge_direction(const opc_autograd_judge_t *judge, size_t input, const double *gradient,
+static opc_status_t check_direction(const opc_autograd_slopes_t *slopes, size_t input, const double *gradient,
                                     opc_gradient_verdict_t *out, opc_error_t *error) {
-  opc_status_t status = compare_direction(judge, input, gradient, out, error);
-  return status == OPC_OK ? settle_difference(judge, out, error) : status;
+  OPC_RETURN_IF_ERROR(compare_direction(slopes, input, gradient, out, error));
+  return confirm_difference(slopes, out, error);
 }
 
-static size_t elements_most(const opc_autograd_judge_t *judge) {
-  return judge->point->context->rule->neighbours ? ELEMENTS_OF_NEIGHBOUR : ELEMENTS;
+static size_t elements_most(const opc_autograd_slopes_t *slopes) {
+  return slopes->point->context->rule->neighbours ? ELEMENTS_OF_NEIGHBOUR : ELEMENTS;
 }
 
 /* The i-th element of a part to check: all are checked, or a random choice. */
@@ -81,37 +85,42 @@ static opc_gradient_verdict_t *most_different(opc_gradient_verdict_t *verdicts, 
   return worst;
 }
 
+/* Confirms the difference of an element; there is none if the element is overwritten. */
+static opc_status_t confirm_element(const opc_autograd_slopes_t *slopes, size_t input, opc_gradient_verdict_t *element,
+                                    bool *out_overwritten, opc_error_t *error) {
+  bool overwritten = false;
+  OPC_RETURN_IF_ERROR(confirm_difference(slopes, element, error));
+  if (element->agreement != OPC_DIFFERS) return OPC_OK;
+  OPC_RETURN_IF_ERROR(
+      opc_autograd_is_overwritten(slopes, input, element->number, element->analytic, &overwritten, error));
+  if (overwritten) element->agreement = OPC_AGREES;
+  *out_overwritten = *out_overwritten || overwritten;
+  return OPC_OK;
+}
+
 /* Of the elements that differ, only the one to report is confirmed. *out_overwritten: some element is overwritten, so a
  * direction that moves it proves nothing. */
-static opc_status_t judge_elements(const opc_autograd_judge_t *judge, size_t input, const double *gradient,
+static opc_status_t check_elements(const opc_autograd_slopes_t *slopes, size_t input, const double *gradient,
                                    opc_gradient_verdict_t *out, bool *out_overwritten, opc_error_t *error) {
-  const opc_autograd_part_t *part = &judge->point->inputs.items[input];
-  const double unit = judge->point->scale[input];
-  double *direction = *judge->direction + part->first;
-  const size_t most = elements_most(judge);
+  const opc_autograd_part_t *part = &slopes->point->inputs.items[input];
+  const double unit = slopes->point->scale[input];
+  double *direction = *slopes->direction + part->first;
+  const size_t most = elements_most(slopes);
   size_t looked = part->count < most ? part->count : most, decided = 0, rounds = 0;
   opc_gradient_verdict_t elements[ELEMENTS], *worst;
-  opc_status_t status = OPC_OK;
-  for (size_t i = 0; status == OPC_OK && i < looked; i++) {
+  for (size_t i = 0; i < looked; i++) {
     elements[i] = (opc_gradient_verdict_t){.number = nth_number(part, i, most)};
     direction[elements[i].number] = unit;
-    status = compare_direction(judge, input, gradient, &elements[i], error);
+    const opc_status_t status = compare_direction(slopes, input, gradient, &elements[i], error);
     direction[elements[i].number] = 0.0;
+    OPC_RETURN_IF_ERROR(status);
   }
-  bool found = false;
-  while (status == OPC_OK && !found && (worst = most_different(elements, looked)) != NULL) {
-    bool overwritten = false;
+  while ((worst = most_different(elements, looked))) {
     direction[worst->number] = unit;
-    status = settle_difference(judge, worst, error);
-    if (status == OPC_OK && worst->agreement == OPC_DIFFERS)
-      status = opc_autograd_is_overwritten(judge, input, worst->number, worst->analytic, &overwritten, error);
+    const opc_status_t status = confirm_element(slopes, input, worst, out_overwritten, error);
     direction[worst->number] = 0.0;
-    if (overwritten) worst->agreement = OPC_AGREES;
-    *out_overwritten = *out_overwritten || overwritten;
-    found = worst->agreement == OPC_DIFFERS;
-  }
-  if (status != OPC_OK) return status;
-  if (found) {
+    OPC_RETURN_IF_ERROR(status);
+    if (worst->agreement != OPC_DIFFERS) continue;
     *out = *worst;
     out->analytic /= unit;
     out->numeric /= unit;
@@ -128,13 +137,11 @@ static opc_status_t judge_elements(const opc_autograd_judge_t *judge, size_t inp
 }
 
 /* A direction that moves all elements of the part. */
-static void draw_direction(const opc_autograd_judge_t *judge, size_t input) {
-  const opc_autograd_part_t *part = &judge->point->inputs.items[input];
-  for (size_t k = part->first; k < part->first + part->count; k++) {
-    uint64_t draw = opc_random_u64(judge->point->context->seed, opc_random_stream("direction"), k);
-    (*judge->direction)[k] =
-        judge->point->scale[input] * (0.5 + (double)(draw % 1024) / 1024.0) * (draw & 4096 ? -1.0 : 1.0);
-  }
+static void draw_direction(const opc_autograd_slopes_t *slopes, size_t input) {
+  const opc_autograd_point_t *point = slopes->point;
+  const opc_autograd_part_t *part = &point->inputs.items[input];
+  for (size_t k = part->first; k < part->first + part->count; k++)
+    (*slopes->direction)[k] = point->scale[input] * opc_autograd_random(point->context->seed, "direction", k);
 }
 
 /* ---- arguments treated as symmetric ---- */
@@ -176,53 +183,59 @@ void opc_autograd_make_symmetric(const opc_autograd_part_t *part, double *direct
   for_each_place(part, direction, mirror);
 }
 
-/* An operator that reads one triangle of a symmetric matrix (a Cholesky or an eigenvalue decomposition) returns the
- * gradient among symmetric matrices, by PyTorch's convention. It is right if it agrees along symmetric directions. */
-static opc_status_t judge_symmetric(const opc_autograd_judge_t *judge, size_t input, const double *gradient,
-                                    opc_error_t *error) {
-  static change_t *const triangles[] = {keep_upper, keep_lower};
-  opc_autograd_part_t *part = &judge->point->inputs.items[input];
-  double *direction = *judge->direction + part->first;
-  opc_status_t status = OPC_OK;
-  bool ignores = false;
-  for (size_t i = 0; status == OPC_OK && !ignores && i < sizeof triangles / sizeof *triangles; i++) {
-    opc_slope_t slope;
-    draw_direction(judge, input);
-    for_each_place(part, direction, triangles[i]);
-    status = opc_slope_take(judge->function, judge->context, judge->point->epsilon, &slope, error);
-    ignores = slope.flat;
-  }
-  if (status == OPC_OK && ignores) {
-    opc_gradient_verdict_t verdict = {0};
-    draw_direction(judge, input);
-    opc_autograd_make_symmetric(part, direction);
-    status = judge_direction(judge, input, gradient, &verdict, error);
-    part->symmetric = status == OPC_OK && verdict.agreement == OPC_AGREES;
-  }
-  memset(direction, 0, part->count * sizeof *direction);
-  return status;
+static void clear_direction(const opc_autograd_slopes_t *slopes, const opc_autograd_part_t *part) {
+  memset(*slopes->direction + part->first, 0, part->count * sizeof **slopes->direction);
 }
 
-opc_status_t opc_autograd_judge_input(const opc_autograd_judge_t *judge, size_t input, const double *gradient,
+/* An operator that reads one triangle of a symmetric matrix (a Cholesky or an eigenvalue decomposition) returns the
+ * gradient among symmetric matrices, by PyTorch's convention. It is right if it agrees along symmetric directions. */
+static opc_status_t check_symmetric(const opc_autograd_slopes_t *slopes, size_t input, const double *gradient,
+                                    opc_error_t *error) {
+  static change_t *const triangles[] = {keep_upper, keep_lower};
+  opc_autograd_part_t *part = &slopes->point->inputs.items[input];
+  double *direction = *slopes->direction + part->first;
+  opc_gradient_verdict_t verdict = {0};
+  bool ignores = false;
+  for (size_t i = 0; !ignores && i < sizeof triangles / sizeof *triangles; i++) {
+    opc_slope_t slope;
+    draw_direction(slopes, input);
+    for_each_place(part, direction, triangles[i]);
+    OPC_RETURN_IF_ERROR(opc_slope_take(slopes->function, slopes->context, slopes->point->epsilon, &slope, error));
+    ignores = slope.flat;
+  }
+  if (!ignores) return OPC_OK;
+  draw_direction(slopes, input);
+  opc_autograd_make_symmetric(part, direction);
+  OPC_RETURN_IF_ERROR(check_direction(slopes, input, gradient, &verdict, error));
+  part->symmetric = verdict.agreement == OPC_AGREES;
+  return OPC_OK;
+}
+
+opc_status_t opc_autograd_check_input(const opc_autograd_slopes_t *slopes, size_t input, const double *gradient,
                                       opc_gradient_verdict_t *out, opc_error_t *error) {
-  const opc_autograd_part_t *part = &judge->point->inputs.items[input];
+  const opc_autograd_part_t *part = &slopes->point->inputs.items[input];
   opc_gradient_verdict_t whole = {.number = SIZE_MAX};
   *out = whole;
   if (!part->count) return OPC_OK;
-  draw_direction(judge, input);
-  opc_status_t status = judge_direction(judge, input, gradient, &whole, error);
-  memset(*judge->direction + part->first, 0, part->count * sizeof **judge->direction);
+  draw_direction(slopes, input);
+  opc_status_t status = check_direction(slopes, input, gradient, &whole, error);
+  clear_direction(slopes, part);
+  OPC_RETURN_IF_ERROR(status);
   *out = whole;
-  if (status != OPC_OK || whole.agreement == OPC_AGREES) return status;
+  if (whole.agreement == OPC_AGREES) return OPC_OK;
 
   /* Before the test for rounding, because an eigenvector also jumps to its negative somewhere. */
-  if (holds_matrices(part)) status = judge_symmetric(judge, input, gradient, error);
+  if (holds_matrices(part)) {
+    status = check_symmetric(slopes, input, gradient, error);
+    clear_direction(slopes, part);
+    OPC_RETURN_IF_ERROR(status);
+  }
   if (part->symmetric) *out = (opc_gradient_verdict_t){.agreement = OPC_AGREES, .number = SIZE_MAX};
-  if (status != OPC_OK || part->symmetric || whole.rounds) return status;
+  if (part->symmetric || whole.rounds) return OPC_OK;
   opc_gradient_verdict_t elements = whole;
   bool overwritten = false;
-  status = judge_elements(judge, input, gradient, &elements, &overwritten, error);
-  const bool all_seen = part->count <= elements_most(judge);
+  OPC_RETURN_IF_ERROR(check_elements(slopes, input, gradient, &elements, &overwritten, error));
+  const bool all_seen = part->count <= elements_most(slopes);
   if (elements.agreement == OPC_DIFFERS || all_seen || overwritten || whole.agreement == OPC_UNDECIDED) *out = elements;
-  return status;
+  return OPC_OK;
 }

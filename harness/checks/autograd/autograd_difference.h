@@ -22,20 +22,22 @@ typedef struct opc_gradient_verdict {
 
 /* Checks `gradient`, which has one value per number of the inputs, for one input. `function` computes a path's loss;
  * `context` is the path, whose `direction` is set here. */
-typedef struct opc_autograd_judge {
+typedef struct opc_autograd_slopes {
   opc_autograd_point_t *point;
   opc_autograd_function_t *function;
   void *context;
   double **direction; /* the context's: one value per number of the inputs, zeroed between uses */
-} opc_autograd_judge_t;
+} opc_autograd_slopes_t;
 /* Sets `symmetric` in the point's input if the operator treats it as symmetric. */
-opc_status_t opc_autograd_judge_input(const opc_autograd_judge_t *judge, size_t input, const double *gradient,
+opc_status_t opc_autograd_check_input(const opc_autograd_slopes_t *slopes, size_t input, const double *gradient,
                                       opc_gradient_verdict_t *out, opc_error_t *error) OPC_CHECKED;
-/* autograd_overwritten.c: the element along judge->direction never reaches the result, whatever its value, because
+/* autograd_overwritten.c: the element along slopes->direction never reaches the result, whatever its value, because
  * other elements have the same index in an index tensor as large as the input. Once these get another index, the result
  * depends on the element as its gradient says. The order of such writes is unspecified, and PyTorch gives all these
  * elements a gradient (scatter, unpooling); that is not a bug. */
-opc_status_t opc_autograd_is_overwritten(const opc_autograd_judge_t *judge, size_t input, size_t number,
+opc_status_t opc_autograd_is_overwritten(const opc_autograd_slopes_t *slopes, size_t input, size_t number,
                                          double analytic, bool *out, opc_error_t *error) OPC_CHECKED;
+/* A random number of either sign whose absolute value is at least 0.5 and less than 1.5. */
+double opc_autograd_random(uint64_t seed, const char *stream, uint64_t index);
 /* Makes the matrices in the input's part of a direction symmetric, or Hermitian if they are complex. */
 void opc_autograd_make_symmetric(const opc_autograd_part_t *part, double *direction);

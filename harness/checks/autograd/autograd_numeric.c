@@ -10,16 +10,13 @@
 
 enum { MOVED_PATTERNS = 2, MOVED_FACTOR = 16, OWN_UNITS = 256, CANCELLED_UNITS = 64 };
 
-const opc_autograd_forward_t opc_autograd_forward_plain = {
-    .track = true, .label = {OPC_CALL_KIND_OPERATOR, "with inputs that require grad"}};
-const opc_autograd_backward_t opc_autograd_backward_plain = {.label = {OPC_CALL_KIND_BACKWARD, ""}};
-
 bool opc_autograd_differ(const opc_autograd_case_t *c, const double *left, const double *right, double parts,
                          opc_gradient_place_t *out) {
   const opc_autograd_point_t *point = c->point;
   const double allowed = c->bits_vary ? fmax(parts, OPC_AUTOGRAD_SUMMED) : parts;
   double worst = 0.0;
-  bool found = false;
+  const opc_autograd_part_t *found = NULL;
+  size_t number = 0;
   for (size_t i = 0; i < point->inputs.count; i++) {
     const opc_autograd_part_t *part = &point->inputs.items[i];
     double largest =
@@ -32,22 +29,25 @@ bool opc_autograd_differ(const opc_autograd_case_t *c, const double *left, const
       double off = fabs(left[k] - right[k]);
       if (!isfinite(off)) off = INFINITY;
       if (off <= allowed * point->epsilon * largest || (found && off <= worst)) continue;
-      *out = (opc_gradient_place_t){.input = i, .number = k - part->first, .left = left[k], .right = right[k]};
       worst = off;
-      found = true;
+      found = part;
+      number = k;
     }
   }
-  return found;
+  if (!found) return false;
+  *out = (opc_gradient_place_t){.left = left[number], .right = right[number]};
+  opc_autograd_place(found, number - found->first, out->text, sizeof out->text);
+  return true;
 }
 
 bool opc_autograd_is_refusal(const opc_autograd_gradient_t *gradient) {
-  static const char *const words[] = {"mplement",  "upport",    "ifferentia",
+  static const char *const texts[] = {"mplement",  "upport",    "ifferentia",
                                       "erivative", "once_diff", "no autograd formula"};
   const char *text = opc_text_c(&gradient->message);
   if (gradient->outcome == OPC_CALL_NO_KERNEL) return true;
   if (opc_message_is_mistake(text)) return false;
-  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-    if (strstr(text, words[i])) return true;
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+    if (strstr(text, texts[i])) return true;
   return false;
 }
 
@@ -57,13 +57,13 @@ int opc_autograd_line(const opc_autograd_gradient_t *gradient) {
   return length < LONGEST ? (int)length : LONGEST;
 }
 
-opc_status_t opc_autograd_is_steady(opc_autograd_point_t *point, bool *out, opc_error_t *error) {
+opc_status_t opc_autograd_is_deterministic(opc_autograd_point_t *point, bool *out, opc_error_t *error) {
   opc_autograd_path_t path = {.point = point};
   double first = NAN, second = NAN;
-  opc_status_t status = opc_autograd_path_loss(0.0, &path, &first, error);
-  if (status == OPC_OK) status = opc_autograd_path_loss(0.0, &path, &second, error);
+  OPC_RETURN_IF_ERROR(opc_autograd_path_loss(0.0, &path, &first, error));
+  OPC_RETURN_IF_ERROR(opc_autograd_path_loss(0.0, &path, &second, error));
   *out = first == second; /* NaN is not deterministic: there are no slopes to measure */
-  return status;
+  return OPC_OK;
 }
 
 bool opc_autograd_failed(const opc_autograd_case_t *c) {
@@ -104,7 +104,7 @@ static bool promises_nothing(const opc_autograd_case_t *c) {
   return !opc_operator_has_formula(op) || op->in_python || goes_past_the_call(c);
 }
 
-static void report(const opc_autograd_case_t *c, size_t input, const opc_gradient_verdict_t *verdict) {
+static void report_slope(const opc_autograd_case_t *c, size_t input, const opc_gradient_verdict_t *verdict) {
   const opc_autograd_part_t *part = &c->point->inputs.items[input];
   char place[256];
   if (verdict->number == SIZE_MAX)
@@ -112,12 +112,12 @@ static void report(const opc_autograd_case_t *c, size_t input, const opc_gradien
   else opc_autograd_place(part, verdict->number, place, sizeof place);
   if (c->plain.undefined[input] || is_random_constant(c, part))
     opc_finding_fail(
-        c->finding, "autograd.no_gradient",
+        c->finding, OPC_RULE_autograd_no_gradient,
         "backward gives no gradient for %s (it is %s), but the result depends on it: the slope in %s is %.9g",
         part->path, c->plain.undefined[input] ? "undefined" : "zero", place, verdict->numeric);
   else
     opc_finding_fail(
-        c->finding, promises_nothing(c) ? "autograd.in_place" : "autograd.wrong_gradient",
+        c->finding, promises_nothing(c) ? OPC_RULE_autograd_in_place : OPC_RULE_autograd_wrong_gradient,
         "the gradient of %s is %.9g; central differences of the operator's own results give %.9g (within %.1g)", place,
         isnan(verdict->analytic) ? fabs(verdict->analytic) : verdict->analytic, /* printed without a sign */
         verdict->numeric, verdict->doubt);
@@ -131,25 +131,23 @@ opc_status_t opc_autograd_check_values(opc_autograd_case_t *c, opc_error_t *erro
   OPC_SCOPED(opc_scope_free) double *direction = calloc(c->point->inputs.numbers + 1, sizeof *direction);
   if (!direction) return opc_out_of_memory(error);
   opc_autograd_path_t path = {.point = c->point, .direction = direction};
-  opc_autograd_judge_t judge = {
+  opc_autograd_slopes_t slopes = {
       .point = c->point, .function = opc_autograd_path_loss, .context = &path, .direction = &direction};
-  opc_status_t status = OPC_OK;
   size_t agree = 0, rounds = 0;
-  for (size_t i = 0; status == OPC_OK && i < c->point->inputs.count; i++) {
+  for (size_t i = 0; i < c->point->inputs.count; i++) {
     opc_gradient_verdict_t verdict = {0};
-    status = opc_autograd_judge_input(&judge, i, c->plain.values, &verdict, error);
-    if (status != OPC_OK) break;
-    if (verdict.agreement == OPC_DIFFERS) report(c, i, &verdict);
+    OPC_RETURN_IF_ERROR(opc_autograd_check_input(&slopes, i, c->plain.values, &verdict, error));
+    if (verdict.agreement == OPC_DIFFERS) report_slope(c, i, &verdict);
     agree += verdict.agreement == OPC_AGREES;
     rounds += verdict.rounds;
   }
   c->undecided = rounds > 0;
-  if (status == OPC_OK && !c->finding->rule && !agree)
+  if (!c->finding->rule && !agree)
     opc_finding_skip(
         c->finding, OPC_SKIP_NOT_APPLICABLE, "%s",
         rounds ? "the operator rounds: its slopes are 0, so its gradients are the author's choice"
                : "the operator has kinks or jumps at these arguments: there is no slope to compare gradients with");
-  return status;
+  return OPC_OK;
 }
 
 /* ---- the sample's own dtype ---- */
@@ -165,19 +163,20 @@ static bool is_narrow(const opc_autograd_point_t *point) {
 /* How much each number of the gradient changes if the arguments move by one unit in the last place of their own
  * dtype. */
 static opc_status_t measure_moves(opc_autograd_case_t *c, double *moves, opc_error_t *error) {
-  opc_status_t status = OPC_OK;
-  for (int pattern = 1; status == OPC_OK && pattern <= MOVED_PATTERNS; pattern++) {
+  for (int pattern = 1; pattern <= MOVED_PATTERNS; pattern++) {
     OPC_SCOPED(opc_autograd_gradient_clear) opc_autograd_gradient_t moved = {0};
     c->point->replay.pattern = pattern;
-    status = opc_autograd_both(c->point, &opc_autograd_forward_plain, &opc_autograd_backward_plain, &moved, error);
+    const opc_status_t status =
+        opc_autograd_both(c->point, &opc_autograd_forward_plain, &opc_autograd_backward_plain, &moved, error);
     c->point->replay.pattern = 0;
+    OPC_RETURN_IF_ERROR(status);
     for (size_t i = 0; moved.values && i < c->point->inputs.count; i++) {
       const opc_autograd_part_t *part = &c->point->inputs.items[i];
       for (size_t k = part->first; k < part->first + part->count; k++)
         moves[i] = fmax(moves[i], fabs(moved.values[k] - c->plain.values[k]));
     }
   }
-  return status;
+  return OPC_OK;
 }
 
 static double largest_weight(const opc_autograd_point_t *point) {
@@ -190,11 +189,12 @@ static const double of_nothing = 1e-3; /* of a weight, where the gradient is 0 t
 
 /* The number that exceeds its bound most; false: none does. largest_output: a gradient may be the difference of numbers
  * of the size of output * weight / input, of which only their rounding is left. */
-static bool beyond(const opc_autograd_case_t *c, size_t input, const double *own, double moved, double largest_output,
-                   opc_gradient_place_t *out) {
+static bool exceeds_bound(const opc_autograd_case_t *c, size_t input, const double *own, double moved,
+                          double largest_output, opc_gradient_place_t *out) {
   const opc_autograd_part_t *part = &c->point->inputs.items[input];
   opc_dtype_t dtype = c->point->replay.tensor_args[part->tensor_arg].dtype;
   double largest = 0.0, worst = 0.0;
+  size_t number = 0;
   for (size_t k = part->first; k < part->first + part->count; k++)
     if (isfinite(c->plain.values[k])) largest = fmax(largest, fabs(c->plain.values[k]));
   double terms =
@@ -209,39 +209,45 @@ static bool beyond(const opc_autograd_case_t *c, size_t input, const double *own
     if (isnan(off)) off = INFINITY;
     if (off <= worst) continue;
     worst = off;
-    *out = (opc_gradient_place_t){.input = input, .number = k - part->first, .left = own[k], .right = exact};
+    number = k;
   }
-  return worst > 0.0;
+  if (worst == 0.0) return false;
+  *out = (opc_gradient_place_t){.left = own[number], .right = c->plain.values[number]};
+  opc_autograd_place(part, number - part->first, out->text, sizeof out->text);
+  return true;
+}
+
+/* The numbers of all outputs of a sample. *out false: they cannot be read, or the outputs have other shapes. */
+static opc_status_t output_numbers(opc_autograd_point_t *point, const opc_sample_t *sample, double *numbers, bool *out,
+                                   opc_error_t *error) {
+  const opc_autograd_forward_t forward = {.sample = sample, .label = {OPC_CALL_KIND_OTHERWISE, "in its own dtype"}};
+  OPC_SCOPED(opc_autograd_run_clear) opc_autograd_run_t run = {0};
+  OPC_RETURN_IF_ERROR(opc_autograd_forward_run(point, &forward, &run, error));
+  *out = run.call.outcome == OPC_CALL_RETURNED && opc_autograd_run_fits(point, &run);
+  for (size_t k = 0; *out && k < run.parts.count; k++) {
+    const opc_autograd_part_t *part = &run.parts.items[k];
+    OPC_RETURN_IF_ERROR(opc_autograd_numbers(run.outputs[k], numbers + part->first, part->count, out, error));
+  }
+  return OPC_OK;
 }
 
 /* Random numbers differ between dtypes, and so do rounded indices: the gradients then belong to another function. */
 static opc_status_t same_result(opc_autograd_case_t *c, const opc_sample_t *own, bool *out, double *out_largest,
                                 opc_error_t *error) {
-  opc_autograd_point_t *point = c->point;
-  opc_autograd_run_t runs[2] = {0};
-  OPC_SCOPED(opc_scope_free) double *numbers = calloc(2 * point->outputs.numbers + 1, sizeof *numbers);
-  opc_status_t status = numbers ? OPC_OK : opc_out_of_memory(error);
-  *out = status == OPC_OK;
-  for (int i = 0; i < 2 && status == OPC_OK; i++) {
-    opc_autograd_forward_t forward = {.sample = i ? own : NULL, .label = {OPC_CALL_KIND_OTHERWISE, "in its own dtype"}};
-    status = opc_autograd_forward_run(point, &forward, &runs[i], error);
-    *out =
-        *out && status == OPC_OK && runs[i].call.outcome == OPC_CALL_RETURNED && opc_autograd_run_fits(point, &runs[i]);
-    for (size_t k = 0; k < runs[i].parts.count && status == OPC_OK && *out; k++) {
-      const opc_autograd_part_t *part = &runs[i].parts.items[k];
-      status = opc_autograd_numbers(runs[i].outputs[k], numbers + (size_t)i * point->outputs.numbers + part->first,
-                                    part->count, out, error);
-    }
-  }
+  const size_t count = c->point->outputs.numbers;
+  OPC_SCOPED(opc_scope_free) double *numbers = calloc(2 * count + 1, sizeof *numbers);
+  bool wide_read = false, own_read = false;
   double largest = 0.0, off = 0.0;
-  for (size_t k = 0; numbers && *out && k < point->outputs.numbers; k++) {
+  if (!numbers) return opc_out_of_memory(error);
+  OPC_RETURN_IF_ERROR(output_numbers(c->point, NULL, numbers, &wide_read, error));
+  OPC_RETURN_IF_ERROR(output_numbers(c->point, own, numbers + count, &own_read, error));
+  for (size_t k = 0; wide_read && own_read && k < count; k++) {
     largest = fmax(largest, fabs(numbers[k]));
-    off = fmax(off, fabs(numbers[k] - numbers[k + point->outputs.numbers]));
+    off = fmax(off, fabs(numbers[k] - numbers[k + count]));
   }
-  *out = *out && off <= 0.02 * largest;
+  *out = wide_read && own_read && off <= 0.02 * largest;
   *out_largest = largest;
-  for (int i = 0; i < 2; i++) opc_autograd_run_clear(&runs[i]);
-  return status;
+  return OPC_OK;
 }
 
 opc_status_t opc_autograd_check_precision(opc_autograd_case_t *c, opc_error_t *error) {
@@ -254,29 +260,28 @@ opc_status_t opc_autograd_check_precision(opc_autograd_case_t *c, opc_error_t *e
   opc_gradient_place_t at;
   OPC_SCOPED(opc_scope_free) double *moves = calloc(c->point->inputs.count + 1, sizeof *moves);
   if (!moves) return opc_out_of_memory(error);
-  opc_status_t status = opc_sample_copy(context->sample, &own, error);
-  if (status != OPC_OK || !is_narrow(c->point)) return status;
+  OPC_RETURN_IF_ERROR(opc_sample_copy(context->sample, &own, error));
+  if (!is_narrow(c->point)) return OPC_OK;
   opc_sample_make_contiguous(&own);
   opc_autograd_forget_grad(&own);
   forward.sample = &own;
   forward.label = OPC_CALL_LABEL(OTHERWISE, "in its own dtype, with inputs that require grad");
-  status = same_result(c, &own, &same, &largest_output, error);
-  if (status != OPC_OK || !same) return status;
-  status = opc_autograd_both(c->point, &forward, &opc_autograd_backward_plain, &gradient, error);
-  if (status != OPC_OK || gradient.outcome != OPC_CALL_RETURNED) return status;
-  status = measure_moves(c, moves, error);
-  for (size_t i = 0; status == OPC_OK && i < c->point->inputs.count && !opc_autograd_failed(c); i++) {
+  OPC_RETURN_IF_ERROR(same_result(c, &own, &same, &largest_output, error));
+  if (!same) return OPC_OK;
+  OPC_RETURN_IF_ERROR(opc_autograd_both(c->point, &forward, &opc_autograd_backward_plain, &gradient, error));
+  if (gradient.outcome != OPC_CALL_RETURNED) return OPC_OK;
+  OPC_RETURN_IF_ERROR(measure_moves(c, moves, error));
+  for (size_t i = 0; i < c->point->inputs.count && !opc_autograd_failed(c); i++) {
     const opc_autograd_part_t *part = &c->point->inputs.items[i];
-    if (gradient.undefined[i] != c->plain.undefined[i] || !beyond(c, i, gradient.values, moves[i], largest_output, &at))
+    if (gradient.undefined[i] != c->plain.undefined[i] ||
+        !exceeds_bound(c, i, gradient.values, moves[i], largest_output, &at))
       continue;
-    char place[256];
-    opc_autograd_place(part, at.number, place, sizeof place);
-    opc_finding_fail(c->finding, "autograd.precision",
+    opc_finding_fail(c->finding, OPC_RULE_autograd_precision,
                      "in %s the gradient of %s is %.9g, and %.9g in %s, for the same values",
-                     opc_dtype_name(c->point->replay.tensor_args[part->tensor_arg].dtype), place, at.left, at.right,
+                     opc_dtype_name(c->point->replay.tensor_args[part->tensor_arg].dtype), at.text, at.left, at.right,
                      opc_dtype_name(part->meta.dtype));
   }
-  return status;
+  return OPC_OK;
 }
 
 /* An output has that dtype, because the caller asked for it, and so has its incoming gradient. */
@@ -288,34 +293,31 @@ static bool comes_in(const opc_autograd_point_t *point, opc_dtype_t dtype) {
 
 opc_status_t opc_autograd_check_dtypes(opc_autograd_case_t *c, opc_error_t *error) {
   OPC_SCOPED(opc_autograd_run_clear) opc_autograd_run_t run = {0};
-  opc_autograd_gradient_t gradient = {0}; /* for its weights */
+  OPC_SCOPED(opc_autograd_gradient_clear) opc_autograd_gradient_t gradient = {0}; /* for its weights */
   opc_autograd_backward_t backward = opc_autograd_backward_plain;
   OPC_SCOPED(opc_scope_free) opc_dtype_t *dtypes = calloc(c->point->inputs.count + 1, sizeof *dtypes);
   if (!dtypes) return opc_out_of_memory(error);
   backward.retain_graph = true;
-  opc_status_t status = opc_autograd_forward_run(c->point, &opc_autograd_forward_plain, &run, error);
-  if (status != OPC_OK || run.call.outcome != OPC_CALL_RETURNED || !opc_autograd_run_fits(c->point, &run)) goto release;
-  status = opc_autograd_backward_run(c->point, &run, &backward, &gradient, error);
-  if (status != OPC_OK || gradient.outcome != OPC_CALL_RETURNED) goto release;
+  OPC_RETURN_IF_ERROR(opc_autograd_forward_run(c->point, &opc_autograd_forward_plain, &run, error));
+  if (run.call.outcome != OPC_CALL_RETURNED || !opc_autograd_run_fits(c->point, &run)) return OPC_OK;
+  OPC_RETURN_IF_ERROR(opc_autograd_backward_run(c->point, &run, &backward, &gradient, error));
+  if (gradient.outcome != OPC_CALL_RETURNED) return OPC_OK;
   opc_autograd_request_t request = {.outputs = run.outputs,
-                                    .weights = gradient.weights,
+                                    .weights = gradient.weights.items,
                                     .output_count = run.parts.count,
                                     .inputs = run.leaves,
                                     .input_count = run.leaf_count};
   c->point->context->announce(OPC_CALL_LABEL(BACKWARD, "called by itself"));
-  if (opc_autograd_raw_dtypes(&request, dtypes, NULL) != OPC_CALL_RETURNED) goto release;
+  if (opc_autograd_raw_dtypes(&request, dtypes, NULL) != OPC_CALL_RETURNED) return OPC_OK;
   for (size_t i = 0; i < c->point->inputs.count && !opc_autograd_failed(c); i++) {
     const opc_autograd_part_t *part = &c->point->inputs.items[i];
     if (dtypes[i] == OPC_DTYPE_OTHER || opc_dtype_class(dtypes[i]) != opc_dtype_class(part->meta.dtype) ||
         opc_dtype_digits(dtypes[i]) >= opc_dtype_digits(part->meta.dtype) || comes_in(c->point, dtypes[i]))
       continue;
-    opc_finding_fail(c->finding, "autograd.gradient_dtype",
+    opc_finding_fail(c->finding, OPC_RULE_autograd_gradient_dtype,
                      "backward computes the gradient of %s, which is %s, in %s; the engine then converts it, but the "
                      "digits are lost",
                      part->path, opc_dtype_name(part->meta.dtype), opc_dtype_name(dtypes[i]));
   }
-
-release:
-  opc_autograd_gradient_clear(&gradient);
-  return status;
+  return OPC_OK;
 }

@@ -19,7 +19,7 @@ static bool holds_indices(const struct opc_replay_tensor_arg *tensor_arg, size_t
   return (kind == OPC_CLASS_SIGNED || kind == OPC_CLASS_UNSIGNED) && (size_t)tensor_arg->numel == elements;
 }
 
-/* Which of several elements wins cannot be told where all have one index. */
+/* Where all elements have one index, it is unknown which of them wins. */
 static bool all_share_one(const struct opc_replay_tensor_arg *tensor_arg) {
   for (size_t i = 1; i < (size_t)tensor_arg->numel; i++)
     if (index_at(tensor_arg, i) != index_at(tensor_arg, 0)) return false;
@@ -43,39 +43,47 @@ static bool move_others(struct opc_replay_tensor_arg *tensor_arg, size_t element
   return moved > 0;
 }
 
-static opc_status_t never_matters(const opc_autograd_judge_t *judge, bool *out, opc_error_t *error) {
+static opc_status_t never_matters(const opc_autograd_slopes_t *slopes, bool *out, opc_error_t *error) {
   double here = NAN, right = NAN, left = NAN;
-  opc_status_t status = judge->function(0.0, judge->context, &here, error);
-  if (status == OPC_OK) status = judge->function(FAR, judge->context, &right, error);
-  if (status == OPC_OK) status = judge->function(-FAR, judge->context, &left, error);
+  OPC_RETURN_IF_ERROR(slopes->function(0.0, slopes->context, &here, error));
+  OPC_RETURN_IF_ERROR(slopes->function(FAR, slopes->context, &right, error));
+  OPC_RETURN_IF_ERROR(slopes->function(-FAR, slopes->context, &left, error));
   *out = here == right && here == left;
-  return status;
+  return OPC_OK;
 }
 
-opc_status_t opc_autograd_is_overwritten(const opc_autograd_judge_t *judge, size_t input, size_t number,
+/* With another index for the elements that share one with this element, the result depends on it as its gradient
+ * says. */
+static opc_status_t decides_alone(const opc_autograd_slopes_t *slopes, struct opc_replay_tensor_arg *indices,
+                                  size_t element, double analytic, bool *out, opc_error_t *error) {
+  const size_t size = (size_t)indices->numel * opc_dtype_size(indices->dtype);
+  const double epsilon = slopes->point->epsilon;
+  OPC_SCOPED(opc_scope_free) void *kept = malloc(size + 1);
+  opc_slope_t slope = {0};
+  if (!kept) return opc_out_of_memory(error);
+  memcpy(kept, indices->bytes, size);
+  const bool moved = move_others(indices, element);
+  const opc_status_t status =
+      moved ? opc_slope_take(slopes->function, slopes->context, epsilon, &slope, error) : OPC_OK;
+  memcpy(indices->bytes, kept, size);
+  OPC_RETURN_IF_ERROR(status);
+  *out = moved && analytic != 0.0 && opc_slope_compare(&slope, analytic, fabs(analytic), epsilon) == OPC_AGREES;
+  return OPC_OK;
+}
+
+opc_status_t opc_autograd_is_overwritten(const opc_autograd_slopes_t *slopes, size_t input, size_t number,
                                          double analytic, bool *out, opc_error_t *error) {
-  const opc_autograd_part_t *part = &judge->point->inputs.items[input];
-  opc_replay_t *replay = &judge->point->replay;
+  const opc_autograd_part_t *part = &slopes->point->inputs.items[input];
+  opc_replay_t *replay = &slopes->point->replay;
   size_t elements = (size_t)part->meta.numel, element = number / (part->count / elements);
   bool untracked = false;
   *out = false;
-  opc_status_t status = never_matters(judge, &untracked, error);
-  for (size_t i = 0; status == OPC_OK && untracked && !*out && i < replay->count; i++) {
+  OPC_RETURN_IF_ERROR(never_matters(slopes, &untracked, error));
+  for (size_t i = 0; untracked && !*out && i < replay->count; i++) {
     struct opc_replay_tensor_arg *tensor_arg = &replay->tensor_args[i];
-    opc_slope_t slope;
     if (!holds_indices(tensor_arg, elements)) continue;
     if (all_share_one(tensor_arg)) *out = true;
-    if (*out) continue;
-    size_t size = (size_t)tensor_arg->numel * opc_dtype_size(tensor_arg->dtype);
-    OPC_SCOPED(opc_scope_free) void *kept = malloc(size + 1);
-    if (!kept) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for indices");
-    memcpy(kept, tensor_arg->bytes, size);
-    if (move_others(tensor_arg, element)) {
-      status = opc_slope_take(judge->function, judge->context, judge->point->epsilon, &slope, error);
-      *out = status == OPC_OK && analytic != 0.0 &&
-             opc_slope_compare(&slope, analytic, fabs(analytic), judge->point->epsilon) == OPC_AGREES;
-    }
-    memcpy(tensor_arg->bytes, kept, size);
+    else OPC_RETURN_IF_ERROR(decides_alone(slopes, tensor_arg, element, analytic, out, error));
   }
-  return status;
+  return OPC_OK;
 }

@@ -7,6 +7,10 @@
 
 #include "base/random.h"
 
+const opc_autograd_forward_t opc_autograd_forward_plain = {
+    .track = true, .label = {OPC_CALL_KIND_OPERATOR, "with inputs that require grad"}};
+const opc_autograd_backward_t opc_autograd_backward_plain = {.label = {OPC_CALL_KIND_BACKWARD, ""}};
+
 static bool is_differentiable(const opc_tensor_meta_t *meta) {
   return meta->defined && strcmp(meta->layout, "strided") == 0 && opc_dtype_is_inexact(meta->dtype) &&
          meta->ndim <= OPC_MAX_DIMS;
@@ -17,7 +21,7 @@ static opc_status_t part_add(opc_autograd_parts_t *parts, const char *path, cons
   if (!OPC_ARRAY_GROW(parts->items, parts->count)) return opc_out_of_memory(error);
   opc_autograd_part_t *part = &parts->items[parts->count++];
   *part = (opc_autograd_part_t){.meta = *meta, .first = parts->numbers, .tracked = meta->requires_grad};
-  part->count = (size_t)meta->numel * (opc_dtype_class(meta->dtype) == OPC_CLASS_COMPLEX ? 2 : 1);
+  part->count = (size_t)meta->numel * opc_autograd_width(meta->dtype);
   snprintf(part->path, sizeof part->path, "%s", path);
   parts->numbers += part->count;
   return OPC_OK;
@@ -40,12 +44,12 @@ typedef struct values {
 static opc_status_t values_moved(size_t tensor_arg, const char *path, const opc_tensor_spec_t *spec, void *logical,
                                  void *context, opc_error_t *error) {
   const values_t *values = context;
-  opc_status_t status = opc_replay_values(tensor_arg, path, spec, logical, values->replay, error);
+  OPC_RETURN_IF_ERROR(opc_replay_values(tensor_arg, path, spec, logical, values->replay, error));
   const opc_autograd_parts_t *inputs = &values->point->inputs;
-  for (size_t i = 0; status == OPC_OK && values->direction && i < inputs->count; i++) {
+  for (size_t i = 0; values->direction && i < inputs->count; i++) {
     const opc_autograd_part_t *part = &inputs->items[i];
     if (part->tensor_arg != tensor_arg) continue;
-    size_t width = opc_dtype_size(spec->dtype), step = opc_dtype_class(spec->dtype) == OPC_CLASS_COMPLEX ? 2 : 1;
+    size_t width = opc_dtype_size(spec->dtype), step = opc_autograd_width(spec->dtype);
     for (size_t e = 0; e * step < part->count; e++) {
       const double *by = values->direction + part->first + e * step;
       char *at = (char *)logical + e * width;
@@ -60,26 +64,25 @@ static opc_status_t values_moved(size_t tensor_arg, const char *path, const opc_
       opc_number_store(number, spec->dtype, at);
     }
   }
-  return status;
+  return OPC_OK;
 }
 
 static opc_status_t track(const opc_autograd_point_t *point, const opc_autograd_forward_t *how, opc_autograd_run_t *run,
                           opc_error_t *error) {
-  opc_status_t status = OPC_OK;
   run->leaf_count = point->inputs.count;
   run->leaves = calloc(point->inputs.count + 1, sizeof *run->leaves);
   if (!run->leaves) return opc_out_of_memory(error);
-  for (size_t i = 0; status == OPC_OK && how->track && i < point->inputs.count; i++) {
+  for (size_t i = 0; how->track && i < point->inputs.count; i++) {
     const opc_autograd_part_t *part = &point->inputs.items[i];
     if (!how->only || how->only[i])
-      status =
-          opc_autograd_track(run->call.tensor_args[part->tensor_arg].tensor, part->written, &run->leaves[i], error);
+      OPC_RETURN_IF_ERROR(
+          opc_autograd_track(run->call.tensor_args[part->tensor_arg].tensor, part->written, &run->leaves[i], error));
   }
-  return status;
+  return OPC_OK;
 }
 
 /* A returned argument has its own gradient, not the operator's; a written one comes after the returns. */
-static bool is_argument(const opc_call_t *call, const void *impl) {
+static bool is_returned_argument(const opc_call_t *call, const void *impl) {
   opc_tensor_meta_t meta;
   for (size_t i = 0; i < call->tensor_arg_count; i++) {
     opc_tensor_describe(call->tensor_args[i].tensor, &meta);
@@ -88,26 +91,26 @@ static bool is_argument(const opc_call_t *call, const void *impl) {
   return false;
 }
 
-static opc_status_t collect(opc_autograd_run_t *run, opc_error_t *error) {
+static opc_status_t collect_outputs(opc_autograd_run_t *run, opc_error_t *error) {
   OPC_SCOPED(opc_scope_free) opc_output_t *outputs = NULL;
   size_t count = 0;
-  opc_status_t status = opc_call_outputs(&run->call, &outputs, &count, error);
-  if (status == OPC_OK) run->outputs = calloc(count + run->call.tensor_arg_count + 1, sizeof *run->outputs);
-  if (status == OPC_OK && !run->outputs) status = opc_out_of_memory(error);
-  for (size_t i = 0; status == OPC_OK && i < count; i++) {
-    if (!is_differentiable(&outputs[i].meta) || is_argument(&run->call, outputs[i].meta.impl)) continue;
+  OPC_RETURN_IF_ERROR(opc_call_outputs(&run->call, &outputs, &count, error));
+  run->outputs = calloc(count + run->call.tensor_arg_count + 1, sizeof *run->outputs);
+  if (!run->outputs) return opc_out_of_memory(error);
+  for (size_t i = 0; i < count; i++) {
+    if (!is_differentiable(&outputs[i].meta) || is_returned_argument(&run->call, outputs[i].meta.impl)) continue;
     run->outputs[run->parts.count] = outputs[i].tensor;
-    status = part_add(&run->parts, outputs[i].path, &outputs[i].meta, error);
+    OPC_RETURN_IF_ERROR(part_add(&run->parts, outputs[i].path, &outputs[i].meta, error));
   }
-  for (size_t i = 0; status == OPC_OK && i < run->call.tensor_arg_count; i++) {
+  for (size_t i = 0; i < run->call.tensor_arg_count; i++) {
     opc_tensor_meta_t meta;
     const opc_tensor_arg_t *tensor_arg = &run->call.tensor_args[i];
     opc_tensor_describe(tensor_arg->tensor, &meta);
     if (!opc_tensor_arg_is_mutable(tensor_arg) || !is_differentiable(&meta)) continue;
     run->outputs[run->parts.count] = tensor_arg->tensor;
-    status = part_add(&run->parts, tensor_arg->path, &meta, error);
+    OPC_RETURN_IF_ERROR(part_add(&run->parts, tensor_arg->path, &meta, error));
   }
-  return status;
+  return OPC_OK;
 }
 
 opc_status_t opc_autograd_forward_run(opc_autograd_point_t *point, const opc_autograd_forward_t *how,
@@ -122,13 +125,13 @@ opc_status_t opc_autograd_forward_run(opc_autograd_point_t *point, const opc_aut
                                 .values = values_moved,
                                 .values_context = &values};
   *run = (opc_autograd_run_t){0};
-  opc_status_t status =
-      opc_call_make_with(&run->call, context->op, how->sample ? how->sample : &point->sample, &options, error);
-  if (status == OPC_OK) status = track(point, how, run, error);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(
+      opc_call_make_with(&run->call, context->op, how->sample ? how->sample : &point->sample, &options, error));
+  OPC_RETURN_IF_ERROR(track(point, how, run, error));
   context->announce(how->label);
-  if (opc_call_run(&run->call, context->handle, context->seed) == OPC_CALL_RETURNED) status = collect(run, error);
-  return status;
+  if (opc_call_run(&run->call, context->handle, context->seed) == OPC_CALL_RETURNED)
+    OPC_RETURN_IF_ERROR(collect_outputs(run, error));
+  return OPC_OK;
 }
 
 void opc_autograd_run_clear(opc_autograd_run_t *run) {
@@ -153,19 +156,18 @@ bool opc_autograd_run_fits(const opc_autograd_point_t *point, const opc_autograd
 
 opc_status_t opc_autograd_run_loss(const opc_autograd_run_t *run, const double *weights, double *out,
                                    opc_error_t *error) {
-  double *numbers = malloc((run->parts.numbers + 1) * sizeof *numbers);
-  opc_status_t status = numbers ? OPC_OK : opc_out_of_memory(error);
+  OPC_SCOPED(opc_scope_free) double *numbers = malloc((run->parts.numbers + 1) * sizeof *numbers);
   *out = 0.0;
-  for (size_t i = 0; status == OPC_OK && i < run->parts.count; i++) {
+  if (!numbers) return opc_out_of_memory(error);
+  for (size_t i = 0; i < run->parts.count; i++) {
     const opc_autograd_part_t *part = &run->parts.items[i];
     bool read = false;
-    status = opc_autograd_numbers(run->outputs[i], numbers + part->first, part->count, &read, error);
-    if (status == OPC_OK && !read) *out = NAN;
+    OPC_RETURN_IF_ERROR(opc_autograd_numbers(run->outputs[i], numbers + part->first, part->count, &read, error));
+    if (!read) *out = NAN;
     for (size_t k = part->first; read && k < part->first + part->count; k++)
       if (weights[k] != 0.0) *out += weights[k] * numbers[k];
   }
-  free(numbers);
-  return status;
+  return OPC_OK;
 }
 
 /* ---- the point ---- */
@@ -189,29 +191,27 @@ static bool is_twin(const opc_call_t *call, size_t tensor_arg) {
 }
 
 static opc_status_t find_inputs(opc_autograd_point_t *point, opc_error_t *error) {
-  opc_call_t call = {0};
+  OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
   opc_case_context_t *context = point->context;
-  opc_status_t status = opc_call_make(&call, context->op, &point->sample, context->device, context->seed, error);
-  for (size_t i = 0; status == OPC_OK && i < call.tensor_arg_count; i++) {
+  OPC_RETURN_IF_ERROR(opc_call_make(&call, context->op, &point->sample, context->device, context->seed, error));
+  for (size_t i = 0; i < call.tensor_arg_count; i++) {
     const opc_tensor_arg_t *tensor_arg = &call.tensor_args[i];
     /* Values stored with so few digits have no slope. */
     if (!is_differentiable(&tensor_arg->before) || opc_dtype_is_float8(tensor_arg->before.dtype) || is_twin(&call, i))
       continue;
-    status = part_add(&point->inputs, tensor_arg->path, &tensor_arg->before, error);
-    if (status != OPC_OK) break;
+    OPC_RETURN_IF_ERROR(part_add(&point->inputs, tensor_arg->path, &tensor_arg->before, error));
     opc_autograd_part_t *part = &point->inputs.items[point->inputs.count - 1];
     part->tensor_arg = i;
     part->written = opc_tensor_arg_is_mutable(tensor_arg);
     point->epsilon = fmax(point->epsilon, opc_dtype_ulp(tensor_arg->before.dtype, 1.0));
   }
-  opc_call_clear(&call);
-  if (status == OPC_OK) point->scale = calloc(point->inputs.count + 1, sizeof *point->scale);
-  if (status == OPC_OK && !point->scale) status = opc_out_of_memory(error);
-  for (size_t i = 0; status == OPC_OK && i < point->inputs.count; i++) {
+  point->scale = calloc(point->inputs.count + 1, sizeof *point->scale);
+  if (!point->scale) return opc_out_of_memory(error);
+  for (size_t i = 0; i < point->inputs.count; i++) {
     double largest = point->replay.tensor_args[point->inputs.items[i].tensor_arg].largest;
     point->scale[i] = largest > 0.0 ? largest : 1.0;
   }
-  return status;
+  return OPC_OK;
 }
 
 /* Eighths between 0.5 and 1.5: every floating dtype can represent them. */
@@ -230,39 +230,38 @@ static opc_status_t choose_weights(opc_autograd_point_t *point, opc_error_t *err
   return OPC_OK;
 }
 
+static opc_status_t take_replay(opc_autograd_point_t *point, opc_error_t *error) {
+  OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
+  opc_case_context_t *context = point->context;
+  OPC_RETURN_IF_ERROR(opc_call_make(&call, context->op, &point->sample, context->device, context->seed, error));
+  return opc_replay_take(&point->replay, &call, error);
+}
+
 opc_status_t opc_autograd_point_make(opc_autograd_point_t *point, opc_case_context_t *context, bool wide,
                                      bool *out_usable, opc_text_t *message, opc_error_t *error) {
-  opc_call_t call = {0};
-  opc_autograd_run_t run = {0};
+  OPC_SCOPED(opc_autograd_run_clear) opc_autograd_run_t run = {0};
   *point = (opc_autograd_point_t){.context = context};
   *out_usable = false;
-  opc_status_t status = opc_sample_copy(context->sample, &point->sample, error);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(opc_sample_copy(context->sample, &point->sample, error));
   opc_sample_make_contiguous(&point->sample);
   opc_autograd_forget_grad(&point->sample);
-  status = opc_call_make(&call, context->op, &point->sample, context->device, context->seed, error);
-  if (status == OPC_OK) status = opc_replay_take(&point->replay, &call, error);
-  opc_call_clear(&call);
+  OPC_RETURN_IF_ERROR(take_replay(point, error));
   if (wide) opc_sample_widen(&point->sample);
-  if (status == OPC_OK) status = find_inputs(point, error);
-  if (status != OPC_OK) return status;
-
-  opc_autograd_forward_t how = {.track = true, .label = {OPC_CALL_KIND_OPERATOR, "with inputs that require grad"}};
-  status = opc_autograd_forward_run(point, &how, &run, error);
-  if (status == OPC_OK && run.call.outcome == OPC_CALL_RETURNED) {
-    for (size_t i = 0; i < run.parts.count; i++) {
-      run.parts.items[i].graph = opc_autograd_graph(run.outputs[i]);
-      point->epsilon = fmax(point->epsilon, opc_dtype_ulp(run.parts.items[i].meta.dtype, 1.0));
-    }
-    point->outputs = run.parts;
-    run.parts = (opc_autograd_parts_t){0};
-    status = choose_weights(point, error);
-    *out_usable = status == OPC_OK;
-  } else if (status == OPC_OK) {
+  OPC_RETURN_IF_ERROR(find_inputs(point, error));
+  OPC_RETURN_IF_ERROR(opc_autograd_forward_run(point, &opc_autograd_forward_plain, &run, error));
+  if (run.call.outcome != OPC_CALL_RETURNED) {
     opc_text_add(message, opc_text_c(&run.call.message));
+    return OPC_OK;
   }
-  opc_autograd_run_clear(&run);
-  return status;
+  for (size_t i = 0; i < run.parts.count; i++) {
+    run.parts.items[i].graph = opc_autograd_graph(run.outputs[i]);
+    point->epsilon = fmax(point->epsilon, opc_dtype_ulp(run.parts.items[i].meta.dtype, 1.0));
+  }
+  point->outputs = run.parts;
+  run.parts = (opc_autograd_parts_t){0};
+  OPC_RETURN_IF_ERROR(choose_weights(point, error));
+  *out_usable = true;
+  return OPC_OK;
 }
 
 void opc_autograd_point_clear(opc_autograd_point_t *point) {

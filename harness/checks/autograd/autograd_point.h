@@ -21,6 +21,11 @@ typedef struct opc_autograd_part {
   unsigned graph;      /* of an output: OPC_GRAPH_… bits */
 } opc_autograd_part_t;
 
+/* Numbers per element. */
+static inline size_t opc_autograd_width(opc_dtype_t dtype) {
+  return opc_dtype_class(dtype) == OPC_CLASS_COMPLEX ? 2 : 1;
+}
+
 typedef struct opc_autograd_parts {
   opc_autograd_part_t *items;
   size_t count;
@@ -74,20 +79,31 @@ typedef struct opc_autograd_backward {
   opc_call_label_t label;
 } opc_autograd_backward_t;
 
+/* What most parts differentiate: all inputs and outputs, once. */
+extern const opc_autograd_forward_t opc_autograd_forward_plain;
+extern const opc_autograd_backward_t opc_autograd_backward_plain;
+
 /* Seed of the generators for the backward. Real programs draw other numbers between forward and backward, so a backward
  * that draws again gets different numbers. */
 static inline uint64_t opc_autograd_backward_seed(uint64_t forward) { return forward * 3 + 1; }
 
+/* Owned tensors; NULL where there is none. */
+typedef struct opc_autograd_tensors {
+  opc_tensor_t **items;
+  size_t count;
+} opc_autograd_tensors_t;
+opc_status_t opc_autograd_tensors_make(opc_autograd_tensors_t *tensors, size_t count, opc_error_t *error) OPC_CHECKED;
+void opc_autograd_tensors_clear(opc_autograd_tensors_t *tensors);
+
 typedef struct opc_autograd_gradient {
   opc_call_outcome_t outcome;
   opc_text_t message;
-  double *values;         /* one per number of the inputs; 0 where undefined */
-  bool *undefined;        /* one per input */
-  bool unreadable;        /* the values of some gradient cannot be read (sparse) */
-  opc_tensor_t **tensors; /* one per input; NULL where undefined */
-  opc_tensor_t **weights; /* one per output, as passed in; NULL where none was */
-  size_t input_count, output_count;
-  char *mutated; /* what the backward changed but must only read; NULL: nothing */
+  double *values;                 /* one per number of the inputs; 0 where undefined */
+  bool *undefined;                /* one per input */
+  bool unreadable;                /* the values of some gradient cannot be read (sparse) */
+  opc_autograd_tensors_t tensors; /* one per input; NULL where undefined */
+  opc_autograd_tensors_t weights; /* one per output, as passed in; NULL where none was */
+  char *mutated;                  /* what the backward changed but must only read; NULL: nothing */
 } opc_autograd_gradient_t;
 
 /* Takes the case's sample in double precision (`wide`) or in its own dtypes, and calls the operator on it once with

@@ -1,4 +1,5 @@
-#include "checks/autograd/autograd_registered.h"
+/* Whether operators have a derivative where libtorch looks for one: this one, and the others of its library. */
+#include "checks/autograd/autograd_case.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -16,17 +17,17 @@ static void device_key(opc_device_t device, char out[32]) {
   for (char *at = out; *at; at++) *at = (char)toupper((unsigned char)*at);
 }
 
-static bool is_real(const opc_kernel_t *kernel) { return kernel && !kernel->fallthrough; }
+static bool computes(const opc_kernel_t *kernel) { return kernel && !kernel->fallthrough; }
 
 bool opc_autograd_is_registered(const opc_operator_t *op, opc_device_t device) {
   char name[32];
   device_key(device, name);
   const opc_kernel_t *own = kernel_at(op, "Autograd", name);
-  if (own) return is_real(own);
+  if (own) return computes(own);
   bool backend = kernel_at(op, "", name) || opc_operator_kernel(op, "CompositeExplicitAutograd") ||
                  opc_operator_kernel(op, "CompositeExplicitAutogradNonFunctional");
-  if (!backend && is_real(opc_operator_kernel(op, "CompositeImplicitAutograd"))) return true;
-  return is_real(opc_operator_kernel(op, "Autograd"));
+  if (!backend && opc_operator_has_kernel(op, "CompositeImplicitAutograd")) return true;
+  return opc_operator_has_kernel(op, "Autograd");
 }
 
 static bool is_function_of_tensors(const opc_operator_t *op) {
@@ -49,7 +50,7 @@ typedef struct survey {
   opc_autograd_others_t others;
 } survey_t;
 
-static void look_at(const opc_operator_t *op, void *context) {
+static void survey_operator(const opc_operator_t *op, void *context) {
   survey_t *survey = context;
   if (strcmp(op->name, survey->op->name) == 0 || !op->library || strcmp(op->library, survey->op->library) != 0 ||
       !is_function_of_tensors(op))
@@ -62,7 +63,7 @@ opc_autograd_others_t opc_autograd_others(const opc_operator_t *op, opc_device_t
   survey_t survey = {.op = op, .device = device};
   opc_error_t error = {0};
   if (!op->library || writes(op) || !is_function_of_tensors(op)) return survey.others;
-  if (opc_bridge_list(look_at, NULL, &survey, &error) != OPC_OK) return (opc_autograd_others_t){0};
+  if (opc_bridge_list(survey_operator, NULL, &survey, &error) != OPC_OK) return (opc_autograd_others_t){0};
   survey.others.expected = survey.others.with > 0 && 2 * survey.others.with >= survey.others.count;
   return survey.others;
 }

@@ -24,17 +24,17 @@ opc_status_t opc_slope_take(opc_autograd_function_t *function, void *context, do
   difference_t taken[STEPS];
   double here = NAN, step = widest_step(epsilon);
   *out = (opc_slope_t){.doubt = INFINITY, .flat = true};
-  opc_status_t status = function(0.0, context, &here, error);
-  for (int i = 0; status == OPC_OK && i < STEPS; i++, step /= 4.0) {
+  OPC_RETURN_IF_ERROR(function(0.0, context, &here, error));
+  for (int i = 0; i < STEPS; i++, step /= 4.0) {
     double right = NAN, left = NAN;
-    status = function(step, context, &right, error);
-    if (status == OPC_OK) status = function(-step, context, &left, error);
+    OPC_RETURN_IF_ERROR(function(step, context, &right, error));
+    OPC_RETURN_IF_ERROR(function(-step, context, &left, error));
     taken[i] = (difference_t){.central = (right - left) / (2.0 * step),
                               .gap = (right - 2.0 * here + left) / step,
                               .noise = epsilon * (fabs(here) + fabs(right)) / step};
     out->flat = out->flat && right == here && left == here;
   }
-  for (int i = 1; status == OPC_OK && i < STEPS; i++) {
+  for (int i = 1; i < STEPS; i++) {
     const difference_t *wide = &taken[i - 1], *narrow = &taken[i];
     double kink = fabs(4.0 * narrow->gap - wide->gap) / 3.0; /* the limit of the gap as the step goes to 0 */
     double doubt = 2.0 * fabs(narrow->central - wide->central) + kink + 8.0 * narrow->noise;
@@ -43,7 +43,7 @@ opc_status_t opc_slope_take(opc_autograd_function_t *function, void *context, do
     out->doubt = doubt;
     out->value = narrow->central;
   }
-  return status;
+  return OPC_OK;
 }
 
 /* ---- jumps ---- */
@@ -62,18 +62,18 @@ static opc_status_t path_take(opc_autograd_function_t *function, void *context, 
       piece * fmax(1e-5, 10.0 * sqrt(epsilon)); /* far less than an operator would round to on purpose */
   double last = NAN;
   *out = (path_t){.first = NAN};
-  opc_status_t status = function(0.0, context, &out->first, error);
-  if (status == OPC_OK) status = function(far, context, &last, error);
+  OPC_RETURN_IF_ERROR(function(0.0, context, &out->first, error));
+  OPC_RETURN_IF_ERROR(function(far, context, &last, error));
   out->change = last - out->first;
-  for (int i = 0; status == OPC_OK && i < PIECES; i++) {
+  for (int i = 0; i < PIECES; i++) {
     double right = NAN, left = NAN, middle = piece * (i + 0.5);
-    status = function(middle + small, context, &right, error);
-    if (status == OPC_OK) status = function(middle - small, context, &left, error);
+    OPC_RETURN_IF_ERROR(function(middle + small, context, &right, error));
+    OPC_RETURN_IF_ERROR(function(middle - small, context, &left, error));
     out->sizes[i] = fabs(right);
     out->sum += (right - left) / (2.0 * small) * piece;
     out->amount += fabs((right - left) / (2.0 * small) * piece);
   }
-  return status;
+  return OPC_OK;
 }
 
 static int compare_sizes(const void *left, const void *right) {
@@ -93,13 +93,13 @@ static bool reaches_pole(path_t *path) {
 opc_status_t opc_slope_jumps(opc_autograd_function_t *function, void *context, double far, int halvings, double epsilon,
                              bool *out, opc_error_t *error) {
   path_t path;
-  opc_status_t status = path_take(function, context, far, epsilon, &path, error);
-  for (int i = 0; status == OPC_OK && i < halvings && reaches_pole(&path); i++, far /= 2)
-    status = path_take(function, context, far / 2, epsilon, &path, error);
+  *out = false;
+  OPC_RETURN_IF_ERROR(path_take(function, context, far, epsilon, &path, error));
+  for (int i = 0; i < halvings && reaches_pole(&path); i++, far /= 2)
+    OPC_RETURN_IF_ERROR(path_take(function, context, far / 2, epsilon, &path, error));
   /* The midpoint sum of a smooth function is off by far less; NaN decides nothing. */
-  *out = status == OPC_OK &&
-         fabs(path.change - path.sum) > 0.05 * (path.amount + fabs(path.change)) + 1e3 * epsilon * fabs(path.first);
-  return status;
+  *out = fabs(path.change - path.sum) > 0.05 * (path.amount + fabs(path.change)) + 1e3 * epsilon * fabs(path.first);
+  return OPC_OK;
 }
 
 opc_agreement_t opc_slope_compare(const opc_slope_t *slope, double analytic, double scale, double epsilon) {

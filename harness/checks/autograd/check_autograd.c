@@ -1,11 +1,8 @@
 /* autograd: whether the operator has a derivative where libtorch looks for one, and whether that derivative is
  * right. */
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "checks/autograd/autograd_case.h"
-#include "checks/autograd/autograd_registered.h"
 #include "checks/framework/outcome.h"
 #include "memory/cpu_memory.h"
 
@@ -21,7 +18,7 @@ typedef struct sample_facts {
   bool floating, asks; /* some tensor is floating or complex, but not float8; some tensor has requires_grad */
 } sample_facts_t;
 
-static sample_facts_t facts_of(const opc_sample_t *sample) {
+static sample_facts_t sample_facts(const opc_sample_t *sample) {
   sample_facts_t facts = {0};
   const opc_tensor_spec_t *spec;
   for (size_t i = 0; (spec = opc_sample_tensor(sample, i)); i++) {
@@ -46,11 +43,12 @@ static const opc_autograd_part_t *tracked_output(const opc_autograd_point_t *poi
 static opc_status_t check_no_gradients(opc_autograd_case_t *c, opc_error_t *error) {
   c->plain.values = calloc(c->point->inputs.numbers + 1, sizeof *c->plain.values);
   c->plain.undefined = calloc(c->point->inputs.count + 1, sizeof *c->plain.undefined);
-  if (!c->plain.values || !c->plain.undefined)
-    return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for the gradients");
+  if (!c->plain.values || !c->plain.undefined) return opc_out_of_memory(error);
   for (size_t i = 0; i < c->point->inputs.count; i++) c->plain.undefined[i] = true;
   return opc_autograd_check_values(c, error);
 }
+
+static void case_clear(opc_autograd_case_t *c) { opc_autograd_gradient_clear(&c->plain); }
 
 /* Nobody asked for gradients. In a library whose operators have derivatives, one that depends smoothly on its inputs
  * and has none was probably forgotten. */
@@ -59,28 +57,27 @@ static opc_status_t check_forgotten(opc_case_context_t *context, opc_finding_t *
   OPC_SCOPED(opc_autograd_point_clear) opc_autograd_point_t point = {0};
   OPC_SCOPED(opc_finding_clear) opc_finding_t slope = {0};
   OPC_SCOPED(opc_text_clear) opc_text_t message = {0};
-  opc_autograd_case_t c = {.point = &point, .finding = &slope};
+  OPC_SCOPED(case_clear) opc_autograd_case_t c = {.point = &point, .finding = &slope};
   bool usable = false;
   if (!context->unmodified || !others.expected) return OPC_OK;
-  opc_status_t status = opc_autograd_point_make(&point, context, true, &usable, &message, error);
-  if (status == OPC_OK && !usable) {
+  OPC_RETURN_IF_ERROR(opc_autograd_point_make(&point, context, true, &usable, &message, error));
+  if (!usable) {
     opc_autograd_point_clear(&point);
-    status = opc_autograd_point_make(&point, context, false, &usable, &message, error);
+    OPC_RETURN_IF_ERROR(opc_autograd_point_make(&point, context, false, &usable, &message, error));
   }
-  if (status != OPC_OK || !usable || point.inputs.numbers > NUMBERS_MAX || point.epsilon > coarsest) return status;
-  status = opc_autograd_is_steady(&point, &c.steady, error);
-  if (status == OPC_OK && c.steady) status = check_no_gradients(&c, error);
-  opc_autograd_gradient_clear(&c.plain);
-  if (status == OPC_OK && slope.rule)
+  if (!usable || point.inputs.numbers > NUMBERS_MAX || point.epsilon > coarsest) return OPC_OK;
+  OPC_RETURN_IF_ERROR(opc_autograd_is_deterministic(&point, &c.deterministic, error));
+  if (c.deterministic) OPC_RETURN_IF_ERROR(check_no_gradients(&c, error));
+  if (slope.rule)
     opc_finding_fail(
-        finding, "autograd.not_registered",
+        finding, OPC_RULE_autograd_not_registered,
         "%zu of the %zu other operators of this library have a derivative, and this one has none: no "
         "kernel at an Autograd key, and no output requires grad. Its result depends smoothly on its inputs",
         others.with, others.count);
-  return status;
+  return OPC_OK;
 }
 
-static void judge_unregistered(const opc_autograd_point_t *point, bool asks, opc_finding_t *finding) {
+static void report_unregistered(const opc_autograd_point_t *point, bool asks, opc_finding_t *finding) {
   const char *op = point->context->op->name;
   const opc_autograd_part_t *part = tracked_output(point);
   if (!point->outputs.count) {
@@ -88,12 +85,12 @@ static void judge_unregistered(const opc_autograd_point_t *point, bool asks, opc
                      "no output is floating or complex: there is nothing to differentiate");
   } else if (part && (part->graph & OPC_GRAPH_CUSTOM)) {
     opc_finding_fail(
-        finding, "autograd.in_backend_kernel",
+        finding, OPC_RULE_autograd_in_backend_kernel,
         "%s requires grad through a derivative that was made inside a backend kernel; %s has no kernel at an "
         "Autograd key for this device",
         part->path, op);
   } else if (part && asks) {
-    opc_finding_fail(finding, "autograd.in_backend_kernel",
+    opc_finding_fail(finding, OPC_RULE_autograd_in_backend_kernel,
                      "%s requires grad only because a backend kernel calls differentiable operators; %s has no kernel "
                      "at an Autograd key for this device",
                      part->path, op);
@@ -103,7 +100,7 @@ static void judge_unregistered(const opc_autograd_point_t *point, bool asks, opc
                      "are. Give a sample with \"requires_grad\": true to get autograd.in_backend_kernel",
                      part->path);
   } else if (asks) {
-    opc_finding_fail(finding, "autograd.not_registered",
+    opc_finding_fail(finding, OPC_RULE_autograd_not_registered,
                      "the sample asks for gradients (requires_grad), but %s has none: no kernel at an Autograd key, "
                      "and no output requires grad",
                      op);
@@ -114,23 +111,29 @@ static void judge_unregistered(const opc_autograd_point_t *point, bool asks, opc
   }
 }
 
-static opc_status_t check_unregistered(opc_case_context_t *context, bool asks, opc_finding_t *finding,
-                                       opc_error_t *error) {
-  opc_autograd_point_t point = {0};
-  opc_text_t message = {0};
+/* Without libtorch's fallback for operators that have no autograd kernel. */
+static opc_status_t check_without_fallback(opc_case_context_t *context, bool asks, opc_finding_t *finding,
+                                           opc_error_t *error) {
+  OPC_SCOPED(opc_autograd_point_clear) opc_autograd_point_t point = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t message = {0};
   bool usable = false;
-  bool fallback = opc_autograd_fallback_set(false);
-  opc_status_t status = opc_autograd_point_make(&point, context, false, &usable, &message, error);
-  if (status == OPC_OK && !usable)
+  OPC_RETURN_IF_ERROR(opc_autograd_point_make(&point, context, false, &usable, &message, error));
+  if (!usable) {
     opc_finding_skip(finding, OPC_SKIP_REJECTED, "inputs that require grad are refused: %.*s", MESSAGE_SIZE,
                      opc_text_c(&message));
-  else if (status == OPC_OK) {
-    if (!asks && point.outputs.count && !tracked_output(&point)) status = check_forgotten(context, finding, error);
-    if (status == OPC_OK && !finding->decided) judge_unregistered(&point, asks, finding);
+    return OPC_OK;
   }
+  if (!asks && point.outputs.count && !tracked_output(&point))
+    OPC_RETURN_IF_ERROR(check_forgotten(context, finding, error));
+  if (!finding->decided) report_unregistered(&point, asks, finding);
+  return OPC_OK;
+}
+
+static opc_status_t check_unregistered(opc_case_context_t *context, bool asks, opc_finding_t *finding,
+                                       opc_error_t *error) {
+  const bool fallback = opc_autograd_fallback_set(false);
+  const opc_status_t status = check_without_fallback(context, asks, finding, error);
   (void)opc_autograd_fallback_set(fallback);
-  opc_text_clear(&message);
-  opc_autograd_point_clear(&point);
   return status;
 }
 
@@ -139,13 +142,13 @@ static opc_status_t check_unregistered(opc_case_context_t *context, bool asks, o
 /* In double precision if the operator accepts it; otherwise in its own. */
 static opc_status_t make_point(opc_autograd_point_t *point, opc_case_context_t *context, bool *out_usable,
                                opc_text_t *message, opc_error_t *error) {
-  opc_autograd_gradient_t first = {0};
-  opc_status_t status = opc_autograd_point_make(point, context, true, out_usable, message, error);
-  if (status == OPC_OK && *out_usable)
-    status = opc_autograd_both(point, &opc_autograd_forward_plain, &opc_autograd_backward_plain, &first, error);
-  bool holds = first.outcome == OPC_CALL_RETURNED;
+  OPC_SCOPED(opc_autograd_gradient_clear) opc_autograd_gradient_t first = {0};
+  OPC_RETURN_IF_ERROR(opc_autograd_point_make(point, context, true, out_usable, message, error));
+  if (*out_usable)
+    OPC_RETURN_IF_ERROR(
+        opc_autograd_both(point, &opc_autograd_forward_plain, &opc_autograd_backward_plain, &first, error));
+  if (*out_usable && first.outcome == OPC_CALL_RETURNED) return OPC_OK;
   opc_autograd_gradient_clear(&first);
-  if (status != OPC_OK || (*out_usable && holds)) return status;
   opc_autograd_point_clear(point);
   opc_text_reset(message);
   return opc_autograd_point_make(point, context, false, out_usable, message, error);
@@ -154,24 +157,24 @@ static opc_status_t make_point(opc_autograd_point_t *point, opc_case_context_t *
 static void report_throwing(opc_autograd_case_t *c, bool asks) {
   const char *text = opc_text_c(&c->plain.message);
   const bool meant = opc_autograd_is_refusal(&c->plain), mistaken = opc_message_is_mistake(text);
-  opc_finding_fail(c->finding, "autograd.backward_fails", "the output requires grad, but backward throws: %.*s",
+  opc_finding_fail(c->finding, OPC_RULE_autograd_backward_fails, "the output requires grad, but backward throws: %.*s",
                    opc_autograd_line(&c->plain), text);
   if ((asks && !meant) || mistaken) c->finding->severity = OPC_SEVERITY_ERROR;
 }
 
-static bool judges_values(const opc_autograd_case_t *c) {
+static bool compares_values_only(const opc_autograd_case_t *c) {
   return c->point->context->rule && (c->point->context->rule->judge & OPC_JUDGE_VALUES);
 }
 
 /* False: nothing more can be checked for this derivative. */
-static bool judge_plain(opc_autograd_case_t *c) {
+static bool check_plain(opc_autograd_case_t *c) {
   const char *text = opc_text_c(&c->plain.message);
-  const bool asks = facts_of(c->point->context->sample).asks, values = judges_values(c);
+  const bool asks = sample_facts(c->point->context->sample).asks, values = compares_values_only(c);
   if (c->plain.outcome == OPC_CALL_RETURNED && c->plain.mutated)
-    opc_finding_fail(c->finding, "autograd.backward_mutates", "backward changes %s", c->plain.mutated);
+    opc_finding_fail(c->finding, OPC_RULE_autograd_backward_mutates, "backward changes %s", c->plain.mutated);
   if (c->plain.outcome == OPC_CALL_RETURNED) return !c->plain.mutated;
   if (opc_torch_says(OPC_TORCH_GRADIENT_SHAPE, text))
-    opc_finding_fail(c->finding, "autograd.gradient_shape", "%.*s", opc_autograd_line(&c->plain), text);
+    opc_finding_fail(c->finding, OPC_RULE_autograd_gradient_shape, "%.*s", opc_autograd_line(&c->plain), text);
   else if (values || (opc_autograd_is_refusal(&c->plain) && !asks))
     opc_finding_skip(c->finding, OPC_SKIP_REJECTED, "backward refuses: %.*s", opc_autograd_line(&c->plain), text);
   else report_throwing(c, asks);
@@ -186,79 +189,79 @@ static opc_status_t check_gradients(opc_autograd_case_t *c, opc_error_t *error) 
                                                      opc_autograd_check_second,       opc_autograd_check_meta};
   opc_autograd_backward_t backward = opc_autograd_backward_plain;
   backward.watch = true;
-  opc_status_t status = opc_autograd_both(c->point, &opc_autograd_forward_plain, &backward, &c->plain, error);
-  if (status != OPC_OK || !judge_plain(c)) return status;
+  OPC_RETURN_IF_ERROR(opc_autograd_both(c->point, &opc_autograd_forward_plain, &backward, &c->plain, error));
+  if (!check_plain(c)) return OPC_OK;
   if (c->plain.unreadable) {
     opc_finding_skip(c->finding, OPC_SKIP_NOT_APPLICABLE,
                      "backward runs, but its gradients are sparse and opcheck-c reads only dense ones");
     return OPC_OK;
   }
-  for (size_t i = 0; i < sizeof parts / sizeof *parts && status == OPC_OK && !opc_autograd_failed(c); i++)
-    if (!judges_values(c) || parts[i] == opc_autograd_check_values) status = parts[i](c, error);
-  if (status == OPC_OK && !c->finding->decided)
+  for (size_t i = 0; i < sizeof parts / sizeof *parts && !opc_autograd_failed(c); i++)
+    if (!compares_values_only(c) || parts[i] == opc_autograd_check_values) OPC_RETURN_IF_ERROR(parts[i](c, error));
+  if (!c->finding->decided)
     opc_finding_pass(c->finding, "the gradients of %zu inputs are correct%s", c->point->inputs.count,
                      c->grad_twice_refused ? "; a second order is refused" : "");
-  return status;
+  return OPC_OK;
 }
 
 /* The operator has autograd, but returned nothing that requires grad. */
 static opc_status_t check_untracked(opc_autograd_case_t *c, opc_error_t *error) {
-  opc_status_t status = check_no_gradients(c, error);
-  if (status == OPC_OK && !c->finding->decided)
+  OPC_RETURN_IF_ERROR(check_no_gradients(c, error));
+  if (!c->finding->decided)
     opc_finding_pass(c->finding, "no output requires grad, and none depends smoothly on an input");
-  return status;
+  return OPC_OK;
+}
+
+/* True: the finding says why no slope is compared with a gradient. */
+static bool is_not_comparable(const opc_autograd_point_t *point, const opc_autograd_part_t *tracked,
+                              opc_finding_t *finding) {
+  const bool has_none = tracked && (tracked->graph & OPC_GRAPH_NOT_IMPLEMENTED);
+  if (!point->outputs.count || !point->outputs.numbers)
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                     "no output is floating or complex and has elements: there is nothing to differentiate");
+  else if (has_none && sample_facts(point->context->sample).asks)
+    opc_finding_fail(finding, OPC_RULE_autograd_backward_fails,
+                     "the sample asks for gradients (requires_grad), but the operator's autograd kernel says that it "
+                     "has no derivative");
+  else if (has_none)
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the operator's autograd kernel says that it has no derivative");
+  else if (point->inputs.numbers > NUMBERS_MAX)
+    opc_finding_skip(finding, OPC_SKIP_BUDGET,
+                     "%zu numbers are too many to differentiate by; a smaller sample shows as much",
+                     point->inputs.numbers);
+  else if (point->epsilon > coarsest)
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                     "float64 and float32 are refused: slopes in a narrower dtype prove nothing");
+  else return false;
+  return true;
 }
 
 static opc_status_t check_registered(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
   OPC_SCOPED(opc_autograd_point_clear) opc_autograd_point_t point = {0};
-  opc_autograd_case_t c = {.point = &point, .finding = finding};
   OPC_SCOPED(opc_text_clear) opc_text_t message = {0};
+  OPC_SCOPED(case_clear) opc_autograd_case_t c = {.point = &point, .finding = finding};
   bool usable = false;
-  opc_status_t status = make_point(&point, context, &usable, &message, error);
-  const opc_autograd_part_t *tracked = usable ? tracked_output(&point) : NULL;
-  if (status != OPC_OK) goto release;
+  OPC_RETURN_IF_ERROR(make_point(&point, context, &usable, &message, error));
   if (!usable) {
     opc_finding_skip(finding, OPC_SKIP_REJECTED, "inputs that require grad are refused: %.*s", MESSAGE_SIZE,
                      opc_text_c(&message));
-  } else if (!point.outputs.count || !point.outputs.numbers) {
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
-                     "no output is floating or complex and has elements: there is nothing to differentiate");
-  } else if (tracked && (tracked->graph & OPC_GRAPH_NOT_IMPLEMENTED) && facts_of(context->sample).asks) {
-    opc_finding_fail(finding, "autograd.backward_fails",
-                     "the sample asks for gradients (requires_grad), but the operator's autograd kernel says that it "
-                     "has no derivative");
-  } else if (tracked && (tracked->graph & OPC_GRAPH_NOT_IMPLEMENTED)) {
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the operator's autograd kernel says that it has no derivative");
-  } else if (point.inputs.numbers > NUMBERS_MAX) {
-    opc_finding_skip(finding, OPC_SKIP_BUDGET,
-                     "%zu numbers are too many to differentiate by; a smaller sample shows as much",
-                     point.inputs.numbers);
-  } else if (point.epsilon > coarsest) {
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
-                     "float64 and float32 are refused: slopes in a narrower dtype prove nothing");
-  } else {
-    status = opc_autograd_is_steady(&point, &c.steady, error);
-    if (status == OPC_OK && !c.steady)
-      opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
-                       "the result is not finite, or differs from call to call with one seed: there is no slope to "
-                       "compare gradients with");
-    else if (status == OPC_OK) status = tracked ? check_gradients(&c, error) : check_untracked(&c, error);
+    return OPC_OK;
   }
-
-release:
-  opc_autograd_gradient_clear(&c.plain);
-  return status;
+  const opc_autograd_part_t *tracked = tracked_output(&point);
+  if (is_not_comparable(&point, tracked, finding)) return OPC_OK;
+  OPC_RETURN_IF_ERROR(opc_autograd_is_deterministic(&point, &c.deterministic, error));
+  if (c.deterministic) return tracked ? check_gradients(&c, error) : check_untracked(&c, error);
+  opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                   "the result is not finite, or differs from call to call with one seed: there is no slope to "
+                   "compare gradients with");
+  return OPC_OK;
 }
 
 /* ---- complex numbers, for samples with real ones ---- */
 
-static bool is_complex(const opc_autograd_part_t *part) {
-  return opc_dtype_class(part->meta.dtype) == OPC_CLASS_COMPLEX;
-}
-
 static void negate_imaginary(const opc_autograd_parts_t *parts, double *numbers) {
   for (size_t i = 0; i < parts->count; i++)
-    for (size_t k = 1; is_complex(&parts->items[i]) && k < parts->items[i].count; k += 2)
+    for (size_t k = 1; opc_autograd_width(parts->items[i].meta.dtype) == 2 && k < parts->items[i].count; k += 2)
       numbers[parts->items[i].first + k] *= -1.0;
 }
 
@@ -266,57 +269,57 @@ static void negate_imaginary(const opc_autograd_parts_t *parts, double *numbers)
  * part taken as 0). But a gradient that is right except for a conj() is still a bug. */
 static opc_status_t check_conjugate(opc_autograd_case_t *c, opc_finding_t *finding, opc_error_t *error) {
   OPC_SCOPED(opc_finding_clear) opc_finding_t as_is = {0}, conjugate = {0};
-  c->finding = &as_is;
-  opc_status_t status = opc_autograd_check_values(c, error);
-  bool wrong = as_is.rule && strcmp(as_is.rule, "autograd.wrong_gradient") == 0;
-  if (status == OPC_OK && wrong) {
-    negate_imaginary(&c->point->inputs, c->plain.values);
-    c->finding = &conjugate;
-    status = opc_autograd_check_values(c, error);
+  opc_autograd_case_t own = *c; /* its gradient stays c's */
+  own.finding = &as_is;
+  OPC_RETURN_IF_ERROR(opc_autograd_check_values(&own, error));
+  bool wrong = as_is.rule == OPC_RULE_autograd_wrong_gradient;
+  if (wrong) {
+    negate_imaginary(&own.point->inputs, own.plain.values);
+    own.finding = &conjugate;
+    OPC_RETURN_IF_ERROR(opc_autograd_check_values(&own, error));
   }
-  if (status == OPC_OK && wrong && !conjugate.rule)
-    opc_finding_fail(finding, "autograd.wrong_gradient", "%s; the conjugate of backward's gradient agrees with them",
-                     opc_text_c(&as_is.message));
-  else if (status == OPC_OK && as_is.rule)
+  if (wrong && !conjugate.rule)
+    opc_finding_fail(finding, OPC_RULE_autograd_wrong_gradient,
+                     "%s; the conjugate of backward's gradient agrees with them", opc_text_c(&as_is.message));
+  else if (as_is.rule)
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "for complex numbers, which are not in the sample: %s",
                      opc_text_c(&as_is.message));
-  c->finding = finding;
-  return status;
+  return OPC_OK;
 }
 
 /* Values only: a backward that throws, and whatever does not depend on the numbers, belong to the sample's own case.
  * The weights are real, so a missing conj() gives the gradient's conjugate. */
 static opc_status_t check_complex(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
   OPC_SCOPED(opc_autograd_point_clear) opc_autograd_point_t point = {0};
-  opc_autograd_case_t c = {.point = &point, .finding = finding};
   OPC_SCOPED(opc_text_clear) opc_text_t message = {0};
+  OPC_SCOPED(case_clear) opc_autograd_case_t c = {.point = &point, .finding = finding};
   bool usable = false;
-  opc_status_t status = make_point(&point, context, &usable, &message, error);
-  if (status != OPC_OK) goto release;
+  OPC_RETURN_IF_ERROR(make_point(&point, context, &usable, &message, error));
   if (!usable || !tracked_output(&point)) {
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no output for complex numbers requires grad");
-    goto release;
+    return OPC_OK;
   }
-  for (size_t i = 0; i < point.outputs.count; i++)
-    for (size_t k = 1; is_complex(&point.outputs.items[i]) && k < point.outputs.items[i].count; k += 2)
-      point.weights[point.outputs.items[i].first + k] = 0.0;
-  if (point.inputs.numbers <= NUMBERS_MAX) status = opc_autograd_is_steady(&point, &c.steady, error);
-  if (status == OPC_OK && c.steady)
-    status = opc_autograd_both(&point, &opc_autograd_forward_plain, &opc_autograd_backward_plain, &c.plain, error);
-  if (status != OPC_OK) goto release;
-  bool given = c.steady && c.plain.outcome == OPC_CALL_RETURNED && !c.plain.unreadable;
-  if (given) status = opc_autograd_check_repeat(&c, error);
-  if (status == OPC_OK && given && !opc_autograd_failed(&c)) status = check_conjugate(&c, finding, error);
-  if (!given)
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no gradients for complex numbers could be compared: %.*s",
-                     c.steady ? opc_autograd_line(&c.plain) : MESSAGE_SIZE,
-                     c.steady ? opc_text_c(&c.plain.message) : "the result differs from call to call");
-  if (status == OPC_OK && !finding->decided)
-    opc_finding_pass(finding, "the gradients of %zu complex inputs are correct", point.inputs.count);
 
-release:
-  opc_autograd_gradient_clear(&c.plain);
-  return status;
+  for (size_t i = 0; i < point.outputs.count; i++)
+    for (size_t k = 1; opc_autograd_width(point.outputs.items[i].meta.dtype) == 2 && k < point.outputs.items[i].count;
+         k += 2)
+      point.weights[point.outputs.items[i].first + k] = 0.0;
+  if (point.inputs.numbers <= NUMBERS_MAX)
+    OPC_RETURN_IF_ERROR(opc_autograd_is_deterministic(&point, &c.deterministic, error));
+  if (c.deterministic)
+    OPC_RETURN_IF_ERROR(
+        opc_autograd_both(&point, &opc_autograd_forward_plain, &opc_autograd_backward_plain, &c.plain, error));
+  if (!c.deterministic || c.plain.outcome != OPC_CALL_RETURNED || c.plain.unreadable) {
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no gradients for complex numbers could be compared: %.*s",
+                     c.deterministic ? opc_autograd_line(&c.plain) : MESSAGE_SIZE,
+                     c.deterministic ? opc_text_c(&c.plain.message) : "the result differs from call to call");
+    return OPC_OK;
+  }
+  OPC_RETURN_IF_ERROR(opc_autograd_check_repeat(&c, error));
+  if (!opc_autograd_failed(&c)) OPC_RETURN_IF_ERROR(check_conjugate(&c, finding, error));
+  if (!finding->decided)
+    opc_finding_pass(finding, "the gradients of %zu complex inputs are correct", point.inputs.count);
+  return OPC_OK;
 }
 
 /* ---- empty inputs ---- */
@@ -324,62 +327,57 @@ release:
 static opc_status_t backward_of(opc_case_context_t *context, const opc_sample_t *sample, opc_call_label_t label,
                                 opc_autograd_gradient_t *gradient, opc_error_t *error) {
   opc_case_context_t own = *context;
-  opc_autograd_point_t point = {0};
+  OPC_SCOPED(opc_autograd_point_clear) opc_autograd_point_t point = {0};
   opc_autograd_backward_t backward = {.label = label};
-  opc_text_t message = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t message = {0};
   bool usable = false;
   own.sample = sample;
   *gradient = (opc_autograd_gradient_t){.outcome = OPC_CALL_UNCONVERTIBLE};
-  opc_status_t status = opc_autograd_point_make(&point, &own, false, &usable, &message, error);
-  if (status == OPC_OK && usable)
-    status = opc_autograd_both(&point, &opc_autograd_forward_plain, &backward, gradient, error);
-  opc_text_clear(&message);
-  opc_autograd_point_clear(&point);
-  return status;
+  OPC_RETURN_IF_ERROR(opc_autograd_point_make(&point, &own, false, &usable, &message, error));
+  if (usable) OPC_RETURN_IF_ERROR(opc_autograd_both(&point, &opc_autograd_forward_plain, &backward, gradient, error));
+  return OPC_OK;
 }
 
 /* A backward that throws for the sample too was reported there. */
 static opc_status_t check_empty(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
   OPC_SCOPED(opc_autograd_gradient_clear) opc_autograd_gradient_t empty = {0}, full = {0};
-  opc_status_t status =
-      backward_of(context, context->sample, OPC_CALL_LABEL(BACKWARD, "for empty inputs"), &empty, error);
-  if (status == OPC_OK && empty.outcome == OPC_CALL_RETURNED)
-    opc_finding_pass(finding, "backward works for empty inputs");
-  if (status == OPC_OK && opc_autograd_is_refusal(&empty))
+  OPC_RETURN_IF_ERROR(
+      backward_of(context, context->sample, OPC_CALL_LABEL(BACKWARD, "for empty inputs"), &empty, error));
+  if (empty.outcome == OPC_CALL_RETURNED) opc_finding_pass(finding, "backward works for empty inputs");
+  if (opc_autograd_is_refusal(&empty))
     opc_finding_skip(finding, OPC_SKIP_REJECTED, "backward refuses: %.*s", opc_autograd_line(&empty),
                      opc_text_c(&empty.message));
-  if (status != OPC_OK || empty.outcome == OPC_CALL_RETURNED || empty.outcome == OPC_CALL_UNCONVERTIBLE ||
-      opc_autograd_is_refusal(&empty))
-    return status;
-  status = backward_of(context, context->base, OPC_CALL_LABEL(BACKWARD, ""), &full, error);
-  if (status == OPC_OK && full.outcome == OPC_CALL_RETURNED)
-    opc_finding_fail(finding, "autograd.empty",
+  if (empty.outcome == OPC_CALL_RETURNED || empty.outcome == OPC_CALL_UNCONVERTIBLE || opc_autograd_is_refusal(&empty))
+    return OPC_OK;
+  OPC_RETURN_IF_ERROR(backward_of(context, context->base, OPC_CALL_LABEL(BACKWARD, ""), &full, error));
+  if (full.outcome == OPC_CALL_RETURNED)
+    opc_finding_fail(finding, OPC_RULE_autograd_empty,
                      "with dimension 0 of every input empty, the operator returns but its backward throws: %.*s",
                      opc_autograd_line(&empty), opc_text_c(&empty.message));
-  return status;
+  return OPC_OK;
 }
 
-static void run(opc_case_context_t *context, opc_finding_t *finding) {
-  sample_facts_t facts = facts_of(context->sample), declared = facts_of(context->base);
+static opc_status_t check_derivative(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
+  const bool registered = opc_autograd_is_registered(context->op, context->device);
+  const bool complex = context->id.dtype[0], empty = context->variant.families & OPC_VARIANT_EMPTY;
+  if (registered) opc_cpu_memory_guard(OPC_GUARD_BEHIND);
+  if (!registered && (complex || empty)) return OPC_OK;
+  if (!registered) return check_unregistered(context, sample_facts(context->base).asks, finding, error);
+  if (complex) return check_complex(context, finding, error);
+  return empty ? check_empty(context, finding, error) : check_registered(context, finding, error);
+}
+
+static void run_autograd(opc_case_context_t *context, opc_finding_t *finding) {
   OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
   opc_error_t error = {0};
-  opc_status_t status = OPC_OK;
-  bool registered = opc_autograd_is_registered(context->op, context->device);
-  if (!facts.floating) {
+  if (!sample_facts(context->sample).floating) {
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
                      "no argument is floating or complex (float8 has no slopes): there is nothing to differentiate by");
     return;
   }
-  if (opc_case_call(context, false, &call, finding)) { /* a plain call first: it reports if the sample is refused */
-    if (registered) opc_cpu_memory_guard(OPC_GUARD_BEHIND);
-    if (context->id.dtype[0]) status = registered ? check_complex(context, finding, &error) : OPC_OK;
-    else if (context->variant.families & OPC_VARIANT_EMPTY)
-      status = registered ? check_empty(context, finding, &error) : OPC_OK;
-    else
-      status = registered ? check_registered(context, finding, &error)
-                          : check_unregistered(context, declared.asks, finding, &error);
-  }
-  if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
+  /* A plain call first: it reports if the sample is refused. */
+  if (opc_case_call(context, false, &call, finding) && check_derivative(context, finding, &error) != OPC_OK)
+    opc_finding_from_error(context, &error, finding);
 }
 
-const opc_check_t opc_check_autograd = {.name = "autograd", .run = run};
+const opc_check_t opc_check_autograd = {.name = "autograd", .run = run_autograd};

@@ -34,7 +34,8 @@ static size_t spec_bytes(const opc_tensor_spec_t *spec) {
   return (size_t)spec->storage_size * opc_dtype_size(spec->dtype);
 }
 
-static opc_device_t leaf_device(const opc_call_options_t *options, const char *path, const opc_tensor_spec_t *spec) {
+static opc_device_t tensor_arg_device(const opc_call_options_t *options, const char *path,
+                                      const opc_tensor_spec_t *spec) {
   if (options->elsewhere && strcmp(options->elsewhere, path) == 0) return options->elsewhere_device;
   if (spec->device_given && options->device.type != OPC_DEVICE_META) return spec->device;
   return options->device;
@@ -67,26 +68,22 @@ static void tensor_arg_count(const char *path, opc_value_t *value, void *context
 
 /* Writes a tensor's elements over bytes that another tensor of the same storage may have written. The bytes that a
  * scatter leaves alone are those that take on the padding byte: two scatters with different padding bytes find them. */
-static opc_status_t scatter_over(const opc_tensor_spec_t *spec, const void *logical, unsigned char gap,
+static opc_status_t scatter_over(const opc_tensor_spec_t *spec, const void *logical, unsigned char padding,
                                  shared_storage_t *entry, opc_error_t *error) {
   if (!entry->written) {
-    memset(entry->bytes, gap, entry->size);
-    opc_fill_scatter(spec, logical, gap, entry->bytes);
+    memset(entry->bytes, padding, entry->size);
+    opc_fill_scatter(spec, logical, padding, entry->bytes);
     entry->written = true;
     return OPC_OK;
   }
   size_t size = spec_bytes(spec);
-  unsigned char *low = malloc(size ? size : 1), *high = malloc(size ? size : 1);
-  opc_status_t status = low && high ? OPC_OK : opc_out_of_memory(error);
-  if (status == OPC_OK) {
-    opc_fill_scatter(spec, logical, 0x00, low);
-    opc_fill_scatter(spec, logical, 0xff, high);
-    for (size_t i = 0; i < size; i++)
-      if (low[i] == high[i]) entry->bytes[i] = low[i];
-  }
-  free(low);
-  free(high);
-  return status;
+  OPC_SCOPED(opc_scope_free) unsigned char *low = malloc(size ? size : 1), *high = malloc(size ? size : 1);
+  OPC_RETURN_IF_ERROR(low && high ? OPC_OK : opc_out_of_memory(error));
+  opc_fill_scatter(spec, logical, 0x00, low);
+  opc_fill_scatter(spec, logical, 0xff, high);
+  for (size_t i = 0; i < size; i++)
+    if (low[i] == high[i]) entry->bytes[i] = low[i];
+  return OPC_OK;
 }
 
 static opc_status_t logical_fill(const maker_t *maker, const char *path, const opc_tensor_spec_t *spec, void *logical) {
@@ -102,19 +99,18 @@ static bool is_whole_storage(const opc_tensor_spec_t *spec) {
          spec->storage_size == opc_tensor_spec_numel(spec) && opc_tensor_spec_is_contiguous(spec);
 }
 
-static opc_status_t leaf_fill(maker_t *maker, const char *path, const opc_tensor_spec_t *spec,
-                              shared_storage_t *entry) {
+static opc_status_t tensor_arg_fill(maker_t *maker, const char *path, const opc_tensor_spec_t *spec,
+                                    shared_storage_t *entry) {
   void *data = is_whole_storage(spec) ? opc_storage_data(entry->storage) : NULL;
   if (data) return logical_fill(maker, path, spec, data);
+  OPC_SCOPED(opc_scope_free)
   void *logical = malloc((size_t)opc_tensor_spec_numel(spec) * opc_dtype_size(spec->dtype) + 1);
   if (!entry->bytes) entry->bytes = malloc(entry->size + 1);
-  unsigned char gap = maker->options->other_gaps ? OPC_OTHER_GAP_BYTE : OPC_GAP_BYTE;
-  opc_status_t status =
-      logical && entry->bytes ? logical_fill(maker, path, spec, logical) : opc_out_of_memory(maker->error);
-  if (status == OPC_OK) status = scatter_over(spec, logical, gap, entry, maker->error);
-  if (status == OPC_OK) status = opc_storage_write(entry->storage, entry->bytes, entry->size, maker->error);
-  free(logical);
-  return status;
+  unsigned char padding = maker->options->other_padding ? OPC_OTHER_PADDING_BYTE : OPC_PADDING_BYTE;
+  OPC_RETURN_IF_ERROR(logical && entry->bytes ? logical_fill(maker, path, spec, logical)
+                                              : opc_out_of_memory(maker->error));
+  OPC_RETURN_IF_ERROR(scatter_over(spec, logical, padding, entry, maker->error));
+  return opc_storage_write(entry->storage, entry->bytes, entry->size, maker->error);
 }
 
 /* The same tensor as an earlier argument. */
@@ -141,25 +137,29 @@ static bool is_left_alone(const opc_call_options_t *options, const opc_tensor_sp
          spec_bytes(spec) >= HUGE_BYTES && opc_cuda_simulated();
 }
 
-static opc_status_t leaf_new(maker_t *maker, const char *path, const opc_tensor_spec_t *spec, opc_tensor_t **out) {
-  opc_device_t device = leaf_device(maker->options, path, spec);
+static opc_status_t tensor_in_storage(maker_t *maker, const char *path, const opc_tensor_spec_t *spec,
+                                      shared_storage_t *entry, opc_tensor_t **out) {
+  opc_tensor_spec_t placed = *spec;
+  const opc_device_t device = placed.device = tensor_arg_device(maker->options, path, spec);
+  if (!opc_bridge_device_available(device)) /* libtorch would report that in a page of text */
+    return opc_error_set(maker->error, OPC_ERR_UNSUPPORTED, "%s: there is no device %s:%d here", path,
+                         opc_device_type_name(device.type), device.index < 0 ? 0 : device.index);
+  if (opc_dtype_size(spec->dtype) == 0)
+    return opc_error_set(maker->error, OPC_ERR_UNSUPPORTED, "%s: dtype %s cannot be filled", path,
+                         opc_dtype_name(spec->dtype));
+  if (!entry->storage) OPC_RETURN_IF_ERROR(storage_new(maker, entry->size, device, &entry->storage));
+  if (device.type != OPC_DEVICE_META && !is_left_alone(maker->options, spec, device))
+    OPC_RETURN_IF_ERROR(tensor_arg_fill(maker, path, spec, entry));
+  return opc_tensor_new(&placed, entry->storage, out, maker->error);
+}
+
+static opc_status_t tensor_arg_new(maker_t *maker, const char *path, const opc_tensor_spec_t *spec,
+                                   opc_tensor_t **out) {
   shared_storage_t own = {.size = spec_bytes(spec)};
   shared_storage_t *entry = spec->storage ? shared_find(maker, spec->storage) : &own;
-  opc_tensor_spec_t placed = *spec;
-  placed.device = device;
-  opc_status_t status = OPC_OK;
   opc_cpu_memory_use(maker->options->to_protect && !maker->alias->is_write ? OPC_MEMORY_READ_ONLY_ARGUMENT
                                                                            : OPC_MEMORY_ARGUMENT);
-  if (!opc_bridge_device_available(device)) /* libtorch would report that in a page of text */
-    status = opc_error_set(maker->error, OPC_ERR_UNSUPPORTED, "%s: there is no device %s:%d here", path,
-                           opc_device_type_name(device.type), device.index < 0 ? 0 : device.index);
-  if (status == OPC_OK && opc_dtype_size(spec->dtype) == 0)
-    status = opc_error_set(maker->error, OPC_ERR_UNSUPPORTED, "%s: dtype %s cannot be filled", path,
-                           opc_dtype_name(spec->dtype));
-  if (status == OPC_OK && !entry->storage) status = storage_new(maker, entry->size, device, &entry->storage);
-  if (status == OPC_OK && device.type != OPC_DEVICE_META && !is_left_alone(maker->options, spec, device))
-    status = leaf_fill(maker, path, spec, entry);
-  if (status == OPC_OK) status = opc_tensor_new(&placed, entry->storage, out, maker->error);
+  const opc_status_t status = tensor_in_storage(maker, path, spec, entry, out);
   opc_cpu_memory_use(OPC_MEMORY_OWN);
 
   if (entry == &own) {
@@ -169,7 +169,7 @@ static opc_status_t leaf_new(maker_t *maker, const char *path, const opc_tensor_
   return status;
 }
 
-static void leaf_make(const char *path, opc_value_t *value, void *context) {
+static void tensor_arg_make(const char *path, opc_value_t *value, void *context) {
   maker_t *maker = context;
   opc_call_t *call = maker->call;
   if (maker->status != OPC_OK) return;
@@ -180,7 +180,7 @@ static void leaf_make(const char *path, opc_value_t *value, void *context) {
   maker->made = NULL;
   opc_tensor_t *tensor = find_identity(call, maker->next_tensor_arg, value->tensor->identity);
   if (tensor) tensor = opc_tensor_ref(tensor);
-  else maker->status = leaf_new(maker, path, value->tensor, &tensor);
+  else maker->status = tensor_arg_new(maker, path, value->tensor, &tensor);
   if (maker->status != OPC_OK) {
     opc_storage_free(maker->made);
     return;
@@ -200,28 +200,22 @@ static void leaf_make(const char *path, opc_value_t *value, void *context) {
 
 static opc_status_t objects_make(opc_value_t *value, opc_error_t *error) {
   if (value->kind == OPC_VALUE_LIST) {
-    for (size_t i = 0; i < value->list.count; i++) {
-      opc_status_t status = objects_make(&value->list.items[i], error);
-      if (status != OPC_OK) return status;
-    }
+    for (size_t i = 0; i < value->list.count; i++) OPC_RETURN_IF_ERROR(objects_make(&value->list.items[i], error));
   }
   if (value->kind != OPC_VALUE_OBJECT) return OPC_OK;
   OPC_SCOPED(opc_text_clear) opc_text_t message = {0};
   opc_object_t *object = NULL;
-  opc_status_t status = OPC_OK;
-  for (size_t i = 0; i < value->object.init_count && status == OPC_OK; i++)
-    status = objects_make(&value->object.init[i], error);
-  if (status != OPC_OK) return status;
+  for (size_t i = 0; i < value->object.init_count; i++)
+    OPC_RETURN_IF_ERROR(objects_make(&value->object.init[i], error));
   const char *maker = value->object.made_by, *class_name = value->object.class_name;
   const opc_value_t *init = value->object.init;
   const size_t count = value->object.init_count;
   const opc_call_outcome_t outcome = maker ? opc_object_from(maker, class_name, init, count, &object, &message)
                                            : opc_object_new(class_name, init, NULL, count, &object, &message);
-  if (outcome != OPC_CALL_RETURNED)
-    status = opc_error_set(error, OPC_ERR_UNSUPPORTED, "an object of class %s cannot be made%s%s: %s", class_name,
-                           maker ? " by " : "", maker ? maker : "", opc_text_c(&message));
   value->handle = object;
-  return status;
+  if (outcome == OPC_CALL_RETURNED) return OPC_OK;
+  return opc_error_set(error, OPC_ERR_UNSUPPORTED, "an object of class %s cannot be made%s%s: %s", class_name,
+                       maker ? " by " : "", maker ? maker : "", opc_text_c(&message));
 }
 
 /* The first tensor argument on a shared storage holds it. */
@@ -262,39 +256,42 @@ static opc_status_t device_place(opc_call_t *call, const opc_operator_t *op, con
   return OPC_OK;
 }
 
+static opc_status_t arguments_make(maker_t *maker, const opc_operator_t *op, const opc_sample_t *sample) {
+  opc_call_t *call = maker->call;
+  call->arguments = calloc(sample->argument_count + 1, sizeof *call->arguments);
+  if (!call->arguments) return opc_out_of_memory(maker->error);
+  for (size_t i = 0; i < sample->argument_count; i++) {
+    call->argument_count = i + 1;
+    OPC_RETURN_IF_ERROR(opc_value_copy(&sample->arguments[i], &call->arguments[i], maker->error));
+    opc_value_visit_tensors(op->arguments[i].name, &call->arguments[i], tensor_arg_count, maker);
+    OPC_RETURN_IF_ERROR(maker->status);
+  }
+  OPC_RETURN_IF_ERROR(device_place(call, op, sample, maker->options->device, maker->error));
+  call->tensor_args = calloc(call->tensor_arg_count + 1, sizeof *call->tensor_args);
+  if (!call->tensor_args) return opc_out_of_memory(maker->error);
+  for (size_t i = 0; i < sample->argument_count; i++) {
+    maker->argument = i;
+    maker->alias = &op->arguments[i].alias;
+    opc_value_visit_tensors(op->arguments[i].name, &call->arguments[i], tensor_arg_make, maker);
+    OPC_RETURN_IF_ERROR(maker->status);
+    OPC_RETURN_IF_ERROR(objects_make(&call->arguments[i], maker->error));
+  }
+  return OPC_OK;
+}
+
 opc_status_t opc_call_make_with(opc_call_t *call, const opc_operator_t *op, const opc_sample_t *sample,
                                 const opc_call_options_t *options, opc_error_t *error) {
   *call = (opc_call_t){.absent = sample->absent};
-  maker_t maker = {.call = call, .options = options, .status = OPC_OK, .error = error};
-  call->arguments = calloc(sample->argument_count + 1, sizeof *call->arguments);
-  if (!call->arguments) maker.status = opc_out_of_memory(error);
-
-  for (size_t i = 0; maker.status == OPC_OK && i < sample->argument_count; i++) {
-    call->argument_count = i + 1;
-    maker.status = opc_value_copy(&sample->arguments[i], &call->arguments[i], error);
-    if (maker.status == OPC_OK)
-      opc_value_visit_tensors(op->arguments[i].name, &call->arguments[i], tensor_arg_count, &maker);
-  }
-  if (maker.status == OPC_OK) maker.status = device_place(call, op, sample, options->device, error);
-  if (maker.status == OPC_OK) {
-    call->tensor_args = calloc(call->tensor_arg_count + 1, sizeof *call->tensor_args);
-    if (!call->tensor_args) maker.status = opc_out_of_memory(error);
-  }
-  for (size_t i = 0; maker.status == OPC_OK && i < sample->argument_count; i++) {
-    maker.argument = i;
-    maker.alias = &op->arguments[i].alias;
-    opc_value_visit_tensors(op->arguments[i].name, &call->arguments[i], leaf_make, &maker);
-    if (maker.status == OPC_OK) maker.status = objects_make(&call->arguments[i], error);
-  }
-
+  maker_t maker = {.call = call, .options = options, .error = error};
+  const opc_status_t status = arguments_make(&maker, op, sample);
   for (size_t i = 0; i < maker.shared_count; i++) {
     hold_storage(call, maker.next_tensor_arg, &maker.shared[i]);
     free(maker.shared[i].bytes);
   }
   free(maker.shared);
   call->tensor_arg_count = maker.next_tensor_arg; /* counts what was made, so that a half-made call can be cleared */
-  if (maker.status != OPC_OK) opc_call_clear(call);
-  return maker.status;
+  if (status != OPC_OK) opc_call_clear(call);
+  return status;
 }
 
 opc_status_t opc_call_make(opc_call_t *call, const opc_operator_t *op, const opc_sample_t *sample, opc_device_t device,
@@ -316,7 +313,7 @@ static opc_call_count_t calls_counted;
 opc_call_count_t opc_call_count(void) { return calls_counted; }
 
 /* Valgrind only knows addresses. */
-static void announce_leaves(const opc_call_t *call) {
+static void announce_tensor_args(const opc_call_t *call) {
   for (size_t i = 0; opc_valgrind_active() && i < call->tensor_arg_count; i++) {
     const opc_tensor_arg_t *tensor_arg = &call->tensor_args[i];
     opc_valgrind_announce_tensor(tensor_arg->path, tensor_arg->before.storage_data, tensor_arg->before.storage_bytes);
@@ -328,7 +325,7 @@ static void begin_call(opc_call_t *call, uint64_t seed) {
   opc_text_reset(&call->message);
   opc_bridge_seed(seed);
   calls_counted.made++;
-  announce_leaves(call);
+  announce_tensor_args(call);
   opc_valgrind_operator_begin();
 }
 

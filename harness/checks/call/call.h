@@ -38,9 +38,9 @@ typedef struct opc_call {
 } opc_call_t;
 
 /* Makes the arguments on the device (cpu, cuda, meta). Padding bytes (bytes of a storage that are not elements of its
- * views) get OPC_GAP_BYTE. A tensor whose spec names its own device (device_given) keeps it unless the target is meta.
- * An operator without tensor arguments gets the device through its device argument if the sample omits that. */
-enum { OPC_GAP_BYTE = 0x5b, OPC_OTHER_GAP_BYTE = 0x3c };
+ * views) get OPC_PADDING_BYTE. A tensor whose spec names its own device (device_given) keeps it unless the target is
+ * meta. An operator without tensor arguments gets the device through its device argument if the sample omits that. */
+enum { OPC_PADDING_BYTE = 0x5b, OPC_OTHER_PADDING_BYTE = 0x3c };
 opc_status_t opc_call_make(opc_call_t *call, const opc_operator_t *op, const opc_sample_t *sample, opc_device_t device,
                            uint64_t seed, opc_error_t *error) OPC_CHECKED;
 
@@ -63,7 +63,7 @@ typedef struct opc_call_options {
   const opc_call_memory_t *memory; /* may be NULL */
   const char *elsewhere;           /* path of one tensor that is made on elsewhere_device; NULL: none */
   opc_device_t elsewhere_device;
-  bool other_gaps; /* fill padding bytes with OPC_OTHER_GAP_BYTE */
+  bool other_padding; /* fill padding bytes with OPC_OTHER_PADDING_BYTE */
   bool to_protect; /* for opc_call_protect: memory of arguments that are not declared mutable can be closed and opened
                       without a system call */
 } opc_call_options_t;
@@ -94,12 +94,16 @@ void opc_call_clear_arguments(opc_call_t *call);
 bool opc_tensor_arg_is_mutable(const opc_tensor_arg_t *tensor_arg);
 /* True: it still has the sizes, strides, offset and storage it was made with. */
 bool opc_tensor_arg_is_in_place(const opc_tensor_arg_t *tensor_arg);
+/* The same number of dimensions, and the same sizes. */
+bool opc_tensor_same_sizes(const opc_tensor_meta_t *left, const opc_tensor_meta_t *right);
 /* Several elements of the tensor share memory (stride 0, overlapping windows). */
 bool opc_spec_overlaps_itself(const opc_tensor_spec_t *spec);
 
 /* True: every element lies in the tensor's storage. Operators can return tensors that extend past their storage; such
  * tensors must not be read. */
 bool opc_tensor_lies_inside(const opc_tensor_meta_t *meta);
+
+bool opc_tensor_shares_storage(const opc_tensor_meta_t *left, const opc_tensor_meta_t *right);
 
 /* Marks the bytes of a tensor's elements in `mask` (`size` bytes, one per byte of the storage). */
 void opc_elements_mark(const opc_tensor_meta_t *meta, unsigned char *mask, size_t size);

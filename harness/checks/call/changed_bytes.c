@@ -19,6 +19,11 @@ bool opc_tensor_arg_is_in_place(const opc_tensor_arg_t *tensor_arg) {
          memcmp(now.strides, tensor_arg->before.strides, sizeof now.strides) == 0;
 }
 
+bool opc_tensor_same_sizes(const opc_tensor_meta_t *left, const opc_tensor_meta_t *right) {
+  const int ndim = left->ndim < OPC_MAX_DIMS ? left->ndim : OPC_MAX_DIMS;
+  return left->ndim == right->ndim && memcmp(left->sizes, right->sizes, (size_t)ndim * sizeof *left->sizes) == 0;
+}
+
 bool opc_spec_overlaps_itself(const opc_tensor_spec_t *spec) {
   if (opc_tensor_spec_numel(spec) < 2) return false;
   /* Sorted by stride, each dimension must step over the extent of all smaller ones. Sufficient for every layout of the
@@ -46,8 +51,7 @@ opc_status_t opc_call_snapshot(opc_call_t *call, opc_error_t *error) {
     size_t size = 0;
     void *owned = NULL;
     if (tensor_arg->before.device.type == OPC_DEVICE_META) continue;
-    opc_status_t status = opc_tensor_storage_bytes(tensor_arg->tensor, &bytes, &size, &owned, error);
-    if (status != OPC_OK) return status;
+    OPC_RETURN_IF_ERROR(opc_tensor_storage_bytes(tensor_arg->tensor, &bytes, &size, &owned, error));
     free(tensor_arg->storage_before);
     tensor_arg->storage_before = malloc(size + 1);
     tensor_arg->storage_bytes = size;
@@ -60,23 +64,23 @@ opc_status_t opc_call_snapshot(opc_call_t *call, opc_error_t *error) {
 }
 
 opc_status_t opc_call_restore(const opc_call_t *call, opc_error_t *error) {
-  opc_status_t status = OPC_OK;
-  for (size_t i = 0; status == OPC_OK && i < call->tensor_arg_count; i++) {
+  for (size_t i = 0; i < call->tensor_arg_count; i++) {
     const opc_tensor_arg_t *tensor_arg = &call->tensor_args[i];
     if (tensor_arg->storage && tensor_arg->storage_before)
-      status = opc_storage_write(tensor_arg->storage, tensor_arg->storage_before, tensor_arg->storage_bytes, error);
+      OPC_RETURN_IF_ERROR(
+          opc_storage_write(tensor_arg->storage, tensor_arg->storage_before, tensor_arg->storage_bytes, error));
   }
-  return status;
+  return OPC_OK;
 }
 
-/* Offsets of the elements in logical order; opc_walk_next advances by one. */
+/* Offsets of the elements in logical order; elements_next advances by one. */
 typedef struct walk {
   const opc_tensor_meta_t *meta;
   int64_t index[OPC_MAX_DIMS];
   int64_t offset; /* in elements */
 } walk_t;
 
-static void walk_next(walk_t *walk) {
+static void elements_next(walk_t *walk) {
   for (int d = walk->meta->ndim - 1; d >= 0; d--) {
     walk->offset += walk->meta->strides[d];
     if (++walk->index[d] < walk->meta->sizes[d]) return;
@@ -87,6 +91,10 @@ static void walk_next(walk_t *walk) {
 
 static bool walkable(const opc_tensor_meta_t *meta) {
   return meta->ndim <= OPC_MAX_DIMS && meta->numel > 0 && strcmp(meta->layout, "strided") == 0;
+}
+
+bool opc_tensor_shares_storage(const opc_tensor_meta_t *left, const opc_tensor_meta_t *right) {
+  return left->defined && right->defined && left->storage && left->storage == right->storage;
 }
 
 bool opc_tensor_lies_inside(const opc_tensor_meta_t *meta) {
@@ -104,7 +112,7 @@ bool opc_tensor_lies_inside(const opc_tensor_meta_t *meta) {
 void opc_elements_mark(const opc_tensor_meta_t *meta, unsigned char *mask, size_t size) {
   if (!walkable(meta)) return;
   walk_t walk = {.meta = meta, .offset = meta->storage_offset};
-  for (int64_t i = 0; i < meta->numel; i++, walk_next(&walk)) {
+  for (int64_t i = 0; i < meta->numel; i++, elements_next(&walk)) {
     size_t at = (size_t)walk.offset * meta->itemsize;
     if (at + meta->itemsize <= size) memset(mask + at, 1, meta->itemsize);
   }
@@ -113,7 +121,7 @@ void opc_elements_mark(const opc_tensor_meta_t *meta, unsigned char *mask, size_
 int64_t opc_element_at_byte(const opc_tensor_meta_t *meta, size_t byte) {
   if (!walkable(meta)) return -1;
   walk_t walk = {.meta = meta, .offset = meta->storage_offset};
-  for (int64_t i = 0; i < meta->numel; i++, walk_next(&walk))
+  for (int64_t i = 0; i < meta->numel; i++, elements_next(&walk))
     if ((size_t)walk.offset == byte / meta->itemsize) return i;
   return -1;
 }
@@ -125,15 +133,14 @@ opc_status_t opc_tensor_arg_changed(const opc_tensor_arg_t *tensor_arg, opc_chan
   size_t size = 0;
   OPC_SCOPED(opc_scope_free) void *owned = NULL;
   OPC_SCOPED(opc_scope_free) unsigned char *mask = NULL;
-  opc_status_t status = opc_tensor_storage_bytes(tensor_arg->tensor, &now, &size, &owned, error);
+  OPC_RETURN_IF_ERROR(opc_tensor_storage_bytes(tensor_arg->tensor, &now, &size, &owned, error));
   const unsigned char *before = tensor_arg->storage_before, *after = now;
   size_t common = size < tensor_arg->storage_bytes ? size : tensor_arg->storage_bytes;
-  if (status != OPC_OK || common == 0 || memcmp(before, after, common) == 0) return status;
+  if (common == 0 || memcmp(before, after, common) == 0) return OPC_OK;
 
   mask = calloc(common, 1);
   if (!mask) {
-    status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory while comparing %s", tensor_arg->path);
-    return status;
+    return opc_error_set(error, OPC_ERR_MEMORY, "out of memory while comparing %s", tensor_arg->path);
   }
   opc_elements_mark(&tensor_arg->before, mask, common);
   bool found = false;
@@ -149,7 +156,7 @@ opc_status_t opc_tensor_arg_changed(const opc_tensor_arg_t *tensor_arg, opc_chan
   if (walkable(&tensor_arg->before)) {
     size_t width = tensor_arg->before.itemsize;
     walk_t walk = {.meta = &tensor_arg->before, .offset = tensor_arg->before.storage_offset};
-    for (int64_t i = 0; i < tensor_arg->before.numel; i++, walk_next(&walk)) {
+    for (int64_t i = 0; i < tensor_arg->before.numel; i++, elements_next(&walk)) {
       size_t at = (size_t)walk.offset * width;
       if (at + width > common || memcmp(before + at, after + at, width) == 0) continue;
       if (!out->inside) out->first_element = i;
@@ -157,7 +164,7 @@ opc_status_t opc_tensor_arg_changed(const opc_tensor_arg_t *tensor_arg, opc_chan
       out->inside_count++;
     }
   }
-  return status;
+  return OPC_OK;
 }
 
 typedef struct collector {

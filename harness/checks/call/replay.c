@@ -7,7 +7,7 @@
 #include "base/random.h"
 
 /* An integer value in a dtype that could hold a fraction of that size. */
-static bool is_whole(double value, opc_dtype_t dtype) {
+static bool is_whole_number(double value, opc_dtype_t dtype) {
   return value == trunc(value) && opc_dtype_ulp(dtype, value) < 1.0;
 }
 
@@ -64,7 +64,7 @@ static double moved(double value, const opc_replay_t *replay, const struct opc_r
     return value; /* a zero is often a marker (padding, a mask), not a measured number */
   /* A batch index one unit off selects another image. The result's jump would become a tolerance in which every bug
    * hides. */
-  if (replay->fractions && is_whole(value, tensor_arg->dtype)) return value;
+  if (replay->fractions && is_whole_number(value, tensor_arg->dtype)) return value;
   /* Kernels compute with float8 in wider dtypes, and its own units are as large as its numbers. */
   opc_dtype_t dtype = opc_dtype_is_float8(tensor_arg->dtype) ? OPC_DTYPE_BFLOAT16 : tensor_arg->dtype;
   int pattern = replay->pattern;
@@ -77,7 +77,7 @@ static double moved(double value, const opc_replay_t *replay, const struct opc_r
   return fabs(result) > opc_dtype_max(tensor_arg->dtype) ? value : result;
 }
 
-static bool fits(const opc_replay_t *replay, const struct opc_replay_tensor_arg *tensor_arg, int64_t numel) {
+static bool values_fit(const opc_replay_t *replay, const struct opc_replay_tensor_arg *tensor_arg, int64_t numel) {
   return tensor_arg->numel == numel || (replay->repeats && tensor_arg->numel > 0 && tensor_arg->numel < numel);
 }
 
@@ -102,7 +102,7 @@ opc_status_t opc_replay_values(size_t tensor_arg, const char *path, const opc_te
                                void *context, opc_error_t *error) {
   const opc_replay_t *replay = context;
   const int64_t numel = opc_tensor_spec_numel(spec);
-  if (tensor_arg >= replay->count || !fits(replay, &replay->tensor_args[tensor_arg], numel))
+  if (tensor_arg >= replay->count || !values_fit(replay, &replay->tensor_args[tensor_arg], numel))
     return opc_error_set(error, OPC_ERR_UNSUPPORTED, "%s: the arguments' values do not fit another shape", path);
 
   struct opc_replay_tensor_arg *source = &replay->tensor_args[tensor_arg];

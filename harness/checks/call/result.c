@@ -42,7 +42,7 @@ static void borrow(opc_result_item_t *item) {
 }
 
 static void take_tensor(taker_t *taker, const char *path, const opc_tensor_t *tensor, bool argument) {
-  opc_result_item_t *item = item_add(taker, path, OPC_VALUE_TENSOR);
+  opc_result_item_t *item = taker->status != OPC_OK ? NULL : item_add(taker, path, OPC_VALUE_TENSOR);
   if (!item) return;
   item->argument = argument;
   opc_tensor_describe(tensor, &item->meta);
@@ -126,7 +126,7 @@ opc_status_t opc_result_take(opc_result_t *result, const opc_call_t *call, unsig
     snprintf(path, sizeof path, "returns[%zu]", i);
     take_value(&taker, path, &call->returns[i]);
   }
-  for (size_t i = 0; (flags & OPC_RESULT_ARGUMENTS) && taker.status == OPC_OK && i < call->tensor_arg_count; i++)
+  for (size_t i = 0; (flags & OPC_RESULT_ARGUMENTS) && i < call->tensor_arg_count; i++)
     if (opc_tensor_arg_is_mutable(&call->tensor_args[i]))
       take_tensor(&taker, call->tensor_args[i].path, call->tensor_args[i].tensor, true);
   if (taker.status != OPC_OK) opc_result_clear(result);
@@ -150,16 +150,9 @@ int64_t opc_result_numel(const opc_result_t *result) {
   return numel;
 }
 
-static bool same_shape(const opc_tensor_meta_t *left, const opc_tensor_meta_t *right) {
-  if (left->ndim != right->ndim) return false;
-  for (int d = 0; d < left->ndim && d < OPC_MAX_DIMS; d++)
-    if (left->sizes[d] != right->sizes[d]) return false;
-  return true;
-}
-
 static void compare_tensor(opc_difference_t *difference, const opc_result_item_t *left, const opc_result_item_t *right,
                            opc_element_equal_t *equal, void *context) {
-  if (!same_shape(&left->meta, &right->meta)) {
+  if (!opc_tensor_same_sizes(&left->meta, &right->meta)) {
     difference->kind = OPC_DIFFERENCE_SHAPE;
   } else if (left->meta.dtype != right->meta.dtype || strcmp(left->meta.dtype_text, right->meta.dtype_text) != 0) {
     difference->kind = OPC_DIFFERENCE_DTYPE;

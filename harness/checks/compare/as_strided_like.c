@@ -86,50 +86,53 @@ static void resolve_bits(const opc_tensor_arg_t *tensor_arg, char *storage, size
 static opc_status_t output_names_places(const opc_call_t *call, const opc_output_t *output, const int64_t *strides,
                                         bool *out, bool *out_differs, opc_error_t *error) {
   const opc_tensor_meta_t *meta = &output->meta;
-  void *values = NULL;
+  OPC_SCOPED(opc_scope_free) void *values = NULL;
   size_t size = 0;
-  opc_status_t status = opc_tensor_logical_bytes(output->tensor, &values, &size, error);
-  for (size_t i = 0; status == OPC_OK && !*out && i < call->tensor_arg_count; i++) {
+  OPC_RETURN_IF_ERROR(opc_tensor_logical_bytes(output->tensor, &values, &size, error));
+  for (size_t i = 0; !*out && i < call->tensor_arg_count; i++) {
     const opc_tensor_arg_t *tensor_arg = &call->tensor_args[i];
     const void *storage = NULL;
     size_t bytes = 0;
     OPC_SCOPED(opc_scope_free) void *owned = NULL;
     places_t places = {.tensor_arg = tensor_arg, .strides = strides};
     if (tensor_arg->before.dtype != meta->dtype || tensor_arg->before.device.type == OPC_DEVICE_META) continue;
-    status = opc_tensor_storage_bytes(tensor_arg->tensor, &storage, &bytes, &owned, error);
-    OPC_SCOPED(opc_scope_free) char *resolved = status == OPC_OK ? malloc(bytes + 1) : NULL;
-    if (status == OPC_OK && !resolved)
-      status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory for a copy of %s", tensor_arg->path);
-    if (resolved && bytes) memcpy(resolved, storage, bytes);
-    if (resolved && (tensor_arg->before.conj || tensor_arg->before.neg)) resolve_bits(tensor_arg, resolved, bytes);
-    *out = status == OPC_OK && lies_from_some_offset(call, meta, values, &places, resolved, bytes, out_differs);
+    OPC_RETURN_IF_ERROR(opc_tensor_storage_bytes(tensor_arg->tensor, &storage, &bytes, &owned, error));
+    OPC_SCOPED(opc_scope_free) char *resolved = malloc(bytes + 1);
+    if (!resolved) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for a copy of %s", tensor_arg->path);
+    if (bytes) memcpy(resolved, storage, bytes);
+    if (tensor_arg->before.conj || tensor_arg->before.neg) resolve_bits(tensor_arg, resolved, bytes);
+    *out = lies_from_some_offset(call, meta, values, &places, resolved, bytes, out_differs);
   }
-  free(values);
-  return status;
+  return OPC_OK;
 }
 
-opc_status_t opc_call_names_places(const opc_call_t *call, bool *out, opc_error_t *error) {
+/* One argument has the output's sizes, and another one its strides. */
+static opc_status_t output_is_named(const opc_call_t *call, const opc_output_t *output, bool *out, bool *out_differs,
+                                    opc_error_t *error) {
+  const opc_tensor_meta_t *meta = &output->meta;
+  int64_t sizes[OPC_MAX_DIMS], strides[OPC_MAX_DIMS];
+  *out = false;
+  if (!meta->dtype_known || meta->numel <= 0 || meta->ndim <= 0 || meta->ndim > OPC_MAX_DIMS ||
+      strcmp(meta->layout, "strided") != 0 || !opc_tensor_lies_inside(meta))
+    return OPC_OK;
+  for (size_t a = 0; !*out && a < call->argument_count; a++) {
+    if (!takes_list(call, a, meta->ndim, sizes) || memcmp(sizes, meta->sizes, (size_t)meta->ndim * sizeof *sizes) != 0)
+      continue;
+    for (size_t b = 0; !*out && b < call->argument_count; b++)
+      if (b != a && takes_list(call, b, meta->ndim, strides))
+        OPC_RETURN_IF_ERROR(output_names_places(call, output, strides, out, out_differs, error));
+  }
+  return OPC_OK;
+}
+
+opc_status_t opc_call_is_as_strided_like(const opc_call_t *call, bool *out, opc_error_t *error) {
   OPC_SCOPED(opc_scope_free) opc_output_t *outputs = NULL;
   size_t count = 0;
   bool differs = false, all = true;
   *out = false;
-  opc_status_t status = opc_call_outputs(call, &outputs, &count, error);
-  for (size_t k = 0; status == OPC_OK && all && k < count; k++) {
-    const opc_tensor_meta_t *meta = &outputs[k].meta;
-    int64_t sizes[OPC_MAX_DIMS], strides[OPC_MAX_DIMS];
-    bool named = false;
-    bool readable = meta->dtype_known && meta->numel > 0 && meta->ndim > 0 && meta->ndim <= OPC_MAX_DIMS &&
-                    strcmp(meta->layout, "strided") == 0 && opc_tensor_lies_inside(meta);
-    for (size_t a = 0; readable && !named && status == OPC_OK && a < call->argument_count; a++) {
-      if (!takes_list(call, a, meta->ndim, sizes) ||
-          memcmp(sizes, meta->sizes, (size_t)meta->ndim * sizeof *sizes) != 0)
-        continue;
-      for (size_t b = 0; !named && status == OPC_OK && b < call->argument_count; b++)
-        if (b != a && takes_list(call, b, meta->ndim, strides))
-          status = output_names_places(call, &outputs[k], strides, &named, &differs, error);
-    }
-    all = named;
-  }
-  *out = status == OPC_OK && count && all && differs;
-  return status;
+  OPC_RETURN_IF_ERROR(opc_call_outputs(call, &outputs, &count, error));
+  for (size_t k = 0; all && k < count; k++)
+    OPC_RETURN_IF_ERROR(output_is_named(call, &outputs[k], &all, &differs, error));
+  *out = count && all && differs;
+  return OPC_OK;
 }

@@ -10,4 +10,4 @@
  * argument of integers, and its elements are read from an argument's storage with the strides given by another. The
  * offset is that argument's own or an integer argument. Indexing the argument's elements instead of its storage would
  * give other values. */
-opc_status_t opc_call_names_places(const opc_call_t *call, bool *out, opc_error_t *error) OPC_CHECKED;
+opc_status_t opc_call_is_as_strided_like(const opc_call_t *call, bool *out, opc_error_t *error) OPC_CHECKED;

@@ -12,7 +12,7 @@ static size_t count_sharing(const opc_call_t *call, const void *storage) {
   return count;
 }
 
-static bool is_own(const opc_result_item_t *item, const opc_call_t *call) {
+static bool has_own_memory(const opc_result_item_t *item, const opc_call_t *call) {
   const size_t sharing = item->meta.storage_data ? count_sharing(call, item->meta.storage_data) : 0;
   if (!item->argument || sharing != 1) return sharing == 0;
   for (size_t i = 0; i < call->tensor_arg_count; i++)
@@ -26,7 +26,7 @@ opc_bool_bytes_t opc_bool_bytes_find(const opc_result_t *result, const opc_call_
   for (size_t i = 0; i < result->count && !found.count; i++) {
     const opc_result_item_t *item = &result->items[i];
     const unsigned char *bytes = item->bytes;
-    if (item->kind != OPC_VALUE_TENSOR || !bytes || !is_bool(&item->meta) || !is_own(item, call)) continue;
+    if (item->kind != OPC_VALUE_TENSOR || !bytes || !is_bool(&item->meta) || !has_own_memory(item, call)) continue;
     found.item = i;
     for (size_t e = 0; e < item->size; e++) {
       if (bytes[e] <= 1) continue;

@@ -32,7 +32,7 @@ bool opc_results_are_handles(const opc_result_t *left, const opc_result_t *right
     const opc_result_item_t *a = &left->items[i], *b = &right->items[i];
     if (!opc_result_item_differs(left, right, i)) continue;
     const bool holds_words = (a->kind == OPC_VALUE_TENSOR || a->kind == OPC_VALUE_INT) && a->kind == b->kind;
-    if (!holds_words || a->bytes == NULL || b->bytes == NULL || !words_are_handles(a, b, &count)) return false;
+    if (!holds_words || !a->bytes || !b->bytes || !words_are_handles(a, b, &count)) return false;
   }
   return count > 0;
 }

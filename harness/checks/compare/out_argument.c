@@ -47,11 +47,11 @@ static void element_change(opc_dtype_t dtype, char *element) {
   if (!store_other(zero, dtype, element, width)) (void)store_other(one, dtype, element, width);
 }
 
-static opc_status_t give_other_values(size_t tensor_arg, const char *path, const opc_tensor_spec_t *spec, void *logical,
-                                      void *context, opc_error_t *error) {
+static opc_status_t give_out_values(size_t tensor_arg, const char *path, const opc_tensor_spec_t *spec, void *logical,
+                                    void *context, opc_error_t *error) {
   const filling_t *filling = context;
-  opc_status_t status = opc_fill_logical(spec, path, filling->seed, logical, error);
-  if (status != OPC_OK || !is_out_alone(filling->op, filling->model, tensor_arg)) return status;
+  OPC_RETURN_IF_ERROR(opc_fill_logical(spec, path, filling->seed, logical, error));
+  if (!is_out_alone(filling->op, filling->model, tensor_arg)) return OPC_OK;
   int64_t numel = opc_tensor_spec_numel(spec);
   for (int64_t i = 0; i < numel; i++)
     element_change(spec->dtype, (char *)logical + (size_t)i * opc_dtype_size(spec->dtype));
@@ -76,12 +76,11 @@ static opc_status_t filled_call_make(opc_case_context_t *context, const filling_
                                      opc_error_t *error) {
   opc_call_options_t options = {.device = context->device, .seed = context->seed};
   if (filling) {
-    options.values = give_other_values;
+    options.values = give_out_values;
     options.values_context = (void *)(uintptr_t)filling;
   }
-  opc_status_t status = opc_call_make_with(&out->call, context->op, context->sample, &options, error);
-  if (status == OPC_OK) status = opc_replay_take(&out->before, &out->call, error);
-  return status;
+  OPC_RETURN_IF_ERROR(opc_call_make_with(&out->call, context->op, context->sample, &options, error));
+  return opc_replay_take(&out->before, &out->call, error);
 }
 
 static opc_status_t filled_call_run(opc_case_context_t *context, filled_call_t *filled, bool *out_returned,
@@ -134,30 +133,25 @@ static void compare_argument(const filled_call_t *first, const filled_call_t *se
   if (!kept || !written || computed || may_be_logical(out->before.dtype, written_as)) return;
   char index[160];
   opc_index_text(&out->before, first_kept, index, sizeof index);
-  opc_finding_fail(finding, "initialisation.out_not_written",
+  opc_finding_fail(finding, OPC_RULE_initialisation_out_not_written,
                    "%s%s keeps what it held before the call, whatever that was (%lld of %lld elements); the others are "
                    "written and do not depend on it",
                    out->path, index, (long long)kept, (long long)out->before.numel);
 }
 
 opc_status_t opc_out_arguments_check(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
-  filled_call_t first = {0}, second = {0};
+  OPC_SCOPED(filled_call_clear) filled_call_t first = {0}, second = {0};
   filling_t filling = {.op = context->op, .model = &first.call, .seed = context->seed};
   bool any = false, returned = false;
   for (size_t i = 0; i < context->op->argument_count; i++)
     any |= context->op->arguments[i].kwarg_only && context->op->arguments[i].alias.is_write;
   if (!any) return OPC_OK;
 
-  opc_status_t status = filled_call_make(context, NULL, &first, error);
-  if (status == OPC_OK) status = filled_call_make(context, &filling, &second, error);
-  if (status == OPC_OK) status = filled_call_run(context, &first, &returned, error);
-  if (status == OPC_OK && returned) status = filled_call_run(context, &second, &returned, error);
-  if (status != OPC_OK || !returned) goto release;
-  for (size_t i = 0; i < first.call.tensor_arg_count; i++)
+  OPC_RETURN_IF_ERROR(filled_call_make(context, NULL, &first, error));
+  OPC_RETURN_IF_ERROR(filled_call_make(context, &filling, &second, error));
+  OPC_RETURN_IF_ERROR(filled_call_run(context, &first, &returned, error));
+  if (returned) OPC_RETURN_IF_ERROR(filled_call_run(context, &second, &returned, error));
+  for (size_t i = 0; returned && i < first.call.tensor_arg_count; i++)
     if (is_out_alone(context->op, &first.call, i)) compare_argument(&first, &second, i, finding);
-
-release:
-  filled_call_clear(&second);
-  filled_call_clear(&first);
-  return status;
+  return OPC_OK;
 }

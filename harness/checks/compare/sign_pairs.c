@@ -92,16 +92,15 @@ static opc_status_t pair_differs(const opc_bound_t *bound, vectors_t pair[2], bo
   size_t count = (size_t)(pair[0].batches * pair[0].count);
   *out = false;
   if (pair[0].batches != pair[1].batches || pair[0].count != pair[1].count) return OPC_OK;
-  for (int i = 0; i < 2; i++) pair[i].flipped = calloc(count + 1, sizeof *pair[i].flipped);
-  opc_status_t status = pair[0].flipped && pair[1].flipped
-                            ? OPC_OK
-                            : opc_error_set(error, OPC_ERR_MEMORY, "out of memory for a comparison");
-  if (status == OPC_OK && find_flipped(bound, &pair[0]) && find_flipped(bound, &pair[1]))
-    *out = memcmp(pair[0].flipped, pair[1].flipped, count) == 0 &&
-           (is_orthonormal(&bound->reference->items[pair[0].item], &pair[0]) ||
-            is_orthonormal(&bound->reference->items[pair[1].item], &pair[1]));
-  for (int i = 0; i < 2; i++) free(pair[i].flipped);
-  return status;
+  OPC_SCOPED(opc_scope_free)
+  bool *left = calloc(count + 1, sizeof *left), *right = calloc(count + 1, sizeof *right);
+  if (!left || !right) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for a comparison");
+  pair[0].flipped = left;
+  pair[1].flipped = right;
+  if (find_flipped(bound, &pair[0]) && find_flipped(bound, &pair[1]))
+    *out = memcmp(left, right, count) == 0 && (is_orthonormal(&bound->reference->items[pair[0].item], &pair[0]) ||
+                                               is_orthonormal(&bound->reference->items[pair[1].item], &pair[1]));
+  return OPC_OK;
 }
 
 /* Eigenvectors: the other results are numbers that belong to them, no second matrix. */
@@ -111,10 +110,10 @@ static opc_status_t one_differs(const opc_bound_t *bound, size_t item, bool colu
   for (size_t i = 0; i < bound->got->count; i++)
     if (i != item && bound->got->items[i].meta.ndim >= bound->got->items[item].meta.ndim) return OPC_OK;
   if (bound->got->count < 2 || !take_vectors(&bound->got->items[item], item, columns, &vectors)) return OPC_OK;
-  vectors.flipped = calloc((size_t)(vectors.batches * vectors.count) + 1, sizeof *vectors.flipped);
-  if (!vectors.flipped) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for a comparison");
+  OPC_SCOPED(opc_scope_free)
+  bool *flipped = vectors.flipped = calloc((size_t)(vectors.batches * vectors.count) + 1, sizeof *flipped);
+  if (!flipped) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for a comparison");
   *out = find_flipped(bound, &vectors) && is_orthonormal(&bound->reference->items[item], &vectors);
-  free(vectors.flipped);
   return OPC_OK;
 }
 
@@ -127,7 +126,6 @@ static bool item_differs(const opc_bound_t *bound, size_t item) {
 
 opc_status_t opc_signs_differ_only(const opc_bound_t *bound, bool *out, opc_error_t *error) {
   size_t items[2] = {0}, count = 0;
-  opc_status_t status = OPC_OK;
   *out = false;
   for (size_t i = 0; i < bound->got->count && i < bound->reference->count; i++) {
     if (!opc_result_is_measurable(&bound->got->items[i]) || !opc_result_is_measurable(&bound->reference->items[i]))
@@ -136,13 +134,13 @@ opc_status_t opc_signs_differ_only(const opc_bound_t *bound, bool *out, opc_erro
     if (count < 2) items[count] = i;
     count++;
   }
-  for (int side = 0; status == OPC_OK && count == 1 && !*out && side < 2; side++)
-    status = one_differs(bound, items[0], side, out, error);
-  for (int sides = 0; status == OPC_OK && count == 2 && !*out && sides < 4; sides++) {
+  for (int side = 0; count == 1 && !*out && side < 2; side++)
+    OPC_RETURN_IF_ERROR(one_differs(bound, items[0], side, out, error));
+  for (int sides = 0; count == 2 && !*out && sides < 4; sides++) {
     vectors_t pair[2];
     if (take_vectors(&bound->got->items[items[0]], items[0], sides & 1, &pair[0]) &&
         take_vectors(&bound->got->items[items[1]], items[1], sides & 2, &pair[1]))
-      status = pair_differs(bound, pair, out, error);
+      OPC_RETURN_IF_ERROR(pair_differs(bound, pair, out, error));
   }
-  return status;
+  return OPC_OK;
 }

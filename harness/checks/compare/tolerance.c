@@ -14,42 +14,49 @@ static void shift_generators(opc_value_t *value, uint64_t by) {
     shift_generators(&value->list.items[i], by);
 }
 
-opc_status_t opc_result_is_nondeterministic(const opc_again_t *again, const opc_result_t *result, bool *out,
-                                            opc_error_t *error) {
-  static const struct {
-    uint64_t seed;
-    unsigned char pattern; /* of new memory, and of the memory around the tensors */
-    bool elsewhere;        /* a handle or an address returned as a number is non-deterministic, too */
-  } runs[] = {{0, OPC_PATTERN_SECOND, false},
-              {0, OPC_PATTERN_FIRST, true},
-              {0, OPC_PATTERN_FIRST, true}, /* by chance, one other address may give the same number */
-              {1, OPC_PATTERN_FIRST, false}};
-  opc_status_t status = OPC_OK;
-  *out = false;
-  for (size_t i = 0; status == OPC_OK && !*out && i < sizeof runs / sizeof runs[0]; i++) {
-    opc_again_t repeat = *again;
-    OPC_SCOPED(opc_sample_clear) opc_sample_t sample = {0};
-    OPC_SCOPED(opc_result_clear) opc_result_t second = {0};
-    opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
-    status = opc_sample_copy(again->sample ? again->sample : again->context->sample, &sample, error);
-    if (status != OPC_OK) break;
-    for (size_t a = 0; a < sample.argument_count; a++) shift_generators(&sample.arguments[a], runs[i].seed);
-    repeat.sample = &sample;
-    repeat.other_seed += runs[i].seed;
-    if (runs[i].elsewhere && again->context->device.type == OPC_DEVICE_CPU) repeat.places = opc_places_new(&sample);
-    opc_poison_pattern(runs[i].pattern);
-    opc_scratch_memory_shift(true);
-    status = opc_again_run(&repeat, &second, &outcome, NULL, error);
-    opc_scratch_memory_shift(false);
-    opc_places_free(repeat.places);
-    opc_poison_pattern(OPC_PATTERN_FIRST);
-    *out = status == OPC_OK && (outcome != OPC_CALL_RETURNED ||
-                                opc_result_compare(result, &second, NULL, NULL).kind != OPC_DIFFERENCE_NONE);
-  }
-  return status;
+/* The conditions of a repeated call. */
+typedef struct repetition {
+  uint64_t seed;
+  unsigned char pattern; /* of new memory, and of the memory around the tensors */
+  bool elsewhere;        /* a handle or an address returned as a number is non-deterministic, too */
+} repetition_t;
+
+static opc_status_t differs_when_repeated(const opc_again_t *again, const repetition_t *repetition,
+                                          const opc_result_t *result, bool *out, opc_error_t *error) {
+  opc_again_t repeat = *again;
+  OPC_SCOPED(opc_sample_clear) opc_sample_t sample = {0};
+  OPC_SCOPED(opc_result_clear) opc_result_t second = {0};
+  opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
+  OPC_RETURN_IF_ERROR(opc_sample_copy(again->sample ? again->sample : again->context->sample, &sample, error));
+  for (size_t a = 0; a < sample.argument_count; a++) shift_generators(&sample.arguments[a], repetition->seed);
+  repeat.sample = &sample;
+  repeat.other_seed += repetition->seed;
+  if (repetition->elsewhere && again->context->device.type == OPC_DEVICE_CPU) repeat.places = opc_places_new(&sample);
+  opc_poison_pattern(repetition->pattern);
+  opc_scratch_memory_shift(true);
+  const opc_status_t status = opc_again_run(&repeat, &second, &outcome, NULL, error);
+  opc_scratch_memory_shift(false);
+  opc_places_free(repeat.places);
+  opc_poison_pattern(OPC_PATTERN_FIRST);
+  OPC_RETURN_IF_ERROR(status);
+  *out = outcome != OPC_CALL_RETURNED || opc_result_compare(result, &second, NULL, NULL).kind != OPC_DIFFERENCE_NONE;
+  return OPC_OK;
 }
 
-static double distance(opc_number_t left, opc_number_t right) {
+opc_status_t opc_result_is_nondeterministic(const opc_again_t *again, const opc_result_t *result, bool *out,
+                                            opc_error_t *error) {
+  static const repetition_t repetitions[] = {
+      {0, OPC_PATTERN_SECOND, false},
+      {0, OPC_PATTERN_FIRST, true},
+      {0, OPC_PATTERN_FIRST, true}, /* by chance, one other address may give the same number */
+      {1, OPC_PATTERN_FIRST, false}};
+  *out = false;
+  for (size_t i = 0; !*out && i < sizeof repetitions / sizeof *repetitions; i++)
+    OPC_RETURN_IF_ERROR(differs_when_repeated(again, &repetitions[i], result, out, error));
+  return OPC_OK;
+}
+
+static double number_distance(opc_number_t left, opc_number_t right) {
   if (left.kind == OPC_NUMBER_COMPLEX && right.kind == OPC_NUMBER_COMPLEX)
     return hypot(left.c.re - right.c.re, left.c.im - right.c.im);
   if (left.kind == OPC_NUMBER_FLOAT && right.kind == OPC_NUMBER_FLOAT) return fabs(left.f - right.f);
@@ -80,7 +87,7 @@ static void change_add(opc_tolerance_t *tolerance, size_t i, const opc_result_it
   if (before->size == 0 || memcmp(before->bytes, after->bytes, before->size) == 0) return;
   tolerance->changed[i] = true;
   for (int64_t e = 0; opc_result_is_measurable(before) && e < before->meta.numel; e++) {
-    double change = distance(element(before, e), element(after, e));
+    double change = number_distance(element(before, e), element(after, e));
     if (isfinite(change) && change > tolerance->change[i]) tolerance->change[i] = change;
   }
 }
@@ -103,24 +110,27 @@ static void add_largest(opc_tolerance_t *tolerance, const opc_result_t *referenc
 
 opc_status_t opc_tolerance_add(opc_tolerance_t *tolerance, const opc_again_t *again, const opc_result_t *reference,
                                opc_error_t *error) {
-  opc_result_t moved = {0};
+  OPC_SCOPED(opc_result_clear) opc_result_t moved = {0};
   opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
-  opc_status_t status = opc_again_run(again, &moved, &outcome, NULL, error);
-  if (status == OPC_OK && outcome == OPC_CALL_RETURNED && moved.count == reference->count) {
+  OPC_RETURN_IF_ERROR(opc_again_run(again, &moved, &outcome, NULL, error));
+  if (outcome == OPC_CALL_RETURNED && moved.count == reference->count) {
     tolerance->patterns++;
     for (size_t i = 0; i < reference->count; i++) change_add(tolerance, i, &reference->items[i], &moved.items[i]);
   }
-  opc_result_clear(&moved);
-  return status;
+  return OPC_OK;
+}
+
+static opc_status_t add_patterns(opc_tolerance_t *tolerance, const opc_again_t *again, const opc_result_t *reference,
+                                 opc_error_t *error) {
+  int *pattern = &again->replay->pattern;
+  for (*pattern = 1; *pattern <= OPC_REPLAY_PATTERNS; ++*pattern)
+    OPC_RETURN_IF_ERROR(opc_tolerance_add(tolerance, again, reference, error));
+  return OPC_OK;
 }
 
 static opc_status_t measure_patterns(opc_tolerance_t *tolerance, const opc_again_t *again,
                                      const opc_result_t *reference, opc_error_t *error) {
-  opc_status_t status = OPC_OK;
-  for (int pattern = 1; status == OPC_OK && pattern <= OPC_REPLAY_PATTERNS; pattern++) {
-    again->replay->pattern = pattern;
-    status = opc_tolerance_add(tolerance, again, reference, error);
-  }
+  const opc_status_t status = add_patterns(tolerance, again, reference, error);
   again->replay->pattern = 0;
   return status;
 }
@@ -131,42 +141,62 @@ static bool some_unmoved(const opc_tolerance_t *tolerance, const opc_result_t *r
   return false;
 }
 
+static opc_status_t tolerance_make(opc_tolerance_t *tolerance, size_t count, opc_error_t *error) {
+  *tolerance = (opc_tolerance_t){.count = count,
+                                 .change = calloc(count + 1, sizeof *tolerance->change),
+                                 .changed = calloc(count + 1, sizeof *tolerance->changed)};
+  return tolerance->change && tolerance->changed
+             ? OPC_OK
+             : opc_error_set(error, OPC_ERR_MEMORY, "out of memory for a tolerance");
+}
+
+/* Results that depend only on whole numbers get their scale from those. */
+static opc_status_t measure_whole_numbers(opc_tolerance_t *tolerance, const opc_again_t *again,
+                                          const opc_result_t *reference, opc_error_t *error) {
+  OPC_SCOPED(opc_tolerance_clear) opc_tolerance_t whole = {0};
+  OPC_RETURN_IF_ERROR(tolerance_make(&whole, tolerance->count, error));
+  again->replay->fractions = false;
+  const opc_status_t status = measure_patterns(&whole, again, reference, error);
+  again->replay->fractions = true;
+  OPC_RETURN_IF_ERROR(status);
+  for (size_t i = 0; i < tolerance->count; i++) {
+    if (tolerance->changed[i]) continue;
+    tolerance->change[i] = whole.change[i];
+    tolerance->changed[i] = whole.changed[i];
+  }
+  return OPC_OK;
+}
+
 opc_status_t opc_tolerance_measure(opc_tolerance_t *tolerance, const opc_again_t *again, const opc_result_t *reference,
                                    opc_error_t *error) {
-  *tolerance = (opc_tolerance_t){.count = reference->count};
-  tolerance->change = calloc(reference->count + 1, sizeof *tolerance->change);
-  tolerance->changed = calloc(reference->count + 1, sizeof *tolerance->changed);
-  opc_status_t status = OPC_OK;
-  if (!tolerance->change || !tolerance->changed)
-    status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory for a tolerance");
-  if (status == OPC_OK) status = measure_patterns(tolerance, again, reference, error);
-  if (status == OPC_OK && again->replay->fractions && some_unmoved(tolerance, reference)) {
-    opc_tolerance_t whole = {.count = tolerance->count,
-                             .change = calloc(tolerance->count + 1, sizeof *whole.change),
-                             .changed = calloc(tolerance->count + 1, sizeof *whole.changed)};
-    again->replay->fractions = false; /* results that depend only on whole numbers get their scale from those */
-    if (!whole.change || !whole.changed) status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory for a tolerance");
-    else status = measure_patterns(&whole, again, reference, error);
-    again->replay->fractions = true;
-    for (size_t i = 0; status == OPC_OK && i < tolerance->count; i++) {
-      if (tolerance->changed[i]) continue;
-      tolerance->change[i] = whole.change[i];
-      tolerance->changed[i] = whole.changed[i];
-    }
-    opc_tolerance_clear(&whole);
-  }
-  if (status == OPC_OK && has_only_integers(again->replay)) add_largest(tolerance, reference);
-  if (status != OPC_OK) opc_tolerance_clear(tolerance);
-  return status;
+  OPC_RETURN_IF_ERROR(tolerance_make(tolerance, reference->count, error));
+  OPC_RETURN_IF_ERROR(measure_patterns(tolerance, again, reference, error));
+  if (again->replay->fractions && some_unmoved(tolerance, reference))
+    OPC_RETURN_IF_ERROR(measure_whole_numbers(tolerance, again, reference, error));
+  if (has_only_integers(again->replay)) add_largest(tolerance, reference);
+  return OPC_OK;
 }
 
 static void far_add(double *far, const opc_result_item_t *before, const opc_result_item_t *after) {
   if (before->kind != after->kind || before->size != after->size || !opc_result_is_measurable(before) || !after->bytes)
     return;
   for (int64_t e = 0; e < before->meta.numel; e++) {
-    double change = distance(element(before, e), element(after, e));
+    double change = number_distance(element(before, e), element(after, e));
     if (isfinite(change) && change > far[e]) far[e] = change;
   }
+}
+
+static opc_status_t add_far_patterns(opc_tolerance_t *tolerance, const opc_again_t *again,
+                                     const opc_result_t *reference, opc_error_t *error) {
+  int *pattern = &again->replay->pattern;
+  for (*pattern = 1; *pattern <= OPC_REPLAY_PATTERNS; ++*pattern) {
+    OPC_SCOPED(opc_result_clear) opc_result_t moved = {0};
+    opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
+    OPC_RETURN_IF_ERROR(opc_again_run(again, &moved, &outcome, NULL, error));
+    for (size_t i = 0; moved.count == reference->count && i < reference->count; i++)
+      far_add(tolerance->far[i], &reference->items[i], &moved.items[i]);
+  }
+  return OPC_OK;
 }
 
 opc_status_t opc_tolerance_measure_far(opc_tolerance_t *tolerance, const opc_again_t *again,
@@ -175,19 +205,11 @@ opc_status_t opc_tolerance_measure_far(opc_tolerance_t *tolerance, const opc_aga
   tolerance->far = calloc(reference->count + 1, sizeof *tolerance->far);
   for (size_t i = 0; tolerance->far && complete && i < reference->count; i++) {
     tolerance->far[i] = calloc((size_t)reference->items[i].meta.numel + 1, sizeof **tolerance->far);
-    complete = tolerance->far[i] != NULL;
+    complete = tolerance->far[i];
   }
   if (!tolerance->far || !complete) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for a tolerance");
-  opc_status_t status = OPC_OK;
   again->replay->far = true;
-  for (int pattern = 1; status == OPC_OK && pattern <= OPC_REPLAY_PATTERNS; pattern++) {
-    OPC_SCOPED(opc_result_clear) opc_result_t moved = {0};
-    opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
-    again->replay->pattern = pattern;
-    status = opc_again_run(again, &moved, &outcome, NULL, error);
-    for (size_t i = 0; status == OPC_OK && moved.count == reference->count && i < reference->count; i++)
-      far_add(tolerance->far[i], &reference->items[i], &moved.items[i]);
-  }
+  const opc_status_t status = add_far_patterns(tolerance, again, reference, error);
   again->replay->pattern = 0;
   again->replay->far = false;
   return status;
@@ -237,6 +259,12 @@ double opc_bound_value(const opc_bound_t *bound, size_t item, int64_t e) {
   return value < normal && allowed < normal
              ? normal
              : allowed; /* a subnormal number has lost digits that its last place does not show */
+}
+
+json_t *opc_bound_evidence(const opc_bound_t *bound, const opc_difference_t *difference) {
+  return json_pack("{s:f, s:f, s:i, s:i}", "bound", opc_bound_value(bound, difference->item, difference->first),
+                   "change_by_one_ulp", bound->tolerance->change[difference->item], "factor", OPC_TOLERANCE_FACTOR,
+                   "ulps", opc_bound_ulps(bound, difference->item));
 }
 
 /* A value that is too large may become infinity, NaN if the dtype has no infinity, or the largest number. */
@@ -297,7 +325,12 @@ bool opc_result_moves_data(const opc_result_item_t *item, const opc_replay_t *re
   for (int64_t e = 0; moves && e < item->meta.numel; e++) {
     const char *bytes = (const char *)item->bytes + (size_t)e * width;
     any = any || memcmp(bytes, zero, width < sizeof zero ? width : sizeof zero) != 0;
-    moves = bsearch(bytes, pool, used, width, compare_elements) != NULL;
+    moves = bsearch(bytes, pool, used, width, compare_elements);
   }
   return moves && any;
+}
+
+bool opc_case_loses_nan_bits(const opc_case_context_t *context) {
+  return context->device.type == OPC_DEVICE_CUDA && !context->simulated &&
+         (context->variant.families & OPC_VARIANT_BITS) != 0;
 }

@@ -24,7 +24,7 @@ typedef struct opc_tolerance {
 } opc_tolerance_t;
 
 /* Measures around `reference`, the result of `again` with replay->pattern 0. Where all tensor arguments are integers,
- * the change is one unit in the last place of the item's largest element. */
+ * the change is one unit in the last place of the item's largest element. The caller clears it, whatever the status. */
 opc_status_t opc_tolerance_measure(opc_tolerance_t *tolerance, const opc_again_t *again, const opc_result_t *reference,
                                    opc_error_t *error) OPC_CHECKED;
 /* Adds the changes of one more call. */
@@ -67,6 +67,13 @@ bool opc_bound_holds(size_t item, int64_t element, void *bound); /* an opc_eleme
 /* For the evidence: units in the last place always allowed for the item, and the bound of an element. */
 int opc_bound_ulps(const opc_bound_t *bound, size_t item);
 double opc_bound_value(const opc_bound_t *bound, size_t item, int64_t element);
+/* Evidence "tolerance" of an element that differs by more. New reference; NULL: out of memory. */
+json_t *opc_bound_evidence(const opc_bound_t *bound, const opc_difference_t *difference);
+
+/* True: PyTorch itself loses the bits of a NaN in this case. It negates or conjugates the argument on the GPU before an
+ * operator without kernels for lazily negated tensors sees it. Arithmetic on a CPU keeps these bits, or most of them; a
+ * GPU's gives 0x7fffffff for every NaN (opc_number_is_same compares without them). */
+bool opc_case_loses_nan_bits(const opc_case_context_t *context);
 
 /* True: every element of the item equals one of the arguments' elements bit for bit, or is 0, and not all are 0. Data
  * was moved, nothing computed. */

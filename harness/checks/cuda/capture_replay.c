@@ -1,4 +1,4 @@
-#include "checks/cuda/capture_replay.h"
+#include "checks/cuda/cuda_watch.h"
 
 #include <stdlib.h>
 
@@ -31,71 +31,66 @@ static opc_status_t call_make(opc_cuda_watch_t *watch, values_t *values, opc_cal
 /* An ordinary call. *out_returned: it returned a result. */
 static opc_status_t result_of_call(opc_cuda_watch_t *watch, values_t *values, opc_result_t *result, bool *out_returned,
                                    opc_error_t *error) {
-  opc_call_t call = {0};
+  OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
   *out_returned = false;
-  opc_status_t status = call_make(watch, values, &call, error);
-  if (status == OPC_OK) {
-    watch->context->announce(OPC_CALL_LABEL(ON_OTHERS, "other values"));
-    *out_returned = opc_call_run(&call, watch->context->handle, values->other) == OPC_CALL_RETURNED;
-    if (*out_returned) status = opc_result_take(result, &call, OPC_RESULT_ARGUMENTS, error);
-  }
-  opc_call_clear(&call);
-  return status;
+  OPC_RETURN_IF_ERROR(call_make(watch, values, &call, error));
+  watch->context->announce(OPC_CALL_LABEL(ON_OTHERS, "other values"));
+  *out_returned = opc_call_run(&call, watch->context->handle, values->other) == OPC_CALL_RETURNED;
+  if (*out_returned) OPC_RETURN_IF_ERROR(opc_result_take(result, &call, OPC_RESULT_ARGUMENTS, error));
+  return OPC_OK;
 }
 
 /* Copies the values of a new call's tensors into those of the captured call. */
 static opc_status_t inputs_write(opc_cuda_watch_t *watch, values_t *values, opc_error_t *error) {
   OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
-  opc_status_t status = call_make(watch, values, &call, error);
-  for (size_t i = 0; i < call.tensor_arg_count && status == OPC_OK; i++) {
+  OPC_RETURN_IF_ERROR(call_make(watch, values, &call, error));
+  for (size_t i = 0; i < call.tensor_arg_count; i++) {
     const void *bytes = NULL;
     OPC_SCOPED(opc_scope_free) void *owned = NULL;
     size_t size = 0;
     if (!watch->call.tensor_args[i].storage || call.tensor_args[i].before.device.type != OPC_DEVICE_CUDA) continue;
-    status = opc_tensor_storage_bytes(call.tensor_args[i].tensor, &bytes, &size, &owned, error);
-    if (status == OPC_OK) status = opc_storage_write(watch->call.tensor_args[i].storage, bytes, size, error);
+    OPC_RETURN_IF_ERROR(opc_tensor_storage_bytes(call.tensor_args[i].tensor, &bytes, &size, &owned, error));
+    OPC_RETURN_IF_ERROR(opc_storage_write(watch->call.tensor_args[i].storage, bytes, size, error));
   }
-  return status;
+  return OPC_OK;
 }
 
 static opc_status_t result_of_replay(opc_cuda_watch_t *watch, values_t *values, opc_result_t *result,
                                      opc_error_t *error) {
-  opc_status_t status = inputs_write(watch, values, error);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(inputs_write(watch, values, error));
   (void)watch->api->synchronize();
   watch->context->announce(OPC_CALL_LABEL(GRAPH, ""));
   opc_bridge_seed(values->other);
-  status = opc_cuda_graph_replay(watch->graph, error);
+  const opc_status_t status = opc_cuda_graph_replay(watch->graph, error);
   (void)watch->api->synchronize();
-  return status == OPC_OK ? opc_result_take(result, &watch->call, OPC_RESULT_ARGUMENTS, error) : status;
+  OPC_RETURN_IF_ERROR(status);
+  return opc_result_take(result, &watch->call, OPC_RESULT_ARGUMENTS, error);
 }
 
-static opc_status_t compare(opc_cuda_watch_t *watch, values_t *values, opc_capture_replay_t *out, opc_error_t *error) {
+static opc_status_t compare_replay(opc_cuda_watch_t *watch, values_t *values, opc_capture_replay_t *out,
+                                   opc_error_t *error) {
   OPC_SCOPED(opc_result_clear) opc_result_t called = {0}, again = {0}, replayed = {0};
   bool returned = false;
-  opc_status_t status = result_of_call(watch, values, &called, &returned, error);
-  if (status == OPC_OK && returned) status = result_of_call(watch, values, &again, &returned, error);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(result_of_call(watch, values, &called, &returned, error));
+  if (returned) OPC_RETURN_IF_ERROR(result_of_call(watch, values, &again, &returned, error));
   if (!returned) out->why_not = "it refuses values other than the sample's";
   else if (opc_result_numel(&called) == 0) out->why_not = "it returns nothing that could be compared";
   else if (opc_result_compare(&called, &again, NULL, NULL).kind != OPC_DIFFERENCE_NONE)
     out->why_not = "it does not give the same bits from call to call";
-  if (out->why_not) return status;
-  status = result_of_replay(watch, values, &replayed, error);
-  if (status != OPC_OK) return status;
+  if (out->why_not) return OPC_OK;
+  OPC_RETURN_IF_ERROR(result_of_replay(watch, values, &replayed, error));
   out->replays++;
   opc_difference_t difference = opc_result_compare(&replayed, &called, NULL, NULL);
   out->differs = difference.kind != OPC_DIFFERENCE_NONE;
   if (out->differs) opc_difference_text(&difference, &replayed, &called, "an ordinary call", &out->text);
-  return status;
+  return OPC_OK;
 }
 
 opc_status_t opc_capture_replay(opc_cuda_watch_t *watch, opc_capture_replay_t *out, opc_error_t *error) {
-  opc_status_t status = OPC_OK;
   *out = (opc_capture_replay_t){0};
-  for (uint64_t i = 1; i <= REPLAYS && status == OPC_OK && !out->differs && !out->why_not; i++) {
+  for (uint64_t i = 1; i <= REPLAYS && !out->differs && !out->why_not; i++) {
     values_t values = {.usual = watch->context->seed, .other = watch->context->seed + i};
-    status = compare(watch, &values, out, error);
+    OPC_RETURN_IF_ERROR(compare_replay(watch, &values, out, error));
   }
-  return status;
+  return OPC_OK;
 }

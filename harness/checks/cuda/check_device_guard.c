@@ -18,24 +18,45 @@ static const char *why_not(const opc_call_t *call) {
   return NULL;
 }
 
-static opc_status_t judge_outputs(const opc_cuda_watch_t *watch, opc_cuda_founds_t *out, opc_error_t *error) {
+static opc_status_t check_outputs(const opc_cuda_watch_t *watch, opc_cuda_founds_t *out, opc_error_t *error) {
   OPC_SCOPED(opc_scope_free) opc_output_t *outputs = NULL;
   size_t count = 0;
-  opc_status_t status =
-      watch->facts.returned && !watch->facts.cut ? opc_call_outputs(&watch->call, &outputs, &count, error) : OPC_OK;
-  for (size_t i = 0; i < count && status == OPC_OK; i++) {
+  OPC_RETURN_IF_ERROR(
+      watch->facts.returned && !watch->facts.cut ? opc_call_outputs(&watch->call, &outputs, &count, error) : OPC_OK);
+  for (size_t i = 0; i < count; i++) {
     const opc_tensor_meta_t *meta = &outputs[i].meta;
     if (!meta->defined || meta->device.type != OPC_DEVICE_CUDA || meta->device.index == TENSORS) continue;
-    opc_cuda_found_add(out, &watch->facts.log, "device_guard.output_device", OPC_CUDA_NO_CALL, OPC_CUDA_NO_CALL,
+    opc_cuda_found_add(out, &watch->facts.log, OPC_RULE_device_guard_output_device, OPC_CUDA_NO_CALL, OPC_CUDA_NO_CALL,
                        "%s is on device %d while all tensors are on device %d", outputs[i].path, meta->device.index,
                        TENSORS);
   }
-  return status;
+  return OPC_OK;
 }
 
-static void run(opc_case_context_t *context, opc_finding_t *finding) {
-  OPC_SCOPED(opc_cuda_watch_end) opc_cuda_watch_t watch = {0};
+static opc_status_t check_devices(opc_cuda_watch_t *watch, opc_finding_t *finding, opc_error_t *error) {
   opc_cuda_founds_t founds = {0};
+  OPC_RETURN_IF_ERROR(opc_cuda_device_use(CURRENT, error));
+  watch->device = TENSORS;
+  OPC_RETURN_IF_ERROR(opc_cuda_watch_make(watch, error));
+  const char *why = why_not(&watch->call);
+  if (why) {
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "%s", why);
+    return OPC_OK;
+  }
+  opc_cuda_watch_run(watch, OPC_CALL_LABEL(OPERATOR, ""));
+  opc_cuda_analyse_devices(&watch->facts, &founds);
+  OPC_RETURN_IF_ERROR(check_outputs(watch, &founds, error));
+  const size_t work = opc_cuda_own_work(watch);
+  if (!opc_cuda_watch_settle(watch, &founds, finding))
+    opc_cuda_pass(watch, work, finding,
+                  "the library's launches, copies and fills (%zu calls) go to device %d, where the tensors are, and "
+                  "device %d is current afterwards",
+                  work, TENSORS, CURRENT);
+  return OPC_OK;
+}
+
+static void device_guard_run(opc_case_context_t *context, opc_finding_t *finding) {
+  OPC_SCOPED(opc_cuda_watch_end) opc_cuda_watch_t watch = {0};
   opc_error_t error = {0};
   if (!opc_cuda_watch_begin(&watch, context, finding)) return;
   if (watch.api->device_count() <= TENSORS) {
@@ -43,28 +64,7 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
                      "there is one CUDA device here, but this needs two: --device cuda-sim has two");
     return;
   }
-  opc_status_t status = opc_cuda_device_use(CURRENT, &error);
-  watch.device = TENSORS;
-  if (status == OPC_OK) status = opc_cuda_watch_make(&watch, &error);
-  if (status != OPC_OK) goto release;
-  const char *why = why_not(&watch.call);
-  if (why) {
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "%s", why);
-    goto release;
-  }
-  opc_cuda_watch_run(&watch, OPC_CALL_LABEL(OPERATOR, ""));
-  opc_cuda_analyse_devices(&watch.facts, &founds);
-  status = judge_outputs(&watch, &founds, &error);
-  if (status != OPC_OK) goto release;
-  size_t work = opc_cuda_own_work(&watch);
-  if (!opc_cuda_watch_settle(&watch, &founds, finding))
-    opc_cuda_pass(&watch, work, finding,
-                  "the library's launches, copies and fills (%zu calls) go to device %d, where the tensors are, and "
-                  "device %d is current afterwards",
-                  work, TENSORS, CURRENT);
-
-release:
-  if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
+  if (check_devices(&watch, finding, &error) != OPC_OK) opc_finding_from_error(context, &error, finding);
 }
 
-const opc_check_t opc_check_device_guard = {.name = "device_guard", .run = run};
+const opc_check_t opc_check_device_guard = {.name = "device_guard", .run = device_guard_run};

@@ -21,8 +21,7 @@ static opc_status_t call_once(probe_t *probe, opc_error_t *error) {
   opc_cuda_watch_t *watch = probe->watch;
   opc_case_context_t *context = watch->context;
   watch->api->log_begin();
-  opc_status_t status = opc_cuda_watch_make(watch, error);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(opc_cuda_watch_make(watch, error));
   context->announce(OPC_CALL_LABEL(OPERATOR, probe->calls ? "again and again" : ""));
   opc_call_outcome_t outcome = opc_call_run(&watch->call, context->handle, context->seed);
   if (!probe->calls) probe->outcome = outcome;
@@ -35,30 +34,29 @@ static opc_status_t call_once(probe_t *probe, opc_error_t *error) {
 }
 
 /* Calls until there were `total` calls, then takes a reading. */
-static opc_status_t round_run(probe_t *probe, uint64_t total, opc_error_t *error) {
+static opc_status_t tracker_round_run(probe_t *probe, uint64_t total, opc_error_t *error) {
   uint64_t bytes = 0;
-  opc_status_t status = OPC_OK;
-  while (probe->calls < total && status == OPC_OK && !probe->broken) {
-    status = call_once(probe, error);
-    if (status != OPC_OK || probe->outcome != OPC_CALL_RETURNED || probe->broken) return status;
+  while (probe->calls < total && !probe->broken) {
+    OPC_RETURN_IF_ERROR(call_once(probe, error));
+    if (probe->outcome != OPC_CALL_RETURNED || probe->broken) return OPC_OK;
   }
-  if (status == OPC_OK) status = opc_cuda_allocated(probe->watch->device, &bytes, error);
-  if (status == OPC_OK) opc_cuda_tracker_read(&probe->tracker, probe->calls, bytes);
-  return status;
+  OPC_RETURN_IF_ERROR(opc_cuda_allocated(probe->watch->device, &bytes, error));
+  opc_cuda_tracker_read(&probe->tracker, probe->calls, bytes);
+  return OPC_OK;
 }
 
 static opc_status_t probe_run(probe_t *probe, opc_error_t *error) {
-  opc_status_t status = round_run(probe, WARM_UP, error);
-  for (uint64_t i = 1; i <= ROUNDS && status == OPC_OK && !probe->broken && probe->outcome == OPC_CALL_RETURNED; i++)
-    status = round_run(probe, WARM_UP + i * ROUND, error);
-  for (size_t i = 0; i < sizeof cache_totals / sizeof *cache_totals && status == OPC_OK; i++) {
+  OPC_RETURN_IF_ERROR(tracker_round_run(probe, WARM_UP, error));
+  for (uint64_t i = 1; i <= ROUNDS && !probe->broken && probe->outcome == OPC_CALL_RETURNED; i++)
+    OPC_RETURN_IF_ERROR(tracker_round_run(probe, WARM_UP + i * ROUND, error));
+  for (size_t i = 0; i < sizeof cache_totals / sizeof *cache_totals; i++) {
     if (probe->broken || probe->outcome != OPC_CALL_RETURNED || !opc_cuda_tracker_grew(&probe->tracker)) break;
-    status = round_run(probe, cache_totals[i], error);
+    OPC_RETURN_IF_ERROR(tracker_round_run(probe, cache_totals[i], error));
   }
-  return status;
+  return OPC_OK;
 }
 
-static void judge(probe_t *probe, opc_finding_t *finding) {
+static void report_growth(probe_t *probe, opc_finding_t *finding) {
   opc_cuda_call_t makers[OPC_CUDA_HOLDINGS];
   opc_cuda_founds_t founds = {0};
   if (probe->broken) {
@@ -68,7 +66,7 @@ static void judge(probe_t *probe, opc_finding_t *finding) {
   } else if (probe->tracker.incomplete) {
     opc_finding_skip(finding, OPC_SKIP_BUDGET, "more calls of the CUDA runtime than the log can hold");
   } else {
-    opc_cuda_analyse_ledger(&probe->tracker, makers, &founds);
+    opc_cuda_analyse_growth(&probe->tracker, makers, &founds);
     opc_cuda_report(&founds, makers, finding);
   }
   if (!finding->decided && !opc_cuda_watch_is_blind(probe->watch, finding))
@@ -77,17 +75,16 @@ static void judge(probe_t *probe, opc_finding_t *finding) {
                      (unsigned long long)probe->calls);
 }
 
-static void run(opc_case_context_t *context, opc_finding_t *finding) {
+static void device_memory_run(opc_case_context_t *context, opc_finding_t *finding) {
   OPC_SCOPED(opc_cuda_watch_end) opc_cuda_watch_t watch = {0};
   opc_error_t error = {0};
   if (!opc_cuda_watch_begin(&watch, context, finding)) return;
   probe_t probe = {.watch = &watch};
   opc_cuda_watch_facts(&watch);
-  opc_status_t status = probe_run(&probe, &error);
-  if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
+  if (probe_run(&probe, &error) != OPC_OK) opc_finding_from_error(context, &error, finding);
   else if (probe.outcome != OPC_CALL_RETURNED) opc_finding_from_outcome(context, &watch.call, finding);
-  else judge(&probe, finding);
+  else report_growth(&probe, finding);
   opc_cuda_tracker_clear(&probe.tracker);
 }
 
-const opc_check_t opc_check_device_memory = {.name = "device_memory", .run = run};
+const opc_check_t opc_check_device_memory = {.name = "device_memory", .run = device_memory_run};

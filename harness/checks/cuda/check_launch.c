@@ -1,7 +1,5 @@
 /* launch: every kernel launch succeeds, is followed by an error check and gets only pointers that a kernel may
  * dereference; if one fails, the operator reports it. */
-#include <string.h>
-
 #include "checks/cuda/cuda_watch.h"
 #include "checks/cuda_log/cuda_tracker.h"
 #include "checks/framework/outcome.h"
@@ -19,20 +17,19 @@ static opc_status_t run_injected(opc_cuda_watch_t *watch, size_t nth, int code, 
                                  opc_error_t *error) {
   uint64_t before = 0, after = 0;
   opc_call_clear(&watch->call);
-  opc_status_t status = opc_cuda_allocated(watch->device, &before, error);
-  if (status == OPC_OK) status = opc_cuda_watch_make(watch, error);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(opc_cuda_allocated(watch->device, &before, error));
+  OPC_RETURN_IF_ERROR(opc_cuda_watch_make(watch, error));
   watch->wanted_launch = nth;
   watch->wanted_code = code;
   opc_cuda_watch_run(watch, OPC_CALL_LABEL(OPERATOR, "with a launch that fails"));
   watch->wanted_launch = 0;
   opc_call_clear(&watch->call);
-  status = opc_cuda_allocated(watch->device, &after, error);
+  OPC_RETURN_IF_ERROR(opc_cuda_allocated(watch->device, &after, error));
   *out_left = after > before ? after - before : 0;
-  return status;
+  return OPC_OK;
 }
 
-static bool is_leak(const opc_cuda_found_t *found) { return strcmp(found->rule, "launch.failure_leaks") == 0; }
+static bool is_leak(const opc_cuda_found_t *found) { return found->rule == OPC_RULE_launch_failure_leaks; }
 
 static bool has_leak(const opc_cuda_founds_t *founds) {
   for (size_t i = 0; i < founds->count; i++)
@@ -40,37 +37,35 @@ static bool has_leak(const opc_cuda_founds_t *founds) {
   return false;
 }
 
-static size_t find_injected(const opc_cuda_facts_t *facts) {
+static size_t own_injected(const opc_cuda_facts_t *facts) {
   for (size_t i = 0; i < facts->log.count; i++)
     if (facts->log.calls[i].injected) return opc_cuda_is_own(facts, &facts->log.calls[i]) ? i : OPC_CUDA_NO_CALL;
   return OPC_CUDA_NO_CALL;
 }
 
-static void judge_injected(const opc_cuda_watch_t *watch, uint64_t left, opc_cuda_founds_t *out) {
+static void analyse_injection(const opc_cuda_watch_t *watch, uint64_t left, opc_cuda_founds_t *out) {
   const opc_cuda_facts_t *facts = &watch->facts;
-  size_t failed = find_injected(facts);
+  size_t failed = own_injected(facts);
   char name[256];
   *out = (opc_cuda_founds_t){0};
   opc_cuda_analyse_injected(facts, out);
   if (left && failed != OPC_CUDA_NO_CALL && !facts->returned)
-    opc_cuda_found_add(out, &facts->log, "launch.failure_leaks", failed, failed,
+    opc_cuda_found_add(out, &facts->log, OPC_RULE_launch_failure_leaks, failed, failed,
                        "when the launch of %s fails, %llu bytes of tensors on the device are not freed",
                        opc_cuda_call_name(&facts->log.calls[failed], name, sizeof name), (unsigned long long)left);
 }
 
-/* *out_reached: the launch was reached, and its failure judged. */
+/* *out_reached: the launch was reached, and its failure checked. */
 static opc_status_t inject(opc_cuda_watch_t *watch, size_t nth, int code, bool *out_reached, opc_finding_t *finding,
                            opc_error_t *error) {
   opc_cuda_founds_t founds;
   uint64_t left;
-  opc_status_t status = run_injected(watch, nth, code, &left, error);
-  if (status != OPC_OK) return status;
-  judge_injected(watch, left, &founds);
-  *out_reached = find_injected(&watch->facts) != OPC_CUDA_NO_CALL;
+  OPC_RETURN_IF_ERROR(run_injected(watch, nth, code, &left, error));
+  analyse_injection(watch, left, &founds);
+  *out_reached = own_injected(&watch->facts) != OPC_CUDA_NO_CALL;
   if (has_leak(&founds)) { /* once may be a table that is created when first needed */
-    status = run_injected(watch, nth, code, &left, error);
-    if (status != OPC_OK) return status;
-    judge_injected(watch, left, &founds);
+    OPC_RETURN_IF_ERROR(run_injected(watch, nth, code, &left, error));
+    analyse_injection(watch, left, &founds);
   }
   opc_cuda_report(&founds, watch->facts.log.calls, finding);
   return OPC_OK;
@@ -81,7 +76,7 @@ static opc_status_t inject(opc_cuda_watch_t *watch, size_t nth, int code, bool *
 typedef struct injection {
   size_t launches[INJECTED_LAUNCHES]; /* of the library's own: their numbers among all launches, from 1 */
   size_t count;
-  size_t reached; /* failures that were judged */
+  size_t reached; /* failures that were checked */
 } injection_t;
 
 static void find_launches(const opc_cuda_facts_t *facts, size_t most, injection_t *out) {
@@ -111,26 +106,26 @@ static opc_status_t inject_all(opc_cuda_watch_t *watch, injection_t *injection, 
   if (!injection->count) return OPC_OK;
   watch->device = device_of_injection(watch);
   /* What the first call on that device initialises must not look like a leak. */
-  opc_status_t status = opc_cuda_watch_make(watch, error);
-  if (status == OPC_OK) opc_cuda_watch_run(watch, OPC_CALL_LABEL(OPERATOR, "again"));
-  for (size_t i = 0; i < injection->count && status == OPC_OK && !finding->decided; i++) {
-    for (size_t k = 0; k < (whole ? sizeof codes / sizeof *codes : 1) && status == OPC_OK && !finding->decided; k++) {
+  OPC_RETURN_IF_ERROR(opc_cuda_watch_make(watch, error));
+  opc_cuda_watch_run(watch, OPC_CALL_LABEL(OPERATOR, "again"));
+  for (size_t i = 0; i < injection->count && !finding->decided; i++) {
+    for (size_t k = 0; k < (whole ? sizeof codes / sizeof *codes : 1) && !finding->decided; k++) {
       bool reached = false;
-      status = inject(watch, injection->launches[i], codes[k], &reached, finding, error);
+      OPC_RETURN_IF_ERROR(inject(watch, injection->launches[i], codes[k], &reached, finding, error));
       injection->reached += reached;
     }
   }
-  return status;
+  return OPC_OK;
 }
 
-/* Why gigabytes are not tried, judged by a call of the unmodified sample: host code that follows device addresses would
- * read all of them. NULL: they are tried. */
+/* Why gigabytes are not tried, as shown by a call of the unmodified sample: host code that follows device addresses
+ * would read all of them. NULL: they are tried. */
 static opc_status_t look_at_sample(opc_cuda_watch_t *watch, const char **out_why, opc_error_t *error) {
   const opc_sample_t *large = watch->sample;
   watch->sample = watch->context->base;
-  opc_status_t status = opc_cuda_watch_make(watch, error);
+  const opc_status_t status = opc_cuda_watch_make(watch, error);
   watch->sample = large;
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(status);
   opc_cuda_watch_run(watch, OPC_CALL_LABEL(ON_OTHERS, "the unmodified sample"));
   *out_why = NULL;
   if (!opc_cuda_count(&watch->facts, OPC_CUDA_LAUNCH, OPC_CUDA_OF_OWN))
@@ -143,29 +138,32 @@ static opc_status_t look_at_sample(opc_cuda_watch_t *watch, const char **out_why
   return OPC_OK;
 }
 
-static void run(opc_case_context_t *context, opc_finding_t *finding) {
-  OPC_SCOPED(opc_cuda_watch_end) opc_cuda_watch_t watch = {0};
+static opc_status_t check_launches(opc_cuda_watch_t *watch, injection_t *injection, size_t *out_launches,
+                                   opc_finding_t *finding, opc_error_t *error) {
   opc_cuda_founds_t founds = {0};
+  const char *why = NULL;
+  if (watch->context->rule->judge & OPC_JUDGE_IF_LAUNCHES) OPC_RETURN_IF_ERROR(look_at_sample(watch, &why, error));
+  if (why) {
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "not tried with gigabytes: %s", why);
+    return OPC_OK;
+  }
+  OPC_RETURN_IF_ERROR(opc_cuda_watch_make(watch, error));
+  opc_cuda_watch_run(watch, OPC_CALL_LABEL(OPERATOR, ""));
+  opc_cuda_analyse_launches(&watch->facts, &founds);
+  opc_cuda_analyse_pointers(&watch->facts, &founds);
+  *out_launches = opc_cuda_count(&watch->facts, OPC_CUDA_LAUNCH, OPC_CUDA_OF_OWN);
+  if (opc_cuda_watch_settle(watch, &founds, finding) || watch->facts.empty || watch->facts.large) return OPC_OK;
+  return inject_all(watch, injection, finding, error);
+}
+
+static void launch_run(opc_case_context_t *context, opc_finding_t *finding) {
+  OPC_SCOPED(opc_cuda_watch_end) opc_cuda_watch_t watch = {0};
   injection_t injection = {0};
   opc_error_t error = {0};
   if (!opc_cuda_watch_begin(&watch, context, finding)) return;
-  const char *why = NULL;
   size_t launches = 0;
-  opc_status_t status = OPC_OK;
-  if (context->rule->judge & OPC_JUDGE_IF_LAUNCHES) status = look_at_sample(&watch, &why, &error);
-  if (why) opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "not tried with gigabytes: %s", why);
-  if (status != OPC_OK || why) goto release;
-  status = opc_cuda_watch_make(&watch, &error);
-  if (status != OPC_OK) goto release;
-  opc_cuda_watch_run(&watch, OPC_CALL_LABEL(OPERATOR, ""));
-  opc_cuda_analyse_launches(&watch.facts, &founds);
-  opc_cuda_analyse_pointers(&watch.facts, &founds);
-  launches = opc_cuda_count(&watch.facts, OPC_CUDA_LAUNCH, OPC_CUDA_OF_OWN);
-  bool is_whole = !opc_cuda_watch_settle(&watch, &founds, finding) && !watch.facts.empty && !watch.facts.large;
-  if (is_whole) status = inject_all(&watch, &injection, finding, &error);
-
-release:
-  if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
+  if (check_launches(&watch, &injection, &launches, finding, &error) != OPC_OK)
+    opc_finding_from_error(context, &error, finding);
   else if (!finding->decided && injection.reached)
     opc_cuda_pass(&watch, launches, finding,
                   "launches of the library's kernels (%zu) succeed and are checked; it throws when one fails (%zu "
@@ -176,4 +174,4 @@ release:
                   launches);
 }
 
-const opc_check_t opc_check_launch = {.name = "launch", .run = run};
+const opc_check_t opc_check_launch = {.name = "launch", .run = launch_run};

@@ -3,36 +3,34 @@
 #include "checks/cuda/cuda_watch.h"
 #include "checks/framework/outcome.h"
 
-static void run(opc_case_context_t *context, opc_finding_t *finding) {
-  OPC_SCOPED(opc_cuda_watch_end) opc_cuda_watch_t watch = {0};
+static opc_status_t check_streams(opc_cuda_watch_t *watch, opc_finding_t *finding, opc_error_t *error) {
   opc_cuda_founds_t founds = {0};
-  opc_error_t error = {0};
   uint64_t pool;
-  if (!opc_cuda_watch_begin(&watch, context, finding)) return;
   /* The first call is on the default stream. It does the initialisation, and a stream that it keeps differs from the
    * next call's. */
-  opc_status_t status = opc_cuda_watch_make(&watch, &error);
-  if (status != OPC_OK) goto release;
-  opc_cuda_watch_run(&watch, OPC_CALL_LABEL(OPERATOR, ""));
-  if (!watch.facts.cut && opc_cuda_watch_settle(&watch, &founds, finding)) goto release;
-  status = opc_cuda_watch_make(&watch, &error);
-  if (status != OPC_OK) goto release;
-  (void)watch.api->synchronize(); /* the arguments were created on the default stream */
-  status = opc_cuda_stream_use_pool(watch.device, &pool, &error);
-  if (status != OPC_OK) goto release;
-  opc_cuda_watch_run(&watch, OPC_CALL_LABEL(ON_OTHERS, "another stream"));
-  status = opc_cuda_stream_use_default(watch.device, &error);
-  if (status != OPC_OK) goto release;
-  opc_cuda_analyse_streams(&watch.facts, &founds);
-  size_t work = opc_cuda_own_work(&watch);
-  if (!opc_cuda_watch_settle(&watch, &founds, finding))
-    opc_cuda_pass(&watch, work, finding,
+  OPC_RETURN_IF_ERROR(opc_cuda_watch_make(watch, error));
+  opc_cuda_watch_run(watch, OPC_CALL_LABEL(OPERATOR, ""));
+  if (!watch->facts.cut && opc_cuda_watch_settle(watch, &founds, finding)) return OPC_OK;
+  OPC_RETURN_IF_ERROR(opc_cuda_watch_make(watch, error));
+  (void)watch->api->synchronize(); /* the arguments were created on the default stream */
+  OPC_RETURN_IF_ERROR(opc_cuda_stream_use_pool(watch->device, &pool, error));
+  opc_cuda_watch_run(watch, OPC_CALL_LABEL(ON_OTHERS, "another stream"));
+  OPC_RETURN_IF_ERROR(opc_cuda_stream_use_default(watch->device, error));
+  opc_cuda_analyse_streams(&watch->facts, &founds);
+  const size_t work = opc_cuda_own_work(watch);
+  if (!opc_cuda_watch_settle(watch, &founds, finding))
+    opc_cuda_pass(watch, work, finding,
                   "the library's launches, copies and fills (%zu calls) are in order with the current stream, one of "
                   "libtorch's pool",
                   work);
-
-release:
-  if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
+  return OPC_OK;
 }
 
-const opc_check_t opc_check_stream = {.name = "stream", .run = run};
+static void stream_run(opc_case_context_t *context, opc_finding_t *finding) {
+  OPC_SCOPED(opc_cuda_watch_end) opc_cuda_watch_t watch = {0};
+  opc_error_t error = {0};
+  if (!opc_cuda_watch_begin(&watch, context, finding)) return;
+  if (check_streams(&watch, finding, &error) != OPC_OK) opc_finding_from_error(context, &error, finding);
+}
+
+const opc_check_t opc_check_stream = {.name = "stream", .run = stream_run};

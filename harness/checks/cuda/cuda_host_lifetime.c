@@ -1,4 +1,4 @@
-#include "checks/cuda/cuda_host_lifetime.h"
+#include "checks/cuda/cuda_watch.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@ static bool is_among(const uint64_t *addresses, size_t count, uint64_t address) 
   return false;
 }
 
-static void add(uint64_t *addresses, size_t *count, uint64_t address) {
+static void add_address(uint64_t *addresses, size_t *count, uint64_t address) {
   if (*count < OPC_CUDA_HOST_LIFETIME_MAX && !is_among(addresses, *count, address)) addresses[(*count)++] = address;
 }
 
@@ -30,11 +30,11 @@ void opc_cuda_host_lifetime_see(opc_cuda_host_lifetime_t *lasting, const opc_cud
   for (size_t i = 0; i < log->count; i++) {
     uint64_t ends[2];
     const size_t count = pageable_ends(&log->calls[i], ends);
-    for (size_t k = 0; k < count; k++) add(lasting->used, &lasting->used_count, ends[k]);
+    for (size_t k = 0; k < count; k++) add_address(lasting->used, &lasting->used_count, ends[k]);
   }
 }
 
-static bool is_inside(const opc_tensor_meta_t *meta, uint64_t address) {
+static bool is_in_tensor(const opc_tensor_meta_t *meta, uint64_t address) {
   const uint64_t first = (uint64_t)(uintptr_t)meta->storage_data;
   return first && address >= first && address - first < meta->storage_bytes;
 }
@@ -44,9 +44,9 @@ static bool is_of_tensors(const opc_call_t *call, uint64_t address) {
   size_t count = 0;
   bool found = false;
   for (size_t i = 0; i < call->tensor_arg_count && !found; i++)
-    found = is_inside(&call->tensor_args[i].before, address);
+    found = is_in_tensor(&call->tensor_args[i].before, address);
   if (!found && call->outcome == OPC_CALL_RETURNED && opc_call_outputs(call, &outputs, &count, NULL) == OPC_OK)
-    for (size_t i = 0; i < count && !found; i++) found = is_inside(&outputs[i].meta, address);
+    for (size_t i = 0; i < count && !found; i++) found = is_in_tensor(&outputs[i].meta, address);
   return found;
 }
 
@@ -66,6 +66,6 @@ void opc_cuda_host_lifetime_find(opc_cuda_host_lifetime_t *lasting, const opc_cu
     uint64_t ends[2];
     const size_t count = pageable_ends(&log->calls[i], ends);
     for (size_t k = 0; k < count; k++)
-      if (stays(lasting, call, ends[k])) add(lasting->found, &lasting->found_count, ends[k]);
+      if (stays(lasting, call, ends[k])) add_address(lasting->found, &lasting->found_count, ends[k]);
   }
 }

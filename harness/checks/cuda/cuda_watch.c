@@ -11,7 +11,7 @@
 #include "checks/framework/own_library.h"
 #include "checks/framework/simulated_case.h"
 
-static opc_cuda_owner_t owner_of(const char *library, const void *context) {
+static opc_cuda_owner_t owner_of_library(const char *library, const void *context) {
   (void)context;
   return opc_library_is_own(library) ? OPC_CUDA_OF_OWN : opc_cuda_owner_of_file(library);
 }
@@ -63,11 +63,10 @@ static void keep_log(const opc_cuda_watch_t *watch) {
   struct tm parts;
   if (gmtime_r(&now, &parts)) strftime(date, sizeof date, "%Y-%m-%d", &parts);
   json_auto_t *versions = versions_of(watch);
-  json_t *file =
+  json_auto_t *file =
       opc_cuda_file_json(&watch->facts, watch->api->mode == OPC_LAUNCH_SIMULATED ? "simulated" : "gpu", versions);
   if (file) json_object_set_new(file, "date", json_string(date));
   if (file) json_dump_file(file, path, JSON_INDENT(1)); /* the run does not depend on it */
-  json_decref(file);
 }
 
 /* ---- a call ---- */
@@ -84,7 +83,7 @@ void opc_cuda_watch_facts(opc_cuda_watch_t *watch) {
                                     .empty = has_empty(&watch->call),
                                     .large = is_large(watch->context),
                                     .simulated = watch->api->mode == OPC_LAUNCH_SIMULATED,
-                                    .owner = owner_of};
+                                    .owner = owner_of_library};
   if (!watch->api->limits(watch->device, &watch->facts.limits)) watch->facts.limits = (opc_cuda_limits_t){0};
 }
 
@@ -155,7 +154,7 @@ size_t opc_cuda_own_work(const opc_cuda_watch_t *watch) {
  * its call. */
 static json_t *access_of(const opc_cuda_found_t *found, const opc_cuda_call_t *calls) {
   const opc_cuda_call_t *blamed = &calls[found->calls[0]];
-  json_t *access = json_pack("{s:s, s:o}", "rule", found->rule, "call", opc_cuda_call_json(blamed));
+  json_t *access = json_pack("{s:s, s:o}", "rule", opc_rule_name(found->rule), "call", opc_cuda_call_json(blamed));
   uint64_t instruction = blamed->kind == OPC_CUDA_HOST_ACCESS ? blamed->caller : blamed->caller - 1;
   if (access && blamed->caller)
     json_object_set_new(access, "raw_frames",

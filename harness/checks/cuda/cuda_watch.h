@@ -4,9 +4,24 @@
  * Ownership: the wrappers own a watched call's log; it is valid until the next watched call. Threads: one. */
 #pragma once
 
-#include "checks/cuda/cuda_host_lifetime.h"
+#include "checks/call/call.h"
 #include "checks/cuda_log/cuda_analysis.h"
 #include "checks/framework/check.h"
+
+/* Which host memory used by copies of a captured call still exists after the call: a graph accesses it again at each
+ * replay.
+ *
+ * Memory counts as lasting if it is a library's data, belongs to an argument or output, or was also used for a copy in
+ * an earlier call, in which malloc gave other addresses (opc_scratch_memory_shift). Memory on the stack below the
+ * caller, or no longer readable, is gone. */
+enum { OPC_CUDA_HOST_LIFETIME_MAX = 64 };
+
+typedef struct opc_cuda_host_lifetime {
+  uint64_t used[OPC_CUDA_HOST_LIFETIME_MAX]; /* addresses used by copies of the earlier call */
+  size_t used_count;
+  uint64_t found[OPC_CUDA_HOST_LIFETIME_MAX];
+  size_t found_count;
+} opc_cuda_host_lifetime_t;
 
 typedef struct opc_cuda_watch {
   opc_case_context_t *context;
@@ -55,3 +70,26 @@ void opc_cuda_pass(const opc_cuda_watch_t *watch, size_t seen, opc_finding_t *fi
     OPC_PRINTF(4, 5);
 /* Work (opc_cuda_is_work) of the libraries under test in the last call. */
 size_t opc_cuda_own_work(const opc_cuda_watch_t *watch);
+
+/* ---- memory of the host (cuda_host_lifetime.c) ---- */
+
+/* Adds the addresses from the log of an earlier call. */
+void opc_cuda_host_lifetime_see(opc_cuda_host_lifetime_t *lasting, const opc_cuda_log_t *log);
+/* Fills in `found` from the log of the captured call, which has returned; *call still has its arguments. */
+void opc_cuda_host_lifetime_find(opc_cuda_host_lifetime_t *lasting, const opc_cuda_log_t *log, const opc_call_t *call);
+
+/* ---- replays of a captured call (capture_replay.c) ---- */
+
+typedef struct opc_capture_replay {
+  size_t replays; /* number of compared replays */
+  bool differs;
+  const char *why_not; /* why nothing was compared; NULL: something was */
+  opc_text_t text;     /* how it differs; opc_text_clear */
+} opc_capture_replay_t;
+
+/* Compares a captured call with ordinary ones: the graph is replayed twice, with other values in the captured tensors,
+ * and must give the same bits as a call with these values.
+ *
+ * `watch`: its last call was captured in watch->graph, and its stream is current. Returns an error if the harness
+ * cannot make the calls. */
+opc_status_t opc_capture_replay(opc_cuda_watch_t *watch, opc_capture_replay_t *out, opc_error_t *error) OPC_CHECKED;

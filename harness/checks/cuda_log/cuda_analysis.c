@@ -13,12 +13,12 @@ opc_cuda_owner_t opc_cuda_owner_of_file(const char *file) {
   return strncmp(name, "libtorch", 8) == 0 || strncmp(name, "libc10", 6) == 0 ? OPC_CUDA_OF_TORCH : OPC_CUDA_OF_OTHERS;
 }
 
-static opc_cuda_owner_t owner_of(const opc_cuda_facts_t *facts, const opc_cuda_call_t *call) {
+static opc_cuda_owner_t call_owner(const opc_cuda_facts_t *facts, const opc_cuda_call_t *call) {
   return facts->owner(call->library, facts->context);
 }
 
 bool opc_cuda_is_own(const opc_cuda_facts_t *facts, const opc_cuda_call_t *call) {
-  return owner_of(facts, call) == OPC_CUDA_OF_OWN;
+  return call_owner(facts, call) == OPC_CUDA_OF_OWN;
 }
 
 bool opc_cuda_is_kernel(const opc_cuda_call_t *call) {
@@ -43,7 +43,7 @@ const char *opc_cuda_facts_cut(opc_cuda_facts_t *facts) {
 size_t opc_cuda_count(const opc_cuda_facts_t *facts, opc_cuda_kind_t kind, opc_cuda_owner_t owner) {
   size_t count = 0;
   for (size_t i = 0; i < facts->log.count; i++)
-    count += facts->log.calls[i].kind == kind && owner_of(facts, &facts->log.calls[i]) == owner;
+    count += facts->log.calls[i].kind == kind && call_owner(facts, &facts->log.calls[i]) == owner;
   return count;
 }
 
@@ -53,7 +53,7 @@ size_t opc_cuda_waits_of_torch(const opc_cuda_facts_t *facts) {
     const opc_cuda_call_t *call = &facts->log.calls[i];
     bool waits = call->kind == OPC_CUDA_STREAM_SYNCHRONIZE || call->kind == OPC_CUDA_DEVICE_SYNCHRONIZE ||
                  call->kind == OPC_CUDA_EVENT_SYNCHRONIZE;
-    count += waits && owner_of(facts, call) == OPC_CUDA_OF_TORCH;
+    count += waits && call_owner(facts, call) == OPC_CUDA_OF_TORCH;
   }
   return count;
 }
@@ -117,16 +117,15 @@ const char *opc_cuda_code_name(int code, char *out, size_t size) {
 
 /* ---- findings ---- */
 
-static uint64_t place_of(const opc_cuda_log_t *log, size_t index) {
+static uint64_t caller_at(const opc_cuda_log_t *log, size_t index) {
   return index == OPC_CUDA_NO_CALL ? 0 : log->calls[index].caller;
 }
 
-void opc_cuda_found_add(opc_cuda_founds_t *out, const opc_cuda_log_t *log, const char *rule, size_t blamed,
+void opc_cuda_found_add(opc_cuda_founds_t *out, const opc_cuda_log_t *log, opc_rule_id_t rule, size_t blamed,
                         size_t shown, const char *format, ...) {
   for (size_t i = 0; i < out->count; i++) {
     opc_cuda_found_t *other = &out->items[i];
-    if (strcmp(other->rule, rule) != 0 ||
-        (other->call_count ? place_of(log, other->calls[0]) : 0) != place_of(log, blamed))
+    if (other->rule != rule || (other->call_count ? caller_at(log, other->calls[0]) : 0) != caller_at(log, blamed))
       continue;
     other->more++;
     return;

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "base/status.h"
+#include "catalogue/rules.h"
 #include "cuda/log/launch.h"
 
 typedef enum opc_cuda_owner {
@@ -43,7 +44,7 @@ enum { OPC_CUDA_FOUND_MAX = 16, OPC_CUDA_FOUND_CALLS = 2 };
 
 /* One mistake. The same rule at the same place in the code is reported once. */
 typedef struct opc_cuda_found {
-  const char *rule;
+  opc_rule_id_t rule;
   char message[512];
   size_t calls[OPC_CUDA_FOUND_CALLS]; /* in the log: first the call to blame, then the call that shows the mistake */
   size_t call_count;
@@ -94,7 +95,7 @@ bool opc_cuda_is_work(const opc_cuda_call_t *call);
 bool opc_cuda_is_kernel(const opc_cuda_call_t *call);
 /* blamed: the call to blame, or OPC_CUDA_NO_CALL. shown: the call that shows the mistake; the same as `blamed` if there
  * is none. */
-void opc_cuda_found_add(opc_cuda_founds_t *out, const opc_cuda_log_t *log, const char *rule, size_t blamed,
+void opc_cuda_found_add(opc_cuda_founds_t *out, const opc_cuda_log_t *log, opc_rule_id_t rule, size_t blamed,
                         size_t shown, const char *format, ...) OPC_PRINTF(6, 7);
 /* "kernel copy_kernel", "cudaMemcpyAsync". Returns out. */
 const char *opc_cuda_call_name(const opc_cuda_call_t *call, char *out, size_t size);

@@ -79,25 +79,25 @@ static size_t find_refusal(const opc_cuda_facts_t *facts, const opc_cuda_capture
   return OPC_CUDA_NO_CALL;
 }
 
-static void judge_lost(const opc_cuda_facts_t *facts, const opc_cuda_capture_t *capture, opc_cuda_founds_t *out) {
+static void analyse_lost(const opc_cuda_facts_t *facts, const opc_cuda_capture_t *capture, opc_cuda_founds_t *out) {
   char name[256], code[96], whom[160];
   const size_t refusal = find_refusal(facts, capture);
   if (refusal == OPC_CUDA_NO_CALL) {
-    opc_cuda_found_add(out, &facts->log, "capture.invalidated", OPC_CUDA_NO_CALL, OPC_CUDA_NO_CALL,
+    opc_cuda_found_add(out, &facts->log, OPC_RULE_capture_invalidated, OPC_CUDA_NO_CALL, OPC_CUDA_NO_CALL,
                        "the capture fails with %s, and the call that ended it is not visible: it goes to a statically "
                        "linked CUDA runtime or to the driver",
                        opc_cuda_code_name(capture->code, code, sizeof code));
     return;
   }
   const opc_cuda_call_t *call = &facts->log.calls[refusal];
-  opc_cuda_found_add(out, &facts->log, "capture.invalidated", refusal, refusal,
+  opc_cuda_found_add(out, &facts->log, OPC_RULE_capture_invalidated, refusal, refusal,
                      "%s%s fails with %s and ends the capture: %s", opc_cuda_call_name(call, name, sizeof name),
                      by_whom(facts, call, whom, sizeof whom), opc_cuda_code_name(call->code, code, sizeof code),
                      why_refused(call->code));
 }
 
 /* The last work that entered the graph through another stream. */
-static void judge_unjoined(const opc_cuda_facts_t *facts, const opc_cuda_capture_t *capture, opc_cuda_founds_t *out) {
+static void analyse_unjoined(const opc_cuda_facts_t *facts, const opc_cuda_capture_t *capture, opc_cuda_founds_t *out) {
   const uint64_t origin = facts->log.calls[capture->begin].stream;
   size_t last = OPC_CUDA_NO_CALL;
   char name[256], stream[128], whom[160];
@@ -106,13 +106,13 @@ static void judge_unjoined(const opc_cuda_facts_t *facts, const opc_cuda_capture
     if (opc_cuda_is_work(call) && call->captured && call->stream != origin) last = i;
   }
   if (last == OPC_CUDA_NO_CALL) {
-    opc_cuda_found_add(out, &facts->log, "capture.unjoined", last, last,
+    opc_cuda_found_add(out, &facts->log, OPC_RULE_capture_unjoined, last, last,
                        "a stream joined the capture, but the stream in which the capture began does not wait for it");
     return;
   }
   const opc_cuda_call_t *call = &facts->log.calls[last];
   opc_cuda_found_add(
-      out, &facts->log, "capture.unjoined", last, last,
+      out, &facts->log, OPC_RULE_capture_unjoined, last, last,
       "%s%s on %s is part of the capture, but the stream in which the capture began does not wait for it",
       opc_cuda_call_name(call, name, sizeof name), by_whom(facts, call, whom, sizeof whom),
       opc_cuda_stream_name(call, stream, sizeof stream));
@@ -120,12 +120,12 @@ static void judge_unjoined(const opc_cuda_facts_t *facts, const opc_cuda_capture
 
 /* ---- the graph differs from the call ---- */
 
-static void judge_left_out(const opc_cuda_facts_t *facts, size_t index, opc_cuda_founds_t *out) {
+static void analyse_left_out(const opc_cuda_facts_t *facts, size_t index, opc_cuda_founds_t *out) {
   const opc_cuda_call_t *call = &facts->log.calls[index];
   char name[256], stream[128], whom[160];
   bool moves = opc_cuda_is_kernel(call) || call->bytes > 0;
   if (!opc_cuda_is_work(call) || call->captured || call->code != 0 || !moves) return;
-  opc_cuda_found_add(out, &facts->log, "capture.not_captured", index, index,
+  opc_cuda_found_add(out, &facts->log, OPC_RULE_capture_not_captured, index, index,
                      "%s%s goes to %s: it ran once, while the graph was made, and replays of the graph do not run it",
                      opc_cuda_call_name(call, name, sizeof name), by_whom(facts, call, whom, sizeof whom),
                      opc_cuda_stream_name(call, stream, sizeof stream));
@@ -137,18 +137,18 @@ static bool is_lasting(const opc_cuda_facts_t *facts, uint64_t address) {
   return false;
 }
 
-static void judge_host_memory(const opc_cuda_facts_t *facts, size_t index, opc_cuda_founds_t *out) {
+static void analyse_host_memory(const opc_cuda_facts_t *facts, size_t index, opc_cuda_founds_t *out) {
   const opc_cuda_call_t *call = &facts->log.calls[index];
   char whom[160];
   if (call->kind != OPC_CUDA_COPY || !call->captured || call->code != 0 || call->bytes == 0) return;
   by_whom(facts, call, whom, sizeof whom);
   if (call->from.place == OPC_CUDA_PAGEABLE && !is_lasting(facts, call->from.value))
-    opc_cuda_found_add(out, &facts->log, "capture.host_memory", index, index,
+    opc_cuda_found_add(out, &facts->log, OPC_RULE_capture_host_memory, index, index,
                        "%s%s of %llu bytes is in the graph: each replay reads them again from host memory that existed "
                        "only during the call",
                        call->function, whom, (unsigned long long)call->bytes);
   else if (call->to.place == OPC_CUDA_PAGEABLE && !is_lasting(facts, call->to.value))
-    opc_cuda_found_add(out, &facts->log, "capture.host_memory", index, index,
+    opc_cuda_found_add(out, &facts->log, OPC_RULE_capture_host_memory, index, index,
                        "%s%s of %llu bytes is in the graph: each replay writes them again to host memory that existed "
                        "only during the call",
                        call->function, whom, (unsigned long long)call->bytes);
@@ -160,8 +160,8 @@ void opc_cuda_analyse_capture(const opc_cuda_facts_t *facts, opc_cuda_founds_t *
   /* Findings after the call that ended the capture would only follow from it. */
   const size_t refusal = capture.code == 0 ? OPC_CUDA_NO_CALL : find_refusal(facts, &capture),
                until = refusal < capture.end ? refusal : capture.end;
-  for (size_t i = capture.begin + 1; i < until; i++) judge_left_out(facts, i, out);
-  for (size_t i = capture.begin + 1; i < until; i++) judge_host_memory(facts, i, out);
-  if (capture.code == UNJOINED) judge_unjoined(facts, &capture, out);
-  else if (capture.code != 0) judge_lost(facts, &capture, out);
+  for (size_t i = capture.begin + 1; i < until; i++) analyse_left_out(facts, i, out);
+  for (size_t i = capture.begin + 1; i < until; i++) analyse_host_memory(facts, i, out);
+  if (capture.code == UNJOINED) analyse_unjoined(facts, &capture, out);
+  else if (capture.code != 0) analyse_lost(facts, &capture, out);
 }

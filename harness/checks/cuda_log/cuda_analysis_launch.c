@@ -74,7 +74,7 @@ static bool breaks_by_size(const opc_cuda_facts_t *facts, const opc_cuda_call_t 
   return grid || (!block && call->shared > facts->limits.shared);
 }
 
-static void judge_failure(const opc_cuda_facts_t *facts, size_t index, opc_cuda_founds_t *out) {
+static void analyse_failure(const opc_cuda_facts_t *facts, size_t index, opc_cuda_founds_t *out) {
   const opc_cuda_call_t *call = &facts->log.calls[index];
   if (follows_made_up_numbers(facts, index)) return;
   char name[256], code[96], limits[300];
@@ -84,14 +84,14 @@ static void judge_failure(const opc_cuda_facts_t *facts, size_t index, opc_cuda_
   const char *colon = limits[0] ? ": " : "";
   bool invalid = call->code == INVALID_CONFIGURATION || call->code == INVALID_VALUE;
   if (facts->empty && invalid && has_zero(call->grid)) {
-    opc_cuda_found_add(out, &facts->log, "launch.empty_tensor", index, index,
+    opc_cuda_found_add(out, &facts->log, OPC_RULE_launch_empty_tensor, index, index,
                        "the launch of %s for an empty tensor fails with %s%s%s", name, code, colon, limits);
   } else if (facts->large && breaks_by_size(facts, call)) {
-    opc_cuda_found_add(out, &facts->log, "launch.large_tensor", index, index,
+    opc_cuda_found_add(out, &facts->log, OPC_RULE_launch_large_tensor, index, index,
                        "the launch of %s for a large tensor fails with %s%s%s", name, code, colon, limits);
   } else {
-    opc_cuda_found_add(out, &facts->log, "launch.failed", index, index, "the launch of %s fails with %s%s%s", name,
-                       code, colon, limits);
+    opc_cuda_found_add(out, &facts->log, OPC_RULE_launch_failed, index, index, "the launch of %s fails with %s%s%s",
+                       name, code, colon, limits);
   }
 }
 
@@ -129,7 +129,8 @@ static checked_t how_checked(const opc_cuda_facts_t *facts, size_t index, size_t
   return UNCHECKED;
 }
 
-static void judge_check(const opc_cuda_facts_t *facts, size_t index, opc_cuda_founds_t *out, opc_cuda_founds_t *late) {
+static void analyse_check(const opc_cuda_facts_t *facts, size_t index, opc_cuda_founds_t *out,
+                          opc_cuda_founds_t *late) {
   const opc_cuda_log_t *log = &facts->log;
   const opc_cuda_call_t *call = &log->calls[index];
   char name[256], next_name[256];
@@ -140,13 +141,13 @@ static void judge_check(const opc_cuda_facts_t *facts, size_t index, opc_cuda_fo
     case CHECKED:
       break;
     case CHECKED_LATE:
-      opc_cuda_found_add(late, log, "launch.checked_late", index, next,
+      opc_cuda_found_add(late, log, OPC_RULE_launch_checked_late, index, next,
                          "the error of launching %s is checked only after %s was launched", name,
                          opc_cuda_call_name(&log->calls[next], next_name, sizeof next_name));
       break;
     case UNCHECKED:
       if (log->dropped || facts->cut) break; /* the check may be missing from the log */
-      opc_cuda_found_add(out, log, "launch.unchecked", index, index,
+      opc_cuda_found_add(out, log, OPC_RULE_launch_unchecked, index, index,
                          "%s is launched, but nothing asks %sfor the launch's error before the operator %s", name,
                          call->unwrapped ? "the library's own runtime " : "", facts->returned ? "returns" : "throws");
       break;
@@ -157,7 +158,7 @@ static void judge_check(const opc_cuda_facts_t *facts, size_t index, opc_cuda_fo
 
 /* The last call of the operator's thread that failed, through the shared runtime, which holds the error; log.count:
  * none failed. */
-static size_t find_culprit(const opc_cuda_facts_t *facts) {
+static size_t find_error_source(const opc_cuda_facts_t *facts) {
   for (size_t i = facts->log.count; i-- > 0;)
     if (facts->log.calls[i].thread == 0 && !facts->log.calls[i].unwrapped &&
         facts->log.calls[i].code == facts->last_error)
@@ -165,21 +166,21 @@ static size_t find_culprit(const opc_cuda_facts_t *facts) {
   return facts->log.count;
 }
 
-static bool is_told(const opc_cuda_founds_t *founds, const char *rule, uint64_t caller, const opc_cuda_log_t *log) {
+static bool is_told(const opc_cuda_founds_t *founds, opc_rule_id_t rule, uint64_t caller, const opc_cuda_log_t *log) {
   for (size_t i = 0; i < founds->count; i++)
-    if (strcmp(founds->items[i].rule, rule) == 0 && log->calls[founds->items[i].calls[0]].caller == caller) return true;
+    if (founds->items[i].rule == rule && log->calls[founds->items[i].calls[0]].caller == caller) return true;
   return false;
 }
 
-static void judge_error_left(const opc_cuda_facts_t *facts, opc_cuda_founds_t *out) {
+static void analyse_error_left(const opc_cuda_facts_t *facts, opc_cuda_founds_t *out) {
   const opc_cuda_log_t *log = &facts->log;
-  size_t culprit = find_culprit(facts);
+  size_t source = find_error_source(facts);
   char code[96], name[256];
-  if (facts->cut || !facts->last_error || culprit == log->count) return;
-  const opc_cuda_call_t *call = &log->calls[culprit];
+  if (facts->cut || !facts->last_error || source == log->count) return;
+  const opc_cuda_call_t *call = &log->calls[source];
   /* A launch that is never checked leaves its error behind: launch.unchecked already reports it. */
-  if (!opc_cuda_is_own(facts, call) || is_told(out, "launch.unchecked", call->caller, log)) return;
-  opc_cuda_found_add(out, log, "launch.error_left", culprit, culprit,
+  if (!opc_cuda_is_own(facts, call) || is_told(out, OPC_RULE_launch_unchecked, call->caller, log)) return;
+  opc_cuda_found_add(out, log, OPC_RULE_launch_error_left, source, source,
                      "the operator %s with %s pending, the error of %s: the next error check gets it",
                      facts->returned ? "returns" : "throws", opc_cuda_code_name(facts->last_error, code, sizeof code),
                      opc_cuda_call_name(call, name, sizeof name));
@@ -191,10 +192,10 @@ void opc_cuda_analyse_launches(const opc_cuda_facts_t *facts, opc_cuda_founds_t 
     for (size_t i = 0; i < facts->log.count; i++) {
       const opc_cuda_call_t *call = &facts->log.calls[i];
       if (call->kind != OPC_CUDA_LAUNCH || call->injected || !opc_cuda_is_own(facts, call)) continue;
-      if (!failures) judge_check(facts, i, out, &late);
-      else if (call->code) judge_failure(facts, i, out);
+      if (!failures) analyse_check(facts, i, out, &late);
+      else if (call->code) analyse_failure(facts, i, out);
     }
   }
-  judge_error_left(facts, out);
+  analyse_error_left(facts, out);
   for (size_t i = 0; i < late.count && out->count < OPC_CUDA_FOUND_MAX; i++) out->items[out->count++] = late.items[i];
 }

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/owned.h"
 #include "checks/cuda_log/cuda_analysis.h"
 
 /* The order of the work in a log: streams are sequences of work, ordered by events, waiting streams and a waiting host.
@@ -224,8 +225,8 @@ static bool touches_only_fresh(const opc_cuda_facts_t *facts, size_t index) {
 
 /* ---- work on other streams ---- */
 
-static void judge_place(const opc_cuda_facts_t *facts, const works_t *works, const work_t *work,
-                        opc_cuda_founds_t *out) {
+static void analyse_place(const opc_cuda_facts_t *facts, const works_t *works, const work_t *work,
+                          opc_cuda_founds_t *out) {
   const opc_cuda_call_t *call = &facts->log.calls[work->index];
   char name[256], stream[128];
   bool waits = work->moment.after.work[0] >= 1 || touches_only_fresh(facts, work->index);
@@ -235,16 +236,16 @@ static void judge_place(const opc_cuda_facts_t *facts, const works_t *works, con
   opc_cuda_call_name(call, name, sizeof name);
   opc_cuda_stream_name(call, stream, sizeof stream);
   if (call->stream_kind == OPC_CUDA_STREAM_LEGACY) {
-    opc_cuda_found_add(out, &facts->log, "stream.legacy", work->index, work->index,
+    opc_cuda_found_add(out, &facts->log, OPC_RULE_stream_legacy, work->index, work->index,
                        "%s goes to %s instead of the current stream", name, stream);
   } else if (!waits && !awaited) {
-    opc_cuda_found_add(out, &facts->log, "stream.other", work->index, work->index,
+    opc_cuda_found_add(out, &facts->log, OPC_RULE_stream_other, work->index, work->index,
                        "%s goes to %s, and neither it nor the current stream waits for the other", name, stream);
   } else if (!waits) {
-    opc_cuda_found_add(out, &facts->log, "stream.starts_early", work->index, work->index,
+    opc_cuda_found_add(out, &facts->log, OPC_RULE_stream_starts_early, work->index, work->index,
                        "%s goes to %s, which does not wait for what the current stream has before it", name, stream);
   } else {
-    opc_cuda_found_add(out, &facts->log, "stream.not_awaited", work->index, work->index,
+    opc_cuda_found_add(out, &facts->log, OPC_RULE_stream_not_awaited, work->index, work->index,
                        "%s goes to %s, and the current stream does not wait for it", name, stream);
   }
 }
@@ -269,8 +270,8 @@ static bool writes_what_is_used(const opc_cuda_call_t *writer, const opc_cuda_ca
   return false;
 }
 
-static void judge_pair(const opc_cuda_facts_t *facts, const work_t *first, const work_t *second,
-                       opc_cuda_founds_t *out) {
+static void analyse_pair(const opc_cuda_facts_t *facts, const work_t *first, const work_t *second,
+                         opc_cuda_founds_t *out) {
   const opc_cuda_call_t *earlier = &facts->log.calls[first->index], *later = &facts->log.calls[second->index];
   char writer_name[256], user_name[256], stream[128], other[128];
   if (first->moment.stream == second->moment.stream || cuda_moment_before(&first->moment, &second->moment)) return;
@@ -279,27 +280,28 @@ static void judge_pair(const opc_cuda_facts_t *facts, const work_t *first, const
   if (!earlier_writes && !writes_what_is_used(later, earlier)) return;
   const opc_cuda_call_t *writer = earlier_writes ? earlier : later, *user = earlier_writes ? later : earlier;
   opc_cuda_found_add(
-      out, &facts->log, "stream.race", second->index, first->index,
+      out, &facts->log, OPC_RULE_stream_race, second->index, first->index,
       "%s on %s writes memory that %s on %s is given, but nothing orders the two",
       opc_cuda_call_name(writer, writer_name, sizeof writer_name), opc_cuda_stream_name(writer, stream, sizeof stream),
       opc_cuda_call_name(user, user_name, sizeof user_name), opc_cuda_stream_name(user, other, sizeof other));
 }
 
-static bool is_beside(const works_t *works, size_t i) { return works->items[i].moment.stream != 0; }
+static bool is_on_other_stream(const works_t *works, size_t i) { return works->items[i].moment.stream != 0; }
+
+static void works_clear(works_t *works) { free(works->items); }
 
 void opc_cuda_analyse_streams(const opc_cuda_facts_t *facts, opc_cuda_founds_t *out) {
-  works_t works = {0};
+  OPC_SCOPED(works_clear) works_t works = {0};
   if (facts->device != facts->device_before)
     return; /* then work may be on a wrong device, which opc_cuda_analyse_devices reports */
-  if (works_collect(facts, &works)) {
-    size_t before = out->count;
-    for (size_t i = 0; i < works.count; i++)
-      if (is_beside(&works, i) && opc_cuda_is_own(facts, &facts->log.calls[works.items[i].index]))
-        judge_place(facts, &works, &works.items[i], out);
-    /* If a stream is not ordered with the current one, neither is anything on it: one finding is enough. */
-    for (size_t i = 0; i < works.count && out->count == before; i++)
-      for (size_t k = i + 1; k < works.count; k++)
-        if (is_beside(&works, i) || is_beside(&works, k)) judge_pair(facts, &works.items[i], &works.items[k], out);
-  }
-  free(works.items);
+  if (!works_collect(facts, &works)) return;
+  const size_t before = out->count;
+  for (size_t i = 0; i < works.count; i++)
+    if (is_on_other_stream(&works, i) && opc_cuda_is_own(facts, &facts->log.calls[works.items[i].index]))
+      analyse_place(facts, &works, &works.items[i], out);
+  /* If a stream is not ordered with the current one, neither is anything on it: one finding is enough. */
+  for (size_t i = 0; i < works.count && out->count == before; i++)
+    for (size_t k = i + 1; k < works.count; k++)
+      if (is_on_other_stream(&works, i) || is_on_other_stream(&works, k))
+        analyse_pair(facts, &works.items[i], &works.items[k], out);
 }

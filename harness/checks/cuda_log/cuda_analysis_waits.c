@@ -4,7 +4,7 @@
 #include "checks/cuda_log/cuda_analysis.h"
 
 /* cudaMallocAsync and similar functions are stream-ordered and do not wait. */
-static bool is_stream_ordered(const opc_cuda_call_t *call) { return strstr(call->function, "Async") != NULL; }
+static bool is_stream_ordered(const opc_cuda_call_t *call) { return strstr(call->function, "Async"); }
 
 static const char *place_word(opc_cuda_place_t place) {
   switch (place) {
@@ -24,13 +24,13 @@ static const char *place_word(opc_cuda_place_t place) {
   return "memory";
 }
 
-static void judge_transfer(const opc_cuda_facts_t *facts, size_t index, opc_cuda_founds_t *out) {
+static void analyse_transfer(const opc_cuda_facts_t *facts, size_t index, opc_cuda_founds_t *out) {
   const opc_cuda_call_t *call = &facts->log.calls[index];
   if (call->kind == OPC_CUDA_FILL)
-    opc_cuda_found_add(out, &facts->log, "sync.copy", index, index, "%s fills %llu bytes and waits for it",
+    opc_cuda_found_add(out, &facts->log, OPC_RULE_sync_copy, index, index, "%s fills %llu bytes and waits for it",
                        call->function, (unsigned long long)call->bytes);
   else
-    opc_cuda_found_add(out, &facts->log, "sync.copy", index, index,
+    opc_cuda_found_add(out, &facts->log, OPC_RULE_sync_copy, index, index,
                        "%s copies %llu bytes from %s to %s and waits for it", call->function,
                        (unsigned long long)call->bytes, place_word(call->from.place), place_word(call->to.place));
 }
@@ -42,31 +42,31 @@ void opc_cuda_analyse_waits(const opc_cuda_facts_t *facts, opc_cuda_founds_t *ou
     if (!opc_cuda_is_own(facts, call)) continue;
     switch (call->kind) {
       case OPC_CUDA_DEVICE_SYNCHRONIZE:
-        opc_cuda_found_add(out, &facts->log, "sync.device", i, i, "%s waits until the whole device is idle",
+        opc_cuda_found_add(out, &facts->log, OPC_RULE_sync_device, i, i, "%s waits until the whole device is idle",
                            call->function);
         break;
       case OPC_CUDA_STREAM_SYNCHRONIZE:
-        opc_cuda_found_add(out, &facts->log, "sync.stream", i, i, "%s waits for %s", call->function,
+        opc_cuda_found_add(out, &facts->log, OPC_RULE_sync_stream, i, i, "%s waits for %s", call->function,
                            opc_cuda_stream_name(call, stream, sizeof stream));
         break;
       case OPC_CUDA_EVENT_SYNCHRONIZE:
-        opc_cuda_found_add(out, &facts->log, "sync.stream", i, i, "%s waits for an event", call->function);
+        opc_cuda_found_add(out, &facts->log, OPC_RULE_sync_stream, i, i, "%s waits for an event", call->function);
         break;
       case OPC_CUDA_COPY:
       case OPC_CUDA_FILL:
-        if (call->synchronous) judge_transfer(facts, i, out);
+        if (call->synchronous) analyse_transfer(facts, i, out);
         break;
       case OPC_CUDA_ALLOCATE:
       case OPC_CUDA_HOST_ALLOCATE:
         if (!is_stream_ordered(call))
-          opc_cuda_found_add(out, &facts->log, "sync.allocation", i, i,
+          opc_cuda_found_add(out, &facts->log, OPC_RULE_sync_allocation, i, i,
                              "%s allocates %llu bytes from the CUDA runtime in every call", call->function,
                              (unsigned long long)call->bytes);
         break;
       case OPC_CUDA_FREE:
       case OPC_CUDA_HOST_FREE:
         if (!is_stream_ordered(call) && call->to.value)
-          opc_cuda_found_add(out, &facts->log, "sync.allocation", i, i,
+          opc_cuda_found_add(out, &facts->log, OPC_RULE_sync_allocation, i, i,
                              "%s frees memory of the CUDA runtime in every call, and waits for the device",
                              call->function);
         break;

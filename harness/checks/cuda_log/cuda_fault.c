@@ -1,8 +1,5 @@
 #include "checks/cuda_log/cuda_fault.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "checks/cuda_log/cuda_analysis.h"
 
 enum { LAUNCHES_SHOWN = 3 };
@@ -11,7 +8,7 @@ enum { LAUNCHES_SHOWN = 3 };
  * relaunched. */
 static const struct fault {
   int code;
-  const char *words;
+  const char *meaning;
 } faults[] = {
     {700, "an access to memory that is not mapped"},
     {702, "a kernel that takes too long"},
@@ -32,9 +29,9 @@ static const struct fault *fault_of(int code) {
   return NULL;
 }
 
-const char *opc_cuda_fault_words(int code) {
+const char *opc_cuda_fault_meaning(int code) {
   const struct fault *fault = fault_of(code);
-  return fault ? fault->words : NULL;
+  return fault ? fault->meaning : NULL;
 }
 
 /* Indices of the last launches, newest first. */
@@ -46,10 +43,10 @@ static size_t last_launches(const opc_cuda_log_t *log, size_t out[LAUNCHES_SHOWN
   return count;
 }
 
-void opc_cuda_fault_say(int code, const opc_cuda_log_t *log, opc_text_t *out) {
+void opc_cuda_fault_describe(int code, const opc_cuda_log_t *log, opc_text_t *out) {
   const struct fault *fault = fault_of(code);
   size_t launches[LAUNCHES_SHOWN], count = last_launches(log, launches);
-  opc_text_addf(out, "%s (%s, %d)", fault ? fault->words : "a fault", opc_cuda_error_name(code), code);
+  opc_text_addf(out, "%s (%s, %d)", fault ? fault->meaning : "a fault", opc_cuda_error_name(code), code);
   if (!count) opc_text_add(out, "; no launch was seen before it");
   for (size_t i = 0; i < count; i++) {
     const opc_cuda_call_t *call = &log->calls[launches[i]];

@@ -1,16 +1,15 @@
 #include "checks/cuda_log/cuda_log_json.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/text.h"
 #include "model/json/json_write.h"
 
-const char *const opc_cuda_stream_words[] = {[OPC_CUDA_STREAM_LEGACY] = "legacy",
+const char *const opc_cuda_stream_names[] = {[OPC_CUDA_STREAM_LEGACY] = "legacy",
                                              [OPC_CUDA_STREAM_PER_THREAD] = "per_thread",
                                              [OPC_CUDA_STREAM_CREATED] = "created",
                                              [OPC_CUDA_STREAM_UNKNOWN] = "unknown"};
-const char *const opc_cuda_place_words[] = {
+const char *const opc_cuda_place_names[] = {
     [OPC_CUDA_NOWHERE] = "nowhere", [OPC_CUDA_DEVICE] = "device",     [OPC_CUDA_MANAGED] = "managed",
     [OPC_CUDA_PINNED] = "pinned",   [OPC_CUDA_PAGEABLE] = "pageable", [OPC_CUDA_FREED] = "freed"};
 
@@ -24,7 +23,7 @@ static json_t *extent_json(const uint32_t extent[3]) {
 static json_t *address_json(const opc_cuda_address_t *address, bool alone) {
   json_t *object = json_object();
   opc_json_put(&object, "at", hex(address->value));
-  opc_json_put(&object, "place", json_string(opc_cuda_place_words[address->place]));
+  opc_json_put(&object, "place", json_string(opc_cuda_place_names[address->place]));
   if (address->place == OPC_CUDA_DEVICE || address->place == OPC_CUDA_FREED)
     opc_json_put(&object, "device", json_integer(address->device));
   if (address->allocation) opc_json_put(&object, "allocation", hex(address->allocation));
@@ -75,7 +74,7 @@ json_t *opc_cuda_call_json(const opc_cuda_call_t *call) {
   if (call->unwrapped) opc_json_put(&object, "unwrapped", json_true());
   if (has_stream(call)) {
     opc_json_put(&object, "stream", hex(call->stream));
-    opc_json_put(&object, "stream_kind", json_string(opc_cuda_stream_words[call->stream_kind]));
+    opc_json_put(&object, "stream_kind", json_string(opc_cuda_stream_names[call->stream_kind]));
     opc_json_put(&object, "stream_device", json_integer(call->stream_device));
   }
   if (call->captured) opc_json_put(&object, "captured", json_true());
@@ -90,8 +89,8 @@ json_t *opc_cuda_call_json(const opc_cuda_call_t *call) {
 }
 
 json_t *opc_cuda_file_json(const opc_cuda_facts_t *facts, const char *origin, const json_t *versions) {
-  json_t *top = json_object(), *said = json_object(), *own = json_array(), *calls = json_array(),
-         *known = json_object();
+  json_t *top = json_object(), *said = json_object(), *own = json_array(), *calls = json_array();
+  json_auto_t *known = json_object();
   opc_json_put(&said, "device", json_integer(facts->device));
   opc_json_put(&said, "stream", hex(facts->stream));
   opc_json_put(&said, "device_before", json_integer(facts->device_before));
@@ -116,7 +115,6 @@ json_t *opc_cuda_file_json(const opc_cuda_facts_t *facts, const char *origin, co
     opc_json_put(&known, named.library, json_true());
     opc_json_append(&own, opc_json_text(named.library));
   }
-  json_decref(known);
   opc_json_put(&top, "format", json_string(OPC_CUDA_LOG_FORMAT));
   opc_json_put(&top, "origin", json_string(origin));
   if (versions) opc_json_put(&top, "versions", json_incref((json_t *)versions));

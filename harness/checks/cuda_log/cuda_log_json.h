@@ -10,7 +10,7 @@
 
 #define OPC_CUDA_LOG_FORMAT "opcheck-c/cuda-log/1"
 enum { OPC_CUDA_STREAM_KINDS = OPC_CUDA_STREAM_UNKNOWN + 1, OPC_CUDA_PLACES = OPC_CUDA_FREED + 1 };
-extern const char *const opc_cuda_stream_words[OPC_CUDA_STREAM_KINDS], *const opc_cuda_place_words[OPC_CUDA_PLACES];
+extern const char *const opc_cuda_stream_names[OPC_CUDA_STREAM_KINDS], *const opc_cuda_place_names[OPC_CUDA_PLACES];
 
 /* One object per call; fields that are zero or empty are omitted. New reference; NULL: out of memory. */
 json_t *opc_cuda_call_json(const opc_cuda_call_t *call);

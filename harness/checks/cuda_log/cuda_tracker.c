@@ -6,13 +6,14 @@
 #include "base/owned.h"
 
 static const struct {
-  const char *rule, *what;
+  opc_rule_id_t rule;
+  const char *what;
 } holdings[OPC_CUDA_HOLDINGS] = {
-    [OPC_CUDA_HOLDS_MEMORY] = {"device_memory.leak", "allocations of device memory"},
-    [OPC_CUDA_HOLDS_PINNED] = {"device_memory.pinned", "allocations of pinned memory"},
-    [OPC_CUDA_HOLDS_STREAMS] = {"device_memory.stream", "streams"},
-    [OPC_CUDA_HOLDS_EVENTS] = {"device_memory.event", "events"},
-    [OPC_CUDA_HOLDS_TENSORS] = {"device_memory.tensor", "bytes of tensors on the device"},
+    [OPC_CUDA_HOLDS_MEMORY] = {OPC_RULE_device_memory_leak, "allocations of device memory"},
+    [OPC_CUDA_HOLDS_PINNED] = {OPC_RULE_device_memory_pinned, "allocations of pinned memory"},
+    [OPC_CUDA_HOLDS_STREAMS] = {OPC_RULE_device_memory_stream, "streams"},
+    [OPC_CUDA_HOLDS_EVENTS] = {OPC_RULE_device_memory_event, "events"},
+    [OPC_CUDA_HOLDS_TENSORS] = {OPC_RULE_device_memory_tensor, "bytes of tensors on the device"},
 };
 
 /* ---- allocating and releasing ---- */
@@ -49,8 +50,8 @@ static bool is_about(const opc_cuda_call_t *call, opc_cuda_holding_t *out_holdin
   return call->code == 0 && *out_handle != 0;
 }
 
-static void take(opc_cuda_tracker_t *tracker, opc_cuda_holding_t holding, uint64_t handle,
-                 const opc_cuda_call_t *call) {
+static void take_holding(opc_cuda_tracker_t *tracker, opc_cuda_holding_t holding, uint64_t handle,
+                         const opc_cuda_call_t *call) {
   if (!OPC_ARRAY_GROW(tracker->items, tracker->count)) {
     tracker->incomplete = true;
     return;
@@ -60,7 +61,7 @@ static void take(opc_cuda_tracker_t *tracker, opc_cuda_holding_t holding, uint64
 }
 
 /* Searches from the end: what a call allocates and releases itself is there. */
-static void give_back(opc_cuda_tracker_t *tracker, opc_cuda_holding_t holding, uint64_t handle) {
+static void release_holding(opc_cuda_tracker_t *tracker, opc_cuda_holding_t holding, uint64_t handle) {
   for (size_t i = tracker->count; i-- > 0;) {
     if (tracker->items[i].holding != holding || tracker->items[i].handle != handle) continue;
     tracker->items[i] = tracker->items[--tracker->count];
@@ -76,8 +77,8 @@ void opc_cuda_tracker_add(opc_cuda_tracker_t *tracker, const opc_cuda_facts_t *f
     uint64_t handle;
     bool takes;
     if (!is_about(call, &holding, &handle, &takes)) continue;
-    if (!takes) give_back(tracker, holding, handle);
-    else if (opc_cuda_is_own(facts, call)) take(tracker, holding, handle, call);
+    if (!takes) release_holding(tracker, holding, handle);
+    else if (opc_cuda_is_own(facts, call)) take_holding(tracker, holding, handle, call);
   }
 }
 
@@ -120,7 +121,7 @@ static bool find_maker(const opc_cuda_tracker_t *tracker, opc_cuda_holding_t hol
   return false;
 }
 
-void opc_cuda_analyse_ledger(const opc_cuda_tracker_t *tracker, opc_cuda_call_t *out_makers, opc_cuda_founds_t *out) {
+void opc_cuda_analyse_growth(const opc_cuda_tracker_t *tracker, opc_cuda_call_t *out_makers, opc_cuda_founds_t *out) {
   const opc_cuda_reading_t *last = &tracker->readings[tracker->reading_count - 1],
                            *first = last - OPC_CUDA_TRACKER_STEADY;
   for (int i = 0; i < OPC_CUDA_HOLDINGS; i++) {

@@ -47,5 +47,5 @@ void opc_cuda_tracker_read(opc_cuda_tracker_t *tracker, uint64_t calls, uint64_t
 bool opc_cuda_tracker_grew(const opc_cuda_tracker_t *tracker);
 /* Reports what grows, under rules device_memory.…; `calls` of the findings are indices into `out_makers`
  * (OPC_CUDA_HOLDINGS of them), the calls that allocated what is held. */
-void opc_cuda_analyse_ledger(const opc_cuda_tracker_t *tracker, opc_cuda_call_t *out_makers, opc_cuda_founds_t *out);
+void opc_cuda_analyse_growth(const opc_cuda_tracker_t *tracker, opc_cuda_call_t *out_makers, opc_cuda_founds_t *out);
 void opc_cuda_tracker_clear(opc_cuda_tracker_t *tracker);

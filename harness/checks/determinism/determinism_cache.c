@@ -1,11 +1,10 @@
-#include "checks/determinism/determinism_cache.h"
+#include "checks/determinism/determinism.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "checks/framework/case_run.h"
 
-static const char rule[] = "determinism.pointer_cache";
+static const opc_rule_id_t rule = OPC_RULE_determinism_pointer_cache;
 static const char before_text[] = "after other data had been in its arguments' memory, ";
 static const char elsewhere_name[] = "on the same data in other memory it";
 
@@ -71,72 +70,62 @@ static void clear_before(opc_call_t *call, int attempt) {
 }
 
 static opc_status_t call_own(reuse_t *reuse, opc_trial_t *trial, int attempt, addresses_t *out, opc_error_t *error) {
-  opc_call_t call;
+  OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
   opc_trial_outcome_clear(&reuse->own);
   trial->values = NULL;
   trial->label = OPC_CALL_LABEL(CALL, "before other data come into its arguments' memory");
-  opc_status_t status = opc_trial_make(trial, &call, error);
-  if (status == OPC_OK) {
-    *out = addresses_of(&call);
-    opc_trial_call(trial, &call);
-    status = opc_trial_take(&call, &reuse->own, error);
-  }
+  OPC_RETURN_IF_ERROR(opc_trial_make(trial, &call, error));
+  *out = addresses_of(&call);
+  opc_trial_call(trial, &call);
+  OPC_RETURN_IF_ERROR(opc_trial_take(&call, &reuse->own, error));
   clear_before(&call, attempt);
-  return status;
+  return OPC_OK;
 }
 
 /* Does not call if no tensor has its address for the first time, unless `any`. */
 static opc_status_t call_there(reuse_t *reuse, opc_trial_t *trial, const addresses_t *own, bool any,
                                opc_error_t *error) {
-  opc_call_t call;
+  OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
   opc_trial_outcome_clear(&reuse->there);
   trial->values = &reuse->other;
   trial->label = OPC_CALL_LABEL(CALL_OF_OTHERS, "on other data in the same memory");
   reuse->called = false;
-  opc_status_t status = opc_trial_make(trial, &call, error);
-  if (status == OPC_OK) {
-    const addresses_t addresses = addresses_of(&call);
-    const unsigned met = met_of(own, &addresses);
-    reuse->called = any || (met & ~reuse->met);
-    reuse->met |= met;
-    reuse->all = (1U << addresses.count) - 1;
-    if (reuse->called) {
-      opc_trial_call(trial, &call);
-      status = opc_trial_take(&call, &reuse->there, error);
-    }
-  }
-  opc_call_clear(&call);
-  return status;
+  OPC_RETURN_IF_ERROR(opc_trial_make(trial, &call, error));
+  const addresses_t addresses = addresses_of(&call);
+  const unsigned met = met_of(own, &addresses);
+  reuse->called = any || (met & ~reuse->met);
+  reuse->met |= met;
+  reuse->all = (1U << addresses.count) - 1;
+  if (!reuse->called) return OPC_OK;
+  opc_trial_call(trial, &call);
+  return opc_trial_take(&call, &reuse->there, error);
 }
 
 static opc_status_t run_both(reuse_t *reuse, opc_case_context_t *context, int attempt, bool any, opc_error_t *error) {
   opc_trial_t trial = {.context = context, .sample = context->sample, .places = reuse->places};
   addresses_t own = {0};
-  opc_status_t status = call_own(reuse, &trial, attempt, &own, error);
-  return status == OPC_OK ? call_there(reuse, &trial, &own, any, error) : status;
+  OPC_RETURN_IF_ERROR(call_own(reuse, &trial, attempt, &own, error));
+  return call_there(reuse, &trial, &own, any, error);
 }
 
 static opc_status_t reuse_prepare(reuse_t *reuse, opc_case_context_t *context, opc_error_t *error) {
-  opc_status_t status = opc_trial_other_values(context, context->sample, &reuse->other, &reuse->changed, error);
-  return status == OPC_OK && reuse->changed ? place_new(context, &reuse->places, error) : status;
+  OPC_RETURN_IF_ERROR(opc_trial_other_values(context, context->sample, &reuse->other, &reuse->changed, error));
+  return reuse->changed ? place_new(context, &reuse->places, error) : OPC_OK;
 }
 
 /* The other data where nothing of it was before: other tensors hold the addresses of the last call's meanwhile. */
 static opc_status_t call_elsewhere(reuse_t *reuse, opc_case_context_t *context, opc_trial_outcome_t *out,
                                    opc_error_t *error) {
-  enum { HOLDERS = 2 };
-  opc_call_t holders[HOLDERS] = {{0}};
+  OPC_SCOPED(opc_call_clear) opc_call_t second = {0}, first = {0};
   const opc_trial_t holder = {.context = context, .sample = context->sample};
   const opc_trial_t trial = {.context = context,
                              .sample = context->sample,
                              .values = &reuse->other,
                              .conditions = OPC_TRIAL_ELSEWHERE,
                              .label = {OPC_CALL_KIND_CALL_OF_OTHERS, "on other data"}};
-  opc_status_t status = OPC_OK;
-  for (int i = 0; i < HOLDERS && status == OPC_OK; i++) status = opc_trial_make(&holder, &holders[i], error);
-  if (status == OPC_OK) status = opc_trial_run(&trial, out, error);
-  for (int i = 0; i < HOLDERS; i++) opc_call_clear(&holders[i]);
-  return status;
+  OPC_RETURN_IF_ERROR(opc_trial_make(&holder, &first, error));
+  OPC_RETURN_IF_ERROR(opc_trial_make(&holder, &second, error));
+  return opc_trial_run(&trial, out, error);
 }
 
 opc_status_t opc_determinism_cache_check(opc_case_context_t *context, int *calls, opc_finding_t *finding,
@@ -145,22 +134,21 @@ opc_status_t opc_determinism_cache_check(opc_case_context_t *context, int *calls
   OPC_SCOPED(opc_trial_outcome_clear) opc_trial_outcome_t elsewhere = {0};
   OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
   bool differs = false;
-  opc_status_t status = reuse_prepare(&reuse, context, error);
-  if (status != OPC_OK || !reuse.changed) return status;
-  for (int attempt = 0; attempt < ATTEMPTS && !differs && status == OPC_OK; attempt++) {
+  OPC_RETURN_IF_ERROR(reuse_prepare(&reuse, context, error));
+  for (int attempt = 0; reuse.changed && attempt < ATTEMPTS && !differs; attempt++) {
     if (attempt && reuse.met == reuse.all) break;
-    status = run_both(&reuse, context, attempt, attempt == 0, error);
+    OPC_RETURN_IF_ERROR(run_both(&reuse, context, attempt, attempt == 0, error));
     *calls += 1 + reuse.called;
-    if (status != OPC_OK || !reuse.called) continue;
+    if (!reuse.called) continue;
     if (attempt == 0) { /* after the first pair: what is kept for the sample's own values comes from there */
-      status = call_elsewhere(&reuse, context, &elsewhere, error);
+      OPC_RETURN_IF_ERROR(call_elsewhere(&reuse, context, &elsewhere, error));
       ++*calls;
     }
-    differs = status == OPC_OK && !opc_trial_strays() && !opc_places_kept(reuse.places) &&
+    differs = !opc_trial_out_of_bounds() && !opc_places_kept(reuse.places) &&
               opc_trial_differ(&reuse.there, &elsewhere, elsewhere_name, &text);
   }
-  if (status == OPC_OK && differs) opc_finding_fail(finding, rule, "%s%s", before_text, opc_text_c(&text));
-  return status;
+  if (differs) opc_finding_fail(finding, rule, "%s%s", before_text, opc_text_c(&text));
+  return OPC_OK;
 }
 
 /* ---- for an operator whose result differs between addresses ---- */
@@ -182,17 +170,16 @@ static void trials_clear(trials_t *trials) {
 
 static opc_status_t trials_run(trials_t *trials, opc_case_context_t *context, opc_replay_t *values,
                                opc_error_t *error) {
-  opc_status_t status = OPC_OK;
-  for (int i = 0; i < PLACES && status == OPC_OK; i++) {
-    opc_trial_t trial = {.context = context,
-                         .sample = context->sample,
-                         .values = values,
-                         .label = {OPC_CALL_KIND_CALL_OF_OTHERS, "on data in new memory"}};
-    status = place_new(context, &trials->places[i], error);
-    trial.places = trials->places[i];
-    if (status == OPC_OK) status = opc_trial_run(&trial, &trials->outcomes[i], error);
+  for (int i = 0; i < PLACES; i++) {
+    OPC_RETURN_IF_ERROR(place_new(context, &trials->places[i], error));
+    const opc_trial_t trial = {.context = context,
+                               .sample = context->sample,
+                               .values = values,
+                               .places = trials->places[i],
+                               .label = {OPC_CALL_KIND_CALL_OF_OTHERS, "on data in new memory"}};
+    OPC_RETURN_IF_ERROR(opc_trial_run(&trial, &trials->outcomes[i], error));
   }
-  return status;
+  return OPC_OK;
 }
 
 static int count_equal(const trials_t *trials, const opc_trial_outcome_t *to) {
@@ -216,14 +203,13 @@ opc_status_t opc_determinism_cache_is_cause(opc_case_context_t *context, bool *o
   OPC_SCOPED(trials_clear) trials_t own = {0}, other = {0};
   OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
   *out = false;
-  opc_status_t status = reuse_prepare(&reuse, context, error);
-  if (status == OPC_OK && reuse.changed) status = run_both(&reuse, context, 0, true, error);
-  if (status != OPC_OK || !reuse.changed || opc_places_kept(reuse.places) ||
-      opc_trial_differ(&reuse.own, &reuse.there, "", NULL))
-    return status;
-  status = trials_run(&own, context, NULL, error);
-  if (status == OPC_OK) status = trials_run(&other, context, &reuse.other, error);
-  if (status != OPC_OK || opc_trial_strays()) return status;
+  OPC_RETURN_IF_ERROR(reuse_prepare(&reuse, context, error));
+  if (reuse.changed) OPC_RETURN_IF_ERROR(run_both(&reuse, context, 0, true, error));
+  if (!reuse.changed || opc_places_kept(reuse.places) || opc_trial_differ(&reuse.own, &reuse.there, "", NULL))
+    return OPC_OK;
+  OPC_RETURN_IF_ERROR(trials_run(&own, context, NULL, error));
+  OPC_RETURN_IF_ERROR(trials_run(&other, context, &reuse.other, error));
+  if (opc_trial_out_of_bounds()) return OPC_OK;
   const opc_trial_outcome_t *of_own = usual(&own), *of_other = usual(&other);
   if (!of_own || !of_other || !opc_trial_differ(of_own, of_other, "", NULL) ||
       !opc_trial_differ(&reuse.there, of_other, elsewhere_name, &text))

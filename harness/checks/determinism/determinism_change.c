@@ -2,7 +2,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "plan/variant/resize.h"
 #include "plan/variant/variant.h"
@@ -19,11 +18,11 @@ enum { DTYPES = sizeof dtypes / sizeof *dtypes, VARIANTS = sizeof variants / siz
 enum { PLAIN_FLOAT = 1 << 0, PLAIN_BOOL = 1 << 1, PLAIN_INT = 1 << 2 };
 static const struct plain_change {
   unsigned kinds;
-  const char *words;
+  const char *text;
 } plain_changes[] = {
     {PLAIN_FLOAT, "other floating-point numbers"},
-    {PLAIN_BOOL, "every flag turned"},
-    {PLAIN_FLOAT | PLAIN_BOOL, "other floating-point numbers and every flag turned"}, /* a dropout needs both */
+    {PLAIN_BOOL, "every flag inverted"},
+    {PLAIN_FLOAT | PLAIN_BOOL, "other floating-point numbers and every flag inverted"}, /* a dropout needs both */
     {PLAIN_INT, "other integers"}};
 enum { PLAIN_CHANGES = sizeof plain_changes / sizeof *plain_changes };
 const size_t opc_change_first_misfit = DTYPES + VARIANTS + PLAIN_CHANGES;
@@ -67,7 +66,7 @@ static unsigned absent_change(const opc_type_t *type, opc_value_t *value, bool *
 /* ---- one tensor: a wrong shape ---- */
 
 typedef enum shape_change { SHAPE_LONGER = 0, SHAPE_DIMENSION, SHAPE_CHANGES } shape_change_t;
-static const char *const shape_words[SHAPE_CHANGES] = {"made longer by one", "given one dimension more"};
+static const char *const shape_text[SHAPE_CHANGES] = {"made longer by one", "given one dimension more"};
 enum { SHAPED_TENSORS = 3 };
 
 /* False: there is no such shape for it. */
@@ -100,7 +99,7 @@ opc_change_state_t opc_change_make(const opc_operator_t *op, const opc_sample_t 
   number -= DTYPES + VARIANTS;
   if (number < PLAIN_CHANGES) {
     unsigned changed = 0;
-    snprintf(what, size, "a call with %s", plain_changes[number].words);
+    snprintf(what, size, "a call with %s", plain_changes[number].text);
     for (size_t i = 0; i < out->argument_count; i++) {
       unsigned kinds = plain_changes[number].kinds;
       if (out->absent[i]) changed |= absent_change(&op->arguments[i].type, &out->arguments[i], &out->absent[i], kinds);
@@ -115,7 +114,7 @@ opc_change_state_t opc_change_make(const opc_operator_t *op, const opc_sample_t 
   if (tensor >= SHAPED_TENSORS || opc_variant_tensors_collect(out, op, &tensors, &ignored) != OPC_OK)
     return OPC_CHANGES_OVER;
   bool made = tensor < tensors.count && shape_tensor(tensors.items[tensor].value->tensor, change);
-  if (made) snprintf(what, size, "a call with %s %s", tensors.items[tensor].path, shape_words[change]);
+  if (made) snprintf(what, size, "a call with %s %s", tensors.items[tensor].path, shape_text[change]);
   opc_variant_tensors_clear(&tensors);
   return made ? OPC_CHANGE_MADE : OPC_CHANGE_NOT_HERE;
 }

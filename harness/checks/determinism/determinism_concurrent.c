@@ -5,7 +5,7 @@
  * and data that the call keeps in shared memory is then overwritten. The held thread stops where it allocates memory
  * and where it first touches a tensor's memory (an argument's or its own), anywhere or on the last page: these places
  * are the same in every run. It also stops at moments spread over the call: these are not. */
-#include "checks/determinism/determinism_threads.h"
+#include "checks/determinism/determinism.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,6 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -151,7 +150,7 @@ static void arm(const meeting_t *meeting) {
     opc_tensor_describe(call->tensor_args[point.number].tensor, &now);
     stop_at(now.storage_data, now.storage_bytes);
   } else if (point.kind == POINT_ALLOCATION) {
-    opc_cpu_memory_tell(on_allocation);
+    opc_cpu_memory_on_allocation(on_allocation);
   } else if (point.kind == POINT_MOMENT) {
     double seconds = meeting->held.seconds * opc_random_uniform(0, 0, point.number);
     struct itimerspec moment = {.it_value = {.tv_nsec = 1 + (long)(seconds * 1e9) % NS_MOST}};
@@ -164,17 +163,16 @@ static void disarm(const meeting_t *meeting) {
   const struct itimerspec never = {0};
   atomic_store(&inside, false);
   if (point.kind == POINT_MOMENT) (void)timer_settime(meeting->timer, 0, &never, NULL);
-  opc_cpu_memory_tell(NULL);
+  opc_cpu_memory_on_allocation(NULL);
   opc_trap_disarm();
 }
 
 /* ---- calls ---- */
 
 /* meeting: the held thread's, which stops; NULL: the thread does not stop. */
-static opc_status_t caller_call(caller_t *caller, const meeting_t *meeting) {
+static opc_status_t caller_call(caller_t *caller, const meeting_t *meeting, opc_error_t *error) {
   opc_call_t *call = &caller->call;
-  opc_status_t status = caller->writes ? opc_call_restore(call, &caller->error) : OPC_OK;
-  if (status != OPC_OK) return status;
+  if (caller->writes) OPC_RETURN_IF_ERROR(opc_call_restore(call, error));
   if (meeting) arm(meeting);
   double began = opc_clock();
   opc_text_reset(&call->message);
@@ -192,35 +190,39 @@ static void caller_returns_free(caller_t *caller) {
   call->return_count = 0;
 }
 
-/* False: nothing more can be learned. */
-static bool caller_compare(caller_t *caller, const meeting_t *meeting) {
-  opc_trial_outcome_t now = {0};
-  caller->status = caller_call(caller, meeting);
-  if (caller->status == OPC_OK) caller->status = opc_trial_look(&caller->call, &now, &caller->error);
-  bool differs = caller->status == OPC_OK && opc_trial_differ(&now, &caller->alone, "alone it", NULL);
-  if (differs && meeting && now.outcome != OPC_CALL_RETURNED)
-    differs = false; /* the trap may have made a system call fail */
-  opc_trial_outcome_clear(&now);
-  if (differs) caller->status = opc_trial_take(&caller->call, &caller->differing, &caller->error);
-  caller->differs =
-      differs && caller->status == OPC_OK && opc_trial_differ(&caller->differing, &caller->alone, "alone it", NULL);
+/* One call, compared with the same call alone. */
+static opc_status_t caller_compare(caller_t *caller, const meeting_t *meeting, opc_error_t *error) {
+  OPC_SCOPED(opc_trial_outcome_clear) opc_trial_outcome_t now = {0};
+  OPC_RETURN_IF_ERROR(caller_call(caller, meeting, error));
+  OPC_RETURN_IF_ERROR(opc_trial_look(&caller->call, &now, error));
+  if (meeting && now.outcome != OPC_CALL_RETURNED) return OPC_OK; /* the trap may have made a system call fail */
+  if (!opc_trial_differ(&now, &caller->alone, "alone it", NULL)) return OPC_OK;
+  OPC_RETURN_IF_ERROR(opc_trial_take(&caller->call, &caller->differing, error));
+  caller->differs = opc_trial_differ(&caller->differing, &caller->alone, "alone it", NULL);
   if (!caller->differs) opc_trial_outcome_clear(&caller->differing);
+  return OPC_OK;
+}
+
+/* False: nothing more can be learned. */
+static bool caller_try(caller_t *caller, const meeting_t *meeting) {
+  caller->status = caller_compare(caller, meeting, &caller->error);
   caller_returns_free(caller);
-  return caller->status == OPC_OK && !caller->differs;
+  if (caller->status != OPC_OK) return false;
+  return !caller->differs;
 }
 
 static void *held_run(void *context) {
   meeting_t *meeting = context;
-  struct sigevent told = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGRTMIN + MOMENT_SIGNAL};
-  told._sigev_un._tid = gettid();
-  bool timed = timer_create(CLOCK_MONOTONIC, &told, &meeting->timer) == 0;
+  struct sigevent notice = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGRTMIN + MOMENT_SIGNAL};
+  notice._sigev_un._tid = gettid();
+  bool timed = timer_create(CLOCK_MONOTONIC, &notice, &meeting->timer) == 0;
   opc_bridge_threads(1); /* is thread-local */
   for (;;) {
     unsigned now;
     while ((now = atomic_load(&event)) != EVENT_START) (void)futex_wait(&event, now, NULL);
     if (atomic_load(&meeting->over)) break;
     if (!timed && meeting->point.kind == POINT_MOMENT) meeting->point.kind = POINT_NOWHERE;
-    if (!caller_compare(&meeting->held, meeting)) atomic_store(&meeting->over, true);
+    if (!caller_try(&meeting->held, meeting)) atomic_store(&meeting->over, true);
     futex_set(&event, EVENT_DONE);
   }
   if (timed) timer_delete(meeting->timer);
@@ -229,7 +231,7 @@ static void *held_run(void *context) {
 
 /* Makes one call of the held thread, and one of the other thread while it is stopped. False: nothing more can be
  * learned. */
-static bool round_run(meeting_t *meeting) {
+static bool meeting_round(meeting_t *meeting) {
   unsigned now;
   bool useful = true;
   atomic_store(&go_on, false);
@@ -237,7 +239,7 @@ static bool round_run(meeting_t *meeting) {
   futex_set(&event, EVENT_START);
   while ((now = atomic_load(&event)) == EVENT_START) (void)futex_wait(&event, now, NULL);
   if (now == EVENT_HELD) {
-    useful = caller_compare(&meeting->other, NULL);
+    useful = caller_try(&meeting->other, NULL);
     atomic_store(&go_on, true);
     futex_set(&go_on_word, atomic_load(&go_on_word) + 1);
   }
@@ -256,7 +258,7 @@ static void other_run(meeting_t *meeting) {
   for (int kind = POINT_ARGUMENT; useful && kind < POINT_KINDS; kind++) {
     for (size_t i = 0; useful && vain < VAIN_HOLDS && i < rows[kind].numbers * rows[kind].parts; i++) {
       meeting->point = (point_t){.kind = kind, .number = i / rows[kind].parts, .part = i % rows[kind].parts};
-      useful = round_run(meeting);
+      useful = meeting_round(meeting);
       vain += atomic_load(&in_vain);
       if (meeting->point.part == PART_TOUCH && !reached) break; /* there are no more of them */
     }
@@ -284,33 +286,35 @@ static bool meet(meeting_t *meeting) {
 
 /* ---- before and after ---- */
 
-/* Makes the arguments and calls twice, alone. *out_steady: the same arguments give the same bits again (an object or a
+/* *out_same: the same arguments give the same bits again. */
+static opc_status_t caller_repeat(caller_t *caller, bool *out_same, opc_error_t *error) {
+  OPC_SCOPED(opc_trial_outcome_clear) opc_trial_outcome_t again = {0};
+  OPC_RETURN_IF_ERROR(caller_call(caller, NULL, error));
+  OPC_RETURN_IF_ERROR(opc_trial_look(&caller->call, &again, error));
+  *out_same = caller->alone.outcome == OPC_CALL_RETURNED && !opc_trial_differ(&caller->alone, &again, "", NULL);
+  for (size_t i = 0; i < caller->call.tensor_arg_count; i++)
+    *out_same = *out_same && opc_tensor_arg_is_in_place(&caller->call.tensor_args[i]);
+  return OPC_OK;
+}
+
+/* Makes the arguments and calls twice, alone. *out_same: the same arguments give the same bits again (an object or a
  * shape may have changed). */
 static opc_status_t caller_prepare(caller_t *caller, opc_case_context_t *context, const opc_sample_t *sample,
-                                   opc_replay_t *values, bool *out_steady, opc_error_t *error) {
+                                   opc_replay_t *values, bool *out_same, opc_error_t *error) {
   opc_call_options_t options = {
       .device = context->device, .seed = context->seed, .values = opc_replay_values, .values_context = values};
-  opc_trial_outcome_t again = {0};
-  opc_status_t status = opc_call_make_with(&caller->call, context->op, sample, &options, error);
-  if (status == OPC_OK) status = opc_call_snapshot(&caller->call, error);
-  if (status == OPC_OK) status = opc_op_find(context->op->name, &caller->handle, error);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(opc_call_make_with(&caller->call, context->op, sample, &options, error));
+  OPC_RETURN_IF_ERROR(opc_call_snapshot(&caller->call, error));
+  OPC_RETURN_IF_ERROR(opc_op_find(context->op->name, &caller->handle, error));
   for (size_t i = 0; i < caller->call.tensor_arg_count; i++)
     caller->writes |= opc_tensor_arg_is_mutable(&caller->call.tensor_args[i]);
   context->announce(OPC_CALL_LABEL(CALL_OF_OTHERS, "on larger tensors"));
-  status = caller_call(caller, NULL);
-  if (status == OPC_OK) status = opc_trial_take(&caller->call, &caller->alone, &caller->error);
+  OPC_RETURN_IF_ERROR(caller_call(caller, NULL, error));
+  OPC_RETURN_IF_ERROR(opc_trial_take(&caller->call, &caller->alone, error));
   caller_returns_free(caller);
-  if (status == OPC_OK) status = caller_call(caller, NULL);
-  if (status == OPC_OK) status = opc_trial_look(&caller->call, &again, &caller->error);
-  *out_steady = status == OPC_OK && caller->alone.outcome == OPC_CALL_RETURNED &&
-                !opc_trial_differ(&caller->alone, &again, "", NULL);
-  for (size_t i = 0; i < caller->call.tensor_arg_count; i++)
-    *out_steady = *out_steady && opc_tensor_arg_is_in_place(&caller->call.tensor_args[i]);
-  opc_trial_outcome_clear(&again);
+  OPC_RETURN_IF_ERROR(caller_repeat(caller, out_same, error));
   caller_returns_free(caller);
-  if (status != OPC_OK) *error = caller->error;
-  return status;
+  return OPC_OK;
 }
 
 static void caller_clear(caller_t *caller) {
@@ -320,40 +324,41 @@ static void caller_clear(caller_t *caller) {
   opc_trial_outcome_clear(&caller->differing);
 }
 
-static void report(const opc_case_context_t *context, const opc_grown_t *grown, const caller_t *caller,
-                   opc_finding_t *finding) {
-  opc_text_t text = {0};
+static void meeting_clear(meeting_t *meeting) {
+  caller_clear(&meeting->held);
+  caller_clear(&meeting->other);
+}
+
+static opc_status_t caller_status(const caller_t *caller, opc_error_t *error) {
+  if (caller->status != OPC_OK) *error = caller->error;
+  return caller->status;
+}
+
+static void report_concurrent(const opc_case_context_t *context, const opc_grown_t *grown, const caller_t *caller,
+                              opc_finding_t *finding) {
+  OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
   opc_text_add(&text, "two threads call it at once, each with arguments of its own: ");
   opc_trial_differ(&caller->differing, &caller->alone, "alone the same call", &text);
   opc_text_add(&text, "; on ");
   opc_grown_note(grown, context->op, &text, finding);
-  opc_finding_fail(finding, "determinism.concurrent", "%s", opc_text_c(&text));
-  opc_text_clear(&text);
+  opc_finding_fail(finding, OPC_RULE_determinism_concurrent, "%s", opc_text_c(&text));
 }
 
-opc_status_t opc_concurrent_check(opc_case_context_t *context, opc_grown_t *grown, int64_t *out_compared,
+opc_status_t opc_concurrent_check(opc_case_context_t *context, opc_grown_t *grown, int64_t *compared,
                                   opc_finding_t *finding, opc_error_t *error) {
-  meeting_t meeting = {0};
-  bool steady = false, other_steady = false;
+  OPC_SCOPED(meeting_clear) meeting_t meeting = {0};
+  bool same = false;
   if (opc_valgrind_active()) return OPC_OK; /* there are no pages to stop at */
-  opc_status_t status = caller_prepare(&meeting.held, context, &grown->sample, &grown->values, &steady, error);
-  if (status == OPC_OK && steady)
-    status = caller_prepare(&meeting.other, context, &grown->sample, &grown->other, &other_steady, error);
-  if (status != OPC_OK || !other_steady) goto release;
-
+  OPC_RETURN_IF_ERROR(caller_prepare(&meeting.held, context, &grown->sample, &grown->values, &same, error));
+  if (!same) return OPC_OK;
+  OPC_RETURN_IF_ERROR(caller_prepare(&meeting.other, context, &grown->sample, &grown->other, &same, error));
+  if (!same) return OPC_OK;
   context->announce(OPC_CALL_LABEL(CALL, "from two threads at once"));
-  if (!meet(&meeting)) goto release;
-  if (meeting.held.status != OPC_OK || meeting.other.status != OPC_OK) {
-    status = meeting.held.status != OPC_OK ? meeting.held.status : meeting.other.status;
-    *error = meeting.held.status != OPC_OK ? meeting.held.error : meeting.other.error;
-    goto release;
-  }
-  *out_compared += opc_result_numel(&meeting.held.alone.result);
-  if (meeting.held.differs) report(context, grown, &meeting.held, finding);
-  else if (meeting.other.differs) report(context, grown, &meeting.other, finding);
-
-release:
-  caller_clear(&meeting.held);
-  caller_clear(&meeting.other);
-  return status;
+  if (!meet(&meeting)) return OPC_OK;
+  OPC_RETURN_IF_ERROR(caller_status(&meeting.held, error));
+  OPC_RETURN_IF_ERROR(caller_status(&meeting.other, error));
+  *compared += opc_result_numel(&meeting.held.alone.result);
+  if (meeting.held.differs) report_concurrent(context, grown, &meeting.held, finding);
+  else if (meeting.other.differs) report_concurrent(context, grown, &meeting.other, finding);
+  return OPC_OK;
 }

@@ -1,5 +1,5 @@
 /* Compares the operator with several intra-op threads to itself with one. */
-#include "checks/determinism/determinism_threads.h"
+#include "checks/determinism/determinism.h"
 
 #include <math.h>
 #include <stdatomic.h>
@@ -66,7 +66,7 @@ static void note_block(void *data, size_t bytes) {
   if (bytes <= SMALL && opc_guard_find(data, &block)) note_written(data, bytes);
 }
 
-static void note_arguments(const opc_call_t *call, const opc_places_t *places) {
+static void note_mutable(const opc_call_t *call, const opc_places_t *places) {
   for (size_t i = 0; i < call->tensor_arg_count; i++) {
     const opc_tensor_meta_t *meta = &call->tensor_args[i].before;
     if (opc_tensor_arg_is_mutable(&call->tensor_args[i]) && opc_places_have(places, meta->storage_data))
@@ -78,7 +78,7 @@ static void await_write(void) { opc_trap_arm_writes(written, written_count, ling
 
 /* ---- both ---- */
 
-static const opc_tensor_meta_t *largest_of(const opc_call_t *call) {
+static const opc_tensor_meta_t *largest_argument(const opc_call_t *call) {
   const opc_tensor_meta_t *largest = NULL;
   for (size_t i = 0; i < call->tensor_arg_count; i++)
     if (!largest || call->tensor_args[i].before.storage_bytes > largest->storage_bytes)
@@ -89,7 +89,7 @@ static const opc_tensor_meta_t *largest_of(const opc_call_t *call) {
 /* Before the call. until: the thread goes on when the process has used so much processor time
  * (CLOCK_PROCESS_CPUTIME_ID, seconds), or after 40 ms. */
 static void hold_begin(const opc_call_t *call, const opc_places_t *places, opc_hold_t where, double until) {
-  const opc_tensor_meta_t *largest = largest_of(call);
+  const opc_tensor_meta_t *largest = largest_argument(call);
   const bool at_write = where >= OPC_HOLD_WRITE_AFTER_FIRST;
   linger_until = until;
   written_count = 0;
@@ -99,8 +99,8 @@ static void hold_begin(const opc_call_t *call, const opc_places_t *places, opc_h
                   start = (data + largest->storage_bytes * part / PARTS + page - 1) / page * page;
   if (end <= start) return;
   if (at_write) {
-    note_arguments(call, places);
-    opc_cpu_memory_tell(note_block);
+    note_mutable(call, places);
+    opc_cpu_memory_on_allocation(note_block);
     opc_cpu_memory_guard(OPC_GUARD_BEHIND);
   }
   (void)opc_trap_arm((void *)start, page, at_write ? await_write : linger);
@@ -108,7 +108,7 @@ static void hold_begin(const opc_call_t *call, const opc_places_t *places, opc_h
 
 static void hold_end(void) {
   opc_trap_disarm();
-  opc_cpu_memory_tell(NULL);
+  opc_cpu_memory_on_allocation(NULL);
   opc_cpu_memory_plain();
 }
 
@@ -121,13 +121,6 @@ static const double seconds_of_many = 0.01;     /* processor time of many calls 
 
 static const double work_meanwhile = 0.6; /* as a fraction of all threads' work: how long a thread is held up */
 
-static void report(const opc_grown_t *grown, const opc_operator_t *op, const char *rule, opc_text_t *text,
-                   opc_finding_t *finding) {
-  opc_text_add(text, "; on ");
-  opc_grown_note(grown, op, text, finding);
-  opc_finding_fail(finding, rule, "%s", opc_text_c(text));
-}
-
 /* ---- another summation order, or wrong ---- */
 
 /* The error of adding n numbers, in any order, is at most n roundings of the largest intermediate sum. That sum is at
@@ -139,30 +132,31 @@ typedef struct rounding {
 } rounding_t;
 
 /* A NaN is a NaN, whatever its sign. */
-static double distance(double left, double right) {
+static double difference_between(double left, double right) {
   if (left == right || (isnan(left) && isnan(right))) return 0.0;
   return fabs(left - right);
 }
 
-static double number_distance(opc_number_t left, opc_number_t right, double *out_size) {
+static double number_difference(opc_number_t left, opc_number_t right, double *out_size) {
   if (left.kind == OPC_NUMBER_COMPLEX && right.kind == OPC_NUMBER_COMPLEX) {
     *out_size = fmax(hypot(left.c.re, left.c.im), hypot(right.c.re, right.c.im));
-    return hypot(distance(left.c.re, right.c.re), distance(left.c.im, right.c.im));
+    return hypot(difference_between(left.c.re, right.c.re), difference_between(left.c.im, right.c.im));
   }
   *out_size = fmax(fabs(left.f), fabs(right.f));
-  return distance(left.f, right.f);
+  return difference_between(left.f, right.f);
 }
 
-static bool is_rounding(size_t number, int64_t element, void *context) {
+static bool is_sum_rounding(size_t number, int64_t element, void *context) {
   const rounding_t *rounding = context;
   const opc_result_item_t *left = &rounding->left->items[number], *right = &rounding->right->items[number];
   if (!opc_result_is_measurable(left) || !opc_result_is_measurable(right)) return false;
   size_t at = (size_t)element * left->meta.itemsize;
-  double size, distance = number_distance(opc_number_load(left->meta.dtype, (const char *)left->bytes + at),
-                                          opc_number_load(right->meta.dtype, (const char *)right->bytes + at), &size);
+  double size,
+      difference = number_difference(opc_number_load(left->meta.dtype, (const char *)left->bytes + at),
+                                     opc_number_load(right->meta.dtype, (const char *)right->bytes + at), &size);
   double terms = fmax(1.0, rounding->numel / (double)left->meta.numel);
   double unit = fmax(opc_dtype_ulp(left->meta.dtype, 1.0), rounding->unit);
-  return distance == 0.0 || distance <= rounding->numel * unit * fmax(size, terms * rounding->largest);
+  return difference == 0.0 || difference <= rounding->numel * unit * fmax(size, terms * rounding->largest);
 }
 
 /* widest: the arguments have the widest dtype. */
@@ -174,7 +168,7 @@ static bool only_rounding(const opc_grown_t *grown, bool widest, const opc_trial
     rounding.largest = fmax(rounding.largest, grown->values.tensor_args[i].largest);
     if (!widest) rounding.unit = fmax(rounding.unit, opc_dtype_ulp(grown->values.tensor_args[i].dtype, 1.0));
   }
-  return opc_result_compare(&one->result, &several->result, is_rounding, &rounding).kind == OPC_DIFFERENCE_NONE;
+  return opc_result_compare(&one->result, &several->result, is_sum_rounding, &rounding).kind == OPC_DIFFERENCE_NONE;
 }
 
 typedef struct effort {
@@ -183,10 +177,9 @@ typedef struct effort {
 
 /* Holds a thread only at fixed addresses. `effort` (may be NULL) is the smallest of earlier calls; this call may lower
  * it. */
-static opc_status_t call_with(const opc_trial_t *trial, int threads, opc_hold_t where, effort_t *effort,
-                              opc_call_t *call, opc_error_t *error) {
-  opc_status_t status = opc_trial_make(trial, call, error);
-  if (status != OPC_OK) return status;
+static opc_status_t counts_call(const opc_trial_t *trial, int threads, opc_hold_t where, effort_t *effort,
+                                opc_call_t *call, opc_error_t *error) {
+  OPC_RETURN_IF_ERROR(opc_trial_make(trial, call, error));
   opc_bridge_threads(threads);
   double own = opc_clock_of(CLOCK_THREAD_CPUTIME_ID), all = opc_clock_of(CLOCK_PROCESS_CPUTIME_ID);
   hold_begin(call, trial->places, where, all + (effort ? effort->all * work_meanwhile : 0.0));
@@ -199,79 +192,68 @@ static opc_status_t call_with(const opc_trial_t *trial, int threads, opc_hold_t 
   return OPC_OK;
 }
 
-static opc_status_t run_with(const opc_trial_t *trial, int threads, opc_trial_outcome_t *out, opc_error_t *error) {
-  opc_call_t call;
-  opc_status_t status = call_with(trial, threads, OPC_HOLD_NOWHERE, NULL, &call, error);
-  if (status == OPC_OK) status = opc_trial_take(&call, out, error);
-  opc_call_clear(&call);
-  return status;
+static opc_status_t counts_run(const opc_trial_t *trial, int threads, opc_trial_outcome_t *out, opc_error_t *error) {
+  OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
+  OPC_RETURN_IF_ERROR(counts_call(trial, threads, OPC_HOLD_NOWHERE, NULL, &call, error));
+  return opc_trial_take(&call, out, error);
 }
 
 /* Runs once more with so many threads. *out_differs: differs from `before`, and the text says where. A call that throws
  * may have passed its memory to the system: EFAULT. */
-static opc_status_t run_again(const opc_trial_t *trial, int threads, opc_hold_t where, effort_t *effort,
-                              const opc_trial_outcome_t *before, opc_text_t *out, bool *out_differs,
-                              opc_error_t *error) {
-  opc_call_t call;
-  opc_trial_outcome_t again = {0};
-  opc_status_t status = call_with(trial, threads, where, effort, &call, error);
-  if (status == OPC_OK) status = opc_trial_look(&call, &again, error);
-  *out_differs = status == OPC_OK && again.outcome == OPC_CALL_RETURNED &&
-                 opc_trial_differ(before, &again, "another run with as many", out);
-  opc_trial_outcome_clear(&again);
-  opc_call_clear(&call);
-  return status;
+static opc_status_t counts_run_again(const opc_trial_t *trial, int threads, opc_hold_t where, effort_t *effort,
+                                     const opc_trial_outcome_t *before, opc_text_t *out, bool *out_differs,
+                                     opc_error_t *error) {
+  OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
+  OPC_SCOPED(opc_trial_outcome_clear) opc_trial_outcome_t again = {0};
+  OPC_RETURN_IF_ERROR(counts_call(trial, threads, where, effort, &call, error));
+  OPC_RETURN_IF_ERROR(opc_trial_look(&call, &again, error));
+  *out_differs =
+      again.outcome == OPC_CALL_RETURNED && opc_trial_differ(before, &again, "another run with as many", out);
+  return OPC_OK;
 }
 
 /* First run with several threads. *out stays empty if the result is the same as with one. */
-static opc_status_t run_first(const opc_trial_t *trial, effort_t *effort, const opc_trial_outcome_t *one,
-                              opc_trial_outcome_t *out, bool *out_differs, opc_error_t *error) {
-  opc_call_t call;
-  opc_trial_outcome_t first = {0};
-  opc_status_t status = call_with(trial, THREADS, OPC_HOLD_NOWHERE, effort, &call, error);
-  if (status == OPC_OK) status = opc_trial_look(&call, &first, error);
-  *out_differs = status == OPC_OK && opc_trial_differ(one, &first, "", NULL);
-  if (*out_differs) status = opc_trial_take(&call, out, error);
-  opc_trial_outcome_clear(&first);
-  opc_call_clear(&call);
-  return status;
+static opc_status_t counts_run_first(const opc_trial_t *trial, effort_t *effort, const opc_trial_outcome_t *one,
+                                     opc_trial_outcome_t *out, bool *out_differs, opc_error_t *error) {
+  OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
+  OPC_SCOPED(opc_trial_outcome_clear) opc_trial_outcome_t first = {0};
+  OPC_RETURN_IF_ERROR(counts_call(trial, THREADS, OPC_HOLD_NOWHERE, effort, &call, error));
+  OPC_RETURN_IF_ERROR(opc_trial_look(&call, &first, error));
+  *out_differs = opc_trial_differ(one, &first, "", NULL);
+  return *out_differs ? opc_trial_take(&call, out, error) : OPC_OK;
 }
 
 /* One thread for everything that the operator calls in turn, several for its own code. *out_inside: the result is then
  * as with one thread, so the parallel parts are libtorch's own. */
-static opc_status_t is_inside(const opc_trial_t *trial, int threads, const opc_trial_outcome_t *one, bool *out_inside,
-                              opc_error_t *error) {
-  opc_trial_outcome_t outer = {0};
+static opc_status_t is_in_libtorch(const opc_trial_t *trial, int threads, const opc_trial_outcome_t *one,
+                                   bool *out_inside, opc_error_t *error) {
+  OPC_SCOPED(opc_trial_outcome_clear) opc_trial_outcome_t outer = {0};
   opc_bridge_inner_threads(1);
-  opc_status_t status = run_with(trial, threads, &outer, error);
+  const opc_status_t status = counts_run(trial, threads, &outer, error);
   opc_bridge_inner_threads(0);
-  *out_inside = status == OPC_OK && !opc_trial_differ(one, &outer, "", NULL);
-  opc_trial_outcome_clear(&outer);
-  return status;
+  OPC_RETURN_IF_ERROR(status);
+  *out_inside = !opc_trial_differ(one, &outer, "", NULL);
+  return OPC_OK;
 }
 
 /* In float64, if the operator accepts it, rounding is too small to hide anything else. */
 static opc_status_t is_rounding_of(const opc_trial_t *trial, const opc_grown_t *grown, int threads,
                                    const opc_trial_outcome_t *one, const opc_trial_outcome_t *several,
                                    bool *out_rounding, opc_error_t *error) {
-  opc_sample_t wide = {0};
+  OPC_SCOPED(opc_sample_clear) opc_sample_t wide = {0};
+  OPC_SCOPED(opc_trial_outcome_clear) opc_trial_outcome_t one_wide = {0}, several_wide = {0};
   opc_trial_t trial_wide = *trial;
-  opc_trial_outcome_t one_wide = {0}, several_wide = {0};
-  opc_status_t status = opc_sample_copy(trial->sample, &wide, error);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(opc_sample_copy(trial->sample, &wide, error));
   opc_sample_widen(&wide);
   trial_wide.sample = &wide;
   trial_wide.places = NULL;
-  status = run_with(&trial_wide, 1, &one_wide, error);
-  if (status == OPC_OK && one_wide.outcome == OPC_CALL_RETURNED)
-    status = run_with(&trial_wide, threads, &several_wide, error);
-  bool measured = one_wide.outcome == OPC_CALL_RETURNED && several_wide.outcome == OPC_CALL_RETURNED;
+  OPC_RETURN_IF_ERROR(counts_run(&trial_wide, 1, &one_wide, error));
+  bool measured = one_wide.outcome == OPC_CALL_RETURNED;
+  if (measured) OPC_RETURN_IF_ERROR(counts_run(&trial_wide, threads, &several_wide, error));
+  measured = measured && several_wide.outcome == OPC_CALL_RETURNED;
   *out_rounding =
       only_rounding(grown, false, one, several) && (!measured || only_rounding(grown, true, &one_wide, &several_wide));
-  opc_trial_outcome_clear(&one_wide);
-  opc_trial_outcome_clear(&several_wide);
-  opc_sample_clear(&wide);
-  return status;
+  return OPC_OK;
 }
 
 typedef struct counts {
@@ -282,20 +264,32 @@ typedef struct counts {
   opc_error_t *error;
 } counts_t;
 
+static void report_counts(const counts_t *counts, opc_rule_id_t rule, opc_text_t *text) {
+  opc_text_add(text, "; on ");
+  opc_grown_note(counts->grown, counts->trial->context->op, text, counts->finding);
+  opc_finding_fail(counts->finding, rule, "%s", opc_text_c(text));
+}
+
+/* Calls with so many threads differ from each other, as the text says. */
+static void report_race(const counts_t *counts, int threads, const opc_text_t *difference) {
+  OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
+  opc_text_addf(&text, "with %d threads %s", threads, opc_text_c(difference));
+  report_counts(counts, OPC_RULE_determinism_threads, &text);
+}
+
 /* With so many threads the outcome is `several`, which differs. */
-static opc_status_t judge(const counts_t *counts, int threads, const opc_trial_outcome_t *several) {
+static opc_status_t check_counts_differ(const counts_t *counts, int threads, const opc_trial_outcome_t *several) {
   OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
   char name[32];
   bool inside = false, rounding = false;
   snprintf(name, sizeof name, "with %d threads it", threads);
   (void)opc_trial_differ(counts->one, several, name, &text);
-  opc_status_t status = is_inside(counts->trial, threads, counts->one, &inside, counts->error);
-  if (status != OPC_OK || inside) return status;
-  status = is_rounding_of(counts->trial, counts->grown, threads, counts->one, several, &rounding, counts->error);
-  if (status == OPC_OK)
-    report(counts->grown, counts->trial->context->op, rounding ? "determinism.thread_rounding" : "determinism.threads",
-           &text, counts->finding);
-  return status;
+  OPC_RETURN_IF_ERROR(is_in_libtorch(counts->trial, threads, counts->one, &inside, counts->error));
+  if (inside) return OPC_OK;
+  OPC_RETURN_IF_ERROR(
+      is_rounding_of(counts->trial, counts->grown, threads, counts->one, several, &rounding, counts->error));
+  report_counts(counts, rounding ? OPC_RULE_determinism_thread_rounding : OPC_RULE_determinism_threads, &text);
+  return OPC_OK;
 }
 
 /* A lost update shows only if two threads write at the same moment: many short calls, with as many threads as most
@@ -304,16 +298,14 @@ static opc_status_t check_many_calls(const counts_t *counts) {
   OPC_SCOPED(opc_trial_outcome_clear) opc_trial_outcome_t first = {0};
   OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
   bool differs = false;
-  opc_status_t status = run_with(counts->trial, PAIR, &first, counts->error);
+  OPC_RETURN_IF_ERROR(counts_run(counts->trial, PAIR, &first, counts->error));
   const double until = opc_clock_of(CLOCK_PROCESS_CPUTIME_ID) + seconds_of_many;
-  for (int i = 0; status == OPC_OK && first.outcome == OPC_CALL_RETURNED && !differs && i < MANY &&
-                  opc_clock_of(CLOCK_PROCESS_CPUTIME_ID) < until;
+  for (int i = 0;
+       first.outcome == OPC_CALL_RETURNED && !differs && i < MANY && opc_clock_of(CLOCK_PROCESS_CPUTIME_ID) < until;
        i++)
-    status = run_again(counts->trial, PAIR, OPC_HOLD_NOWHERE_AGAIN, NULL, &first, &text, &differs, counts->error);
-  if (status != OPC_OK || !differs) return status;
-  OPC_SCOPED(opc_text_clear) opc_text_t whole = {0};
-  opc_text_addf(&whole, "with %d threads %s", PAIR, opc_text_c(&text));
-  report(counts->grown, counts->trial->context->op, "determinism.threads", &whole, counts->finding);
+    OPC_RETURN_IF_ERROR(
+        counts_run_again(counts->trial, PAIR, OPC_HOLD_NOWHERE_AGAIN, NULL, &first, &text, &differs, counts->error));
+  if (differs) report_race(counts, PAIR, &text);
   return OPC_OK;
 }
 
@@ -327,56 +319,50 @@ static int hold_rounds(void) {
 /* Other numbers of threads, after one that makes no difference. */
 static opc_status_t check_other_counts(const counts_t *counts) {
   static const int others[] = {5, 7};
-  opc_status_t status = OPC_OK;
   bool differs = false;
-  for (size_t i = 0; i < sizeof others / sizeof *others && status == OPC_OK && !differs; i++) {
+  for (size_t i = 0; i < sizeof others / sizeof *others && !differs; i++) {
     OPC_SCOPED(opc_trial_outcome_clear) opc_trial_outcome_t several = {0};
-    status = run_with(counts->trial, others[i], &several, counts->error);
-    differs = status == OPC_OK && opc_trial_differ(counts->one, &several, "", NULL);
-    if (differs) status = judge(counts, others[i], &several);
+    OPC_RETURN_IF_ERROR(counts_run(counts->trial, others[i], &several, counts->error));
+    differs = opc_trial_differ(counts->one, &several, "", NULL);
+    if (differs) OPC_RETURN_IF_ERROR(check_counts_differ(counts, others[i], &several));
   }
-  return status;
+  return OPC_OK;
 }
 
-opc_status_t opc_thread_counts_check(opc_case_context_t *context, opc_grown_t *grown, int64_t *out_compared,
-                                     opc_finding_t *finding, opc_error_t *error) {
-  opc_trial_t trial = {.context = context,
-                       .sample = &grown->sample,
-                       .values = &grown->values,
-                       .label = {OPC_CALL_KIND_CALL, "with several intra-op threads"}};
-  opc_trial_outcome_t one = {0}, first = {0};
-  opc_text_t text = {0}, whole = {0};
+static opc_status_t check_counts(const opc_trial_t *trial, const opc_grown_t *grown, int64_t *compared,
+                                 opc_finding_t *finding, opc_error_t *error) {
+  OPC_SCOPED(opc_trial_outcome_clear) opc_trial_outcome_t one = {0}, first = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
+  const counts_t counts = {.trial = trial, .grown = grown, .one = &one, .finding = finding, .error = error};
+  effort_t effort = {0};
   bool differs = false, nondeterministic = false;
-  const counts_t counts = {.trial = &trial, .grown = grown, .one = &one, .finding = finding, .error = error};
-  trial.places = opc_places_new(&grown->sample);
+  OPC_RETURN_IF_ERROR(counts_run(trial, 1, &one, error));
+  OPC_RETURN_IF_ERROR(counts_run_first(trial, &effort, &one, &first, &differs, error));
+  const bool divided = effort.others > seconds_of_a_thread;
+  const int runs = divided ? hold_rounds() * OPC_HOLD_RUNS : 0;
+  for (int run = OPC_HOLD_NOWHERE_AGAIN; run < runs && !nondeterministic; run++)
+    OPC_RETURN_IF_ERROR(counts_run_again(trial, THREADS, (opc_hold_t)(run % OPC_HOLD_RUNS), &effort,
+                                         differs ? &first : &one, &text, &nondeterministic, error));
+  if (divided) *compared += opc_result_numel(&one.result);
+  if (nondeterministic) report_race(&counts, THREADS, &text);
+  if (nondeterministic) return OPC_OK;
+  if (differs) return check_counts_differ(&counts, THREADS, &first);
+  if (!divided) return OPC_OK;
+  OPC_RETURN_IF_ERROR(check_other_counts(&counts));
+  return finding->verdict == OPC_VERDICT_FAIL ? OPC_OK : check_many_calls(&counts);
+}
+
+opc_status_t opc_thread_counts_check(opc_case_context_t *context, opc_grown_t *grown, int64_t *compared,
+                                     opc_finding_t *finding, opc_error_t *error) {
+  const opc_trial_t trial = {.context = context,
+                             .sample = &grown->sample,
+                             .values = &grown->values,
+                             .places = opc_places_new(&grown->sample),
+                             .label = {OPC_CALL_KIND_CALL, "with several intra-op threads"}};
   if (!trial.places) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for a larger sample");
   opc_cpu_memory_plain(); /* mapping guards for large tensors again and again would cost more than the calls */
-  effort_t effort = {0};
-  opc_status_t status = run_with(&trial, 1, &one, error);
-  if (status == OPC_OK) status = run_first(&trial, &effort, &one, &first, &differs, error);
-  bool divided = effort.others > seconds_of_a_thread;
-  const int runs = divided ? hold_rounds() * OPC_HOLD_RUNS : 0;
-  for (int run = OPC_HOLD_NOWHERE_AGAIN; status == OPC_OK && run < runs && !nondeterministic; run++)
-    status = run_again(&trial, THREADS, (opc_hold_t)(run % OPC_HOLD_RUNS), &effort, differs ? &first : &one, &text,
-                       &nondeterministic, error);
-  if (status != OPC_OK) goto release;
-  if (divided) *out_compared += opc_result_numel(&one.result);
-  if (nondeterministic) {
-    opc_text_addf(&whole, "with %d threads %s", THREADS, opc_text_c(&text));
-    report(grown, context->op, "determinism.threads", &whole, finding);
-  } else if (differs) {
-    status = judge(&counts, THREADS, &first);
-  } else if (divided) {
-    status = check_other_counts(&counts);
-    if (status == OPC_OK && finding->verdict != OPC_VERDICT_FAIL) status = check_many_calls(&counts);
-  }
-
-release:
+  const opc_status_t status = check_counts(&trial, grown, compared, finding, error);
   opc_cpu_memory_guard(OPC_GUARD_BEHIND);
-  opc_trial_outcome_clear(&first);
-  opc_trial_outcome_clear(&one);
   opc_places_free(trial.places);
-  opc_text_clear(&text);
-  opc_text_clear(&whole);
   return status;
 }

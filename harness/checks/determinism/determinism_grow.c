@@ -6,7 +6,8 @@
 #include "checks/framework/case_run.h"
 #include "plan/variant/resize.h"
 
-/* Factor per step for a size. Larger after a fast step, as long as the next one should take at most seconds_most. */
+/* Factor per step for a size. Larger after a fast step, as long as the next one should take at most
+ * seconds_most. */
 enum { GROWTH = 5 };
 static const double seconds_enough = 0.0005; /* the next step may take 125 times as long */
 static const double seconds_most = 0.004, seconds_least = 2e-6;
@@ -15,7 +16,7 @@ static const int64_t numel_max = 4 << 20;
 
 /* ---- sizes ---- */
 
-static const opc_tensor_spec_t *largest_of(const opc_sample_t *sample, size_t *out_number) {
+static const opc_tensor_spec_t *largest_tensor(const opc_sample_t *sample, size_t *out_number) {
   const opc_tensor_spec_t *largest = NULL, *spec;
   for (size_t i = 0; (spec = opc_sample_tensor(sample, i)); i++) {
     if (largest && opc_tensor_spec_numel(spec) <= opc_tensor_spec_numel(largest)) continue;
@@ -36,9 +37,10 @@ static bool where_grows(const opc_variant_tensor_t *tensor, size_t number, int d
          (growing->growth.size != 1 || (dim == 0 && number == growing->largest));
 }
 
-/* *out_largest: elements of the largest tensor; 0: it cannot grow in this way. measures: the sample stays unchanged. */
-static opc_status_t grow(opc_sample_t *sample, const opc_enlargement_t *growth, int64_t numel, bool measures,
-                         int64_t *out_largest, opc_error_t *error) {
+/* *out_largest: elements of the largest tensor; 0: it cannot grow in this way. measures: the sample stays
+ * unchanged. */
+static opc_status_t sample_resize(opc_sample_t *sample, const opc_enlargement_t *growth, int64_t numel, bool measures,
+                                  int64_t *out_largest, opc_error_t *error) {
   growing_t growing = {.growth = *growth};
   opc_resized_t resized;
   bool possible = false;
@@ -48,25 +50,26 @@ static opc_status_t grow(opc_sample_t *sample, const opc_enlargement_t *growth, 
                                .values = OPC_RESIZE_GIVEN,
                                .numel_max = numel,
                                .measures = measures};
-  (void)largest_of(sample, &growing.largest);
-  opc_status_t status = opc_sample_resize(sample, &resize, &resized, &possible, error);
-  *out_largest = status == OPC_OK && possible ? resized.largest : 0;
-  return status;
+  (void)largest_tensor(sample, &growing.largest);
+  *out_largest = 0;
+  OPC_RETURN_IF_ERROR(opc_sample_resize(sample, &resize, &resized, &possible, error));
+  if (possible) *out_largest = resized.largest;
+  return OPC_OK;
 }
 
 static opc_status_t sample_grow(const opc_sample_t *sample, const opc_enlargement_t *growth, opc_sample_t *out,
                                 int64_t *out_largest, opc_error_t *error) {
-  opc_status_t status = opc_sample_copy(sample, out, error);
-  return status == OPC_OK && growth->factor ? grow(out, growth, numel_max, false, out_largest, error) : status;
+  OPC_RETURN_IF_ERROR(opc_sample_copy(sample, out, error));
+  return growth->factor ? sample_resize(out, growth, numel_max, false, out_largest, error) : OPC_OK;
 }
 
 /* ---- values ---- */
 
 static opc_status_t values_own(opc_case_context_t *context, const opc_sample_t *sample, opc_replay_t *out,
                                opc_error_t *error) {
-  opc_status_t status = opc_again_values(&(opc_again_t){.context = context, .sample = sample}, out, error);
+  OPC_RETURN_IF_ERROR(opc_again_values(&(opc_again_t){.context = context, .sample = sample}, out, error));
   out->repeats = true;
-  return status;
+  return OPC_OK;
 }
 
 opc_status_t opc_grown_make(opc_case_context_t *context, const opc_sample_t *sample, const opc_enlargement_t *growth,
@@ -75,40 +78,35 @@ opc_status_t opc_grown_make(opc_case_context_t *context, const opc_sample_t *sam
   size_t number;
   bool differs;
   *out = (opc_grown_t){0};
-  opc_status_t status = values_own(context, sample, &out->values, error);
-  if (status == OPC_OK && others) status = opc_trial_other_values(context, sample, &out->other, &differs, error);
-  if (status == OPC_OK) status = sample_grow(sample, growth, &out->sample, &ignored, error);
+  OPC_RETURN_IF_ERROR(values_own(context, sample, &out->values, error));
+  if (others) OPC_RETURN_IF_ERROR(opc_trial_other_values(context, sample, &out->other, &differs, error));
   out->other.repeats = true;
-  const opc_tensor_spec_t *largest = largest_of(&out->sample, &number);
+  OPC_RETURN_IF_ERROR(sample_grow(sample, growth, &out->sample, &ignored, error));
+  const opc_tensor_spec_t *largest = largest_tensor(&out->sample, &number);
   out->numel = largest ? opc_tensor_spec_numel(largest) : 0;
-  if (status != OPC_OK) opc_grown_clear(out);
-  return status;
+  return OPC_OK;
 }
 
 /* ---- search ---- */
 
 /* One call. *out_largest: elements of the largest tensor; 0: not possible. */
-static opc_status_t step(opc_case_context_t *context, const opc_sample_t *sample, const opc_enlargement_t *growth,
-                         opc_replay_t *values, int64_t *out_largest, double *out_seconds, opc_error_t *error) {
-  opc_sample_t larger = {0};
-  opc_call_t call = {0};
+static opc_status_t growth_try(opc_case_context_t *context, const opc_sample_t *sample, const opc_enlargement_t *growth,
+                               opc_replay_t *values, int64_t *out_largest, double *out_seconds, opc_error_t *error) {
+  OPC_SCOPED(opc_sample_clear) opc_sample_t larger = {0};
+  OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
   opc_trial_t trial = {.context = context,
                        .sample = &larger,
                        .values = values,
                        .label = {OPC_CALL_KIND_CALL_OF_OTHERS, "on larger tensors"}};
-  opc_status_t status = sample_grow(sample, growth, &larger, out_largest, error);
-  if (status != OPC_OK || !*out_largest) goto release;
-  status = opc_trial_make(&trial, &call, error);
-  if (status != OPC_OK) goto release;
+  OPC_RETURN_IF_ERROR(sample_grow(sample, growth, &larger, out_largest, error));
+  if (!*out_largest) return OPC_OK;
+  OPC_RETURN_IF_ERROR(opc_trial_make(&trial, &call, error));
   double began = opc_clock_of(CLOCK_THREAD_CPUTIME_ID);
   opc_trial_call(&trial, &call);
   *out_seconds = opc_clock_of(CLOCK_THREAD_CPUTIME_ID) - began;
-  if (call.outcome != OPC_CALL_RETURNED || opc_trial_strays()) *out_largest = 0;
+  if (call.outcome != OPC_CALL_RETURNED || opc_trial_out_of_bounds()) *out_largest = 0;
 
-release:
-  opc_call_clear(&call);
-  opc_sample_clear(&larger);
-  return status;
+  return OPC_OK;
 }
 
 /* The largest factor up to `most` for which no tensor has more than `numel` elements; at least 1. */
@@ -117,14 +115,14 @@ static int64_t factor_within(const opc_sample_t *sample, int64_t size, int64_t m
   for (int64_t beyond = most + 1; beyond - within > 1;) {
     const opc_enlargement_t growth = {.size = size, .factor = within + (beyond - within) / 2};
     opc_sample_t same = *sample;
-    if (grow(&same, &growth, numel, true, &largest, NULL) == OPC_OK && largest) within = growth.factor;
+    if (sample_resize(&same, &growth, numel, true, &largest, NULL) == OPC_OK && largest) within = growth.factor;
     else beyond = growth.factor;
   }
   return within;
 }
 
-/* Time may grow with the cube of a size. The factor is odd, so that threads seldom get parts of equal size or parts
- * that end at a vector's end. */
+/* Time may grow with the cube of a size. The factor is odd, so that threads seldom get parts of equal size or
+ * parts that end at a vector's end. */
 static int64_t next_factor(const opc_sample_t *sample, const opc_enlargement_t *now, double seconds, int64_t numel,
                            int64_t fewer) {
   int64_t most = (int64_t)((double)now->factor * fmax(GROWTH, cbrt(seconds_most / fmax(seconds, seconds_least))));
@@ -135,26 +133,25 @@ static int64_t next_factor(const opc_sample_t *sample, const opc_enlargement_t *
 opc_status_t opc_enlargement_search(opc_case_context_t *context, const opc_sample_t *sample, int64_t numel,
                                     int64_t fewer, opc_enlargement_t *out, opc_enlargement_t *out_fewer,
                                     opc_error_t *error) {
-  opc_replay_t values = {0};
+  OPC_SCOPED(opc_replay_clear) opc_replay_t values = {0};
   size_t number;
-  const opc_tensor_spec_t *chosen = largest_of(sample, &number);
+  const opc_tensor_spec_t *chosen = largest_tensor(sample, &number);
   *out = *out_fewer = (opc_enlargement_t){0};
-  opc_status_t status = values_own(context, sample, &values, error);
-  for (int dim = 0; status == OPC_OK && chosen && !out->factor && dim < chosen->ndim; dim++) {
+  OPC_RETURN_IF_ERROR(values_own(context, sample, &values, error));
+  for (int dim = 0; chosen && !out->factor && dim < chosen->ndim; dim++) {
     opc_enlargement_t growth = {.size = chosen->sizes[dim], .factor = 1};
     int64_t largest = opc_tensor_spec_numel(chosen);
     double seconds = 0;
     if (growth.size == 0 || (growth.size == 1 && dim > 0)) continue;
-    while (status == OPC_OK && largest < numel && seconds < seconds_enough) {
+    while (largest < numel && seconds < seconds_enough) {
       growth.factor = next_factor(sample, &growth, growth.factor == 1 ? seconds_most : seconds, numel, fewer);
-      status = step(context, sample, &growth, &values, &largest, &seconds, error);
-      if (status != OPC_OK || !largest) break;
+      OPC_RETURN_IF_ERROR(growth_try(context, sample, &growth, &values, &largest, &seconds, error));
+      if (!largest) break;
       *out = growth;
       if (seconds <= seconds_fewer && (largest <= fewer || !out_fewer->factor)) *out_fewer = growth;
     }
   }
-  opc_replay_clear(&values);
-  return status;
+  return OPC_OK;
 }
 
 /* ---- other functions ---- */
@@ -167,7 +164,8 @@ void opc_grown_clear(opc_grown_t *grown) {
 }
 
 void opc_grown_note(const opc_grown_t *grown, const opc_operator_t *op, opc_text_t *out, opc_finding_t *finding) {
-  json_t *input = opc_sample_evidence(op, &grown->sample), *value;
+  json_auto_t *input = opc_sample_evidence(op, &grown->sample);
+  json_t *value;
   const char *name, *separator = "";
   OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
   json_object_foreach(input, name, value) {
@@ -176,5 +174,4 @@ void opc_grown_note(const opc_grown_t *grown, const opc_operator_t *op, opc_text
   }
   opc_text_add(out, opc_text_c(&text));
   opc_finding_note_variant(finding, opc_text_c(&text));
-  json_decref(input);
 }

@@ -1,4 +1,4 @@
-#include "checks/determinism/determinism_subprocess.h"
+#include "checks/determinism/determinism.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,14 +9,11 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "checks/determinism/determinism_generators.h"
-#include "checks/determinism/determinism_record.h"
 #include "memory/valgrind_requests.h"
 
 enum { LOG_BYTES = 32 << 20, BEFORE_SIZE = 512, SECONDS_MOST = 3 };
@@ -28,7 +25,7 @@ typedef struct subprocess_log {
   sem_t wanted;
   opc_subprocess_stage_t stage;
   bool calling; /* a call of the stage is running, on arguments that the operator accepts */
-  bool strays, random;
+  bool out_of_bounds, random;
   opc_enlargement_t large, medium;
   size_t refused;
   char before[BEFORE_SIZE], changed[96], turned[OPC_TURNS][96];
@@ -94,73 +91,66 @@ static opc_status_t other_call(life_t *life, opc_subprocess_stage_t stage, size_
 }
 
 static opc_status_t stage_run(life_t *life, opc_subprocess_stage_t stage, opc_error_t *error) {
-  opc_status_t status = OPC_OK;
-  for (size_t i = 0; status == OPC_OK && i < life->count; i++) {
+  for (size_t i = 0; i < life->count; i++) {
     OPC_SCOPED(opc_trial_outcome_clear) opc_trial_outcome_t outcome = {0};
-    status = other_call(life, stage, i, &outcome, error);
-    if (status == OPC_OK) record_write(life->log, stage, i, &outcome);
+    OPC_RETURN_IF_ERROR(other_call(life, stage, i, &outcome, error));
+    record_write(life->log, stage, i, &outcome);
   }
-  return status;
+  return OPC_OK;
 }
 
 static opc_status_t own_values_run(life_t *life, opc_error_t *error) {
-  opc_status_t status = OPC_OK;
-  for (size_t i = 0; status == OPC_OK && i < life->count; i++) {
+  for (size_t i = 0; i < life->count; i++) {
     opc_trial_t trial = {.context = &life->context, .sample = &life->context.samples[i]};
     OPC_SCOPED(opc_trial_outcome_clear) opc_trial_outcome_t outcome = {0};
-    status = opc_trial_run(&trial, &outcome, error);
+    OPC_RETURN_IF_ERROR(opc_trial_run(&trial, &outcome, error));
   }
-  return status;
+  return OPC_OK;
+}
+
+/* Makes the call that is compared. True: it differs, which is recorded. */
+static bool record_difference(life_t *life, opc_subprocess_stage_t stage, const opc_trial_outcome_t *before) {
+  OPC_SCOPED(opc_trial_outcome_clear) opc_trial_outcome_t after = {0};
+  opc_error_t ignored;
+  if (other_call(life, stage, 0, &after, &ignored) != OPC_OK || !opc_trial_differ(&after, before, "", NULL))
+    return false;
+  record_write(life->log, stage, 0, &after);
+  return true;
 }
 
 /* Runs a changed call, then the one that is compared. False: the change made a difference, which was recorded. */
 static bool change_run(life_t *life, opc_sample_t *changed, const char *what, const opc_trial_outcome_t *before) {
   opc_trial_t trial = {.context = &life->context, .sample = changed};
-  OPC_SCOPED(opc_trial_outcome_clear) opc_trial_outcome_t outcome = {0}, after = {0};
-  opc_generators_t generators = {0};
+  OPC_SCOPED(opc_trial_outcome_clear) opc_trial_outcome_t outcome = {0};
   opc_error_t ignored;
   bool random = false;
-  opc_status_t status = opc_generators_keep(&life->context, &generators, &ignored);
-  if (status == OPC_OK) status = opc_trial_run(&trial, &outcome, &ignored);
-  if (status == OPC_OK) status = opc_generators_used(&life->context, &generators, &random, &ignored);
+  const opc_status_t status = opc_trial_run_watched(&trial, &outcome, &random, &ignored);
   life->log->random |= random;
-  opc_generators_clear(&generators);
-  if (status != OPC_OK) return true; /* the arguments cannot be made */
-  if (opc_trial_strays()) {          /* memory out of bounds may now belong to something else */
-    opc_trial_outcome_clear(&outcome);
-    return true;
-  }
+  if (status != OPC_OK) return true;          /* the arguments cannot be made */
+  if (opc_trial_out_of_bounds()) return true; /* memory out of bounds may now belong to something else */
   bool refused = outcome.outcome != OPC_CALL_RETURNED;
-  opc_subprocess_stage_t stage = refused ? OPC_SUBPROCESS_AFTER_REFUSED : OPC_SUBPROCESS_AFTER_CHANGED;
   const char *message = opc_text_c(&outcome.message);
   snprintf(life->log->before, sizeof life->log->before, "%s%s%.*s", what, refused ? ", which throws: " : "",
            (int)strcspn(message, "\n"), message);
   snprintf(life->log->changed, sizeof life->log->changed, "%s", what);
   life->log->refused += refused;
-  bool made = other_call(life, stage, 0, &after, &ignored) == OPC_OK;
-  bool differs = made && opc_trial_differ(&after, before, "", NULL);
-  if (differs) record_write(life->log, stage, 0, &after);
-  return !differs;
+  return !record_difference(life, refused ? OPC_SUBPROCESS_AFTER_REFUSED : OPC_SUBPROCESS_AFTER_CHANGED, before);
 }
 
 /* False: larger tensors made a difference. */
 static bool growth_run(life_t *life, const opc_trial_outcome_t *before) {
   subprocess_log_t *log = life->log;
-  OPC_SCOPED(opc_trial_outcome_clear) opc_trial_outcome_t after = {0};
   opc_enlargement_t large, medium;
   opc_error_t ignored;
   if (opc_enlargement_search(&life->context, &life->context.samples[0], OPC_GROWTH_LARGE, OPC_GROWTH_MEDIUM, &large,
                              &medium, &ignored) != OPC_OK)
     return true;
-  if (opc_trial_strays()) return true;
+  if (opc_trial_out_of_bounds()) return true;
   log->large = large;
   log->medium = medium;
   snprintf(log->before, sizeof log->before, "calls on larger tensors");
   snprintf(log->changed, sizeof log->changed, "calls on larger tensors");
-  bool made = other_call(life, OPC_SUBPROCESS_AFTER_CHANGED, 0, &after, &ignored) == OPC_OK;
-  bool differs = made && opc_trial_differ(&after, before, "", NULL);
-  if (differs) record_write(log, OPC_SUBPROCESS_AFTER_CHANGED, 0, &after);
-  return !differs;
+  return !record_difference(life, OPC_SUBPROCESS_AFTER_CHANGED, before);
 }
 
 /* The process ends after this much processor time, so the load of the machine does not matter. */
@@ -177,23 +167,21 @@ static bool was_ended(int number) { return number == SIGALRM || number == SIGPRO
 static opc_status_t changes_run(life_t *life, opc_error_t *error) {
   OPC_SCOPED(opc_trial_outcome_clear) opc_trial_outcome_t before = {0};
   const double called = opc_clock_of(CLOCK_PROCESS_CPUTIME_ID);
-  opc_status_t status = other_call(life, OPC_SUBPROCESS_AFTER_OTHERS, 0, &before, error);
+  OPC_RETURN_IF_ERROR(other_call(life, OPC_SUBPROCESS_AFTER_OTHERS, 0, &before, error));
   const double began = opc_clock_of(CLOCK_PROCESS_CPUTIME_ID);
   /* A changed argument may make the operator loop forever: the case must not take that long. */
   end_within(seconds_of_hang + calls_of_hang * (began - called));
   for (size_t number = 0;
-       status == OPC_OK && !opc_trial_strays() && opc_clock_of(CLOCK_PROCESS_CPUTIME_ID) - began < seconds_of_changes;
-       number++) {
-    opc_sample_t changed = {0};
+       !opc_trial_out_of_bounds() && opc_clock_of(CLOCK_PROCESS_CPUTIME_ID) - began < seconds_of_changes; number++) {
+    OPC_SCOPED(opc_sample_clear) opc_sample_t changed = {0};
     char what[96];
     if (number == opc_change_first_misfit && !growth_run(life, &before)) break;
     opc_change_state_t state =
         opc_change_make(life->context.op, &life->context.samples[0], number, &changed, what, sizeof what);
-    bool go_on = state == OPC_CHANGE_MADE ? change_run(life, &changed, what, &before) : state != OPC_CHANGES_OVER;
-    opc_sample_clear(&changed);
-    if (!go_on) break;
+    if (state == OPC_CHANGES_OVER) break;
+    if (state == OPC_CHANGE_MADE && !change_run(life, &changed, what, &before)) break;
   }
-  return status;
+  return OPC_OK;
 }
 
 /* ---- other flags and numbers, or another dtype, first and last ---- */
@@ -203,19 +191,16 @@ static bool turned_call(life_t *life, opc_turn_t turn, opc_trial_outcome_t *out)
   OPC_SCOPED(opc_sample_clear) opc_sample_t changed = {0};
   opc_trial_t trial = {.context = &life->context, .sample = &changed};
   OPC_SCOPED(opc_trial_outcome_clear) opc_trial_outcome_t again = {0};
-  OPC_SCOPED(opc_generators_clear) opc_generators_t generators = {0};
   opc_error_t ignored;
   char *what = life->log->turned[turn];
-  bool random = true, holds = opc_change_turn(life->context.op, &life->context.samples[0], turn, &changed, what,
-                                              sizeof life->log->turned[turn]) == OPC_CHANGE_MADE;
-  holds = holds && opc_generators_keep(&life->context, &generators, &ignored) == OPC_OK &&
-          opc_trial_run(&trial, out, &ignored) == OPC_OK &&
-          opc_generators_used(&life->context, &generators, &random, &ignored) == OPC_OK && !random &&
-          out->outcome == OPC_CALL_RETURNED;
+  bool random = true;
+  if (opc_change_turn(life->context.op, &life->context.samples[0], turn, &changed, what,
+                      sizeof life->log->turned[turn]) != OPC_CHANGE_MADE ||
+      opc_trial_run_watched(&trial, out, &random, &ignored) != OPC_OK || random || out->outcome != OPC_CALL_RETURNED)
+    return false;
   trial.conditions = OPC_TRIAL_ELSEWHERE;
-  holds = holds && opc_trial_run(&trial, &again, &ignored) == OPC_OK && !opc_trial_differ(out, &again, "", NULL) &&
-          !opc_trial_strays();
-  return holds;
+  return opc_trial_run(&trial, &again, &ignored) == OPC_OK && !opc_trial_differ(out, &again, "", NULL) &&
+         !opc_trial_out_of_bounds();
 }
 
 static bool can_be_turned(const life_t *life, opc_turn_t turn) {
@@ -266,23 +251,28 @@ static void turned_last(life_t *life, opc_turn_t turn) {
     record_write(life->log, OPC_SUBPROCESS_TURNED_AFTER, turn, &last);
 }
 
+/* All stages that do not change the arguments. */
+static opc_status_t stages_run(life_t *life, opc_error_t *error) {
+  for (size_t i = 0; i < life->count; i++) {
+    bool changed = false;
+    OPC_RETURN_IF_ERROR(
+        opc_trial_other_values(&life->context, &life->context.samples[i], &life->other[i], &changed, error));
+  }
+  for (opc_subprocess_stage_t stage = OPC_SUBPROCESS_FIRST; stage <= OPC_SUBPROCESS_THIRD; stage++)
+    OPC_RETURN_IF_ERROR(stage_run(life, stage, error));
+  OPC_RETURN_IF_ERROR(own_values_run(life, error));
+  return stage_run(life, OPC_SUBPROCESS_AFTER_OTHERS, error);
+}
+
 static opc_status_t life_run(life_t *life, opc_error_t *error) {
-  opc_status_t status = OPC_OK;
   opc_trial_memory_begin();
   for (opc_turn_t turn = 0; turn < OPC_TURNS; turn++) turned_first(life, turn);
-  for (size_t i = 0; status == OPC_OK && i < life->count; i++) {
-    bool changed = false;
-    status = opc_trial_other_values(&life->context, &life->context.samples[i], &life->other[i], &changed, error);
-  }
-  for (opc_subprocess_stage_t stage = OPC_SUBPROCESS_FIRST; status == OPC_OK && stage <= OPC_SUBPROCESS_THIRD; stage++)
-    status = stage_run(life, stage, error);
-  if (status == OPC_OK) status = own_values_run(life, error);
-  if (status == OPC_OK) status = stage_run(life, OPC_SUBPROCESS_AFTER_OTHERS, error);
-  life->log->strays = opc_trial_strays();
-  if (status == OPC_OK) status = changes_run(life, error);
-  for (opc_turn_t turn = 0; turn < OPC_TURNS && status == OPC_OK && !opc_trial_strays(); turn++)
-    turned_last(life, turn);
-  return status;
+  const opc_status_t status = stages_run(life, error);
+  life->log->out_of_bounds = opc_trial_out_of_bounds();
+  OPC_RETURN_IF_ERROR(status);
+  OPC_RETURN_IF_ERROR(changes_run(life, error));
+  for (opc_turn_t turn = 0; turn < OPC_TURNS && !opc_trial_out_of_bounds(); turn++) turned_last(life, turn);
+  return OPC_OK;
 }
 
 static _Noreturn void live(const opc_case_context_t *context, subprocess_log_t *log, pid_t parent) {
@@ -308,11 +298,7 @@ static _Noreturn void live(const opc_case_context_t *context, subprocess_log_t *
 
 /* After a fork only the forking thread exists: a lock held by another thread would never be released. Valgrind would
  * report what the subprocess does as part of the operator's cases. */
-static bool may_fork(void) {
-  struct stat tasks;
-  return !opc_valgrind_active() && !opc_bridge_cuda_initialised() && stat("/proc/self/task", &tasks) == 0 &&
-         tasks.st_nlink == 3;
-}
+static bool may_fork(void) { return !opc_valgrind_active() && !opc_bridge_cuda_initialised() && opc_threads_are_one(); }
 
 opc_subprocess_t *opc_subprocess_start(const opc_case_context_t *context) {
   if (!context->sample_count || !may_fork()) return NULL;
@@ -383,4 +369,4 @@ void opc_subprocess_enlargement(const opc_subprocess_t *subprocess, opc_enlargem
   *out_medium = subprocess->log->medium;
 }
 
-bool opc_subprocess_strays(const opc_subprocess_t *subprocess) { return subprocess->log->strays; }
+bool opc_subprocess_out_of_bounds(const opc_subprocess_t *subprocess) { return subprocess->log->out_of_bounds; }

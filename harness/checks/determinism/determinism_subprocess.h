@@ -60,4 +60,4 @@ bool opc_subprocess_random(const opc_subprocess_t *subprocess);
 void opc_subprocess_enlargement(const opc_subprocess_t *subprocess, opc_enlargement_t *out_large,
                                 opc_enlargement_t *out_medium);
 /* True: it read or wrote outside its tensors. The memory check reports that. */
-bool opc_subprocess_strays(const opc_subprocess_t *subprocess);
+bool opc_subprocess_out_of_bounds(const opc_subprocess_t *subprocess);

@@ -16,7 +16,7 @@ void opc_trial_memory_begin(void) {
 
 void opc_trial_memory_end(void) { opc_scratch_memory_plain(); }
 
-bool opc_trial_strays(void) {
+bool opc_trial_out_of_bounds(void) {
   const opc_access_t *accesses = NULL;
   return opc_guard_accesses(&accesses) > 0;
 }
@@ -24,29 +24,28 @@ bool opc_trial_strays(void) {
 /* ---- one call ---- */
 
 static opc_status_t sample_with_grad(const opc_trial_t *trial, opc_sample_t *out, opc_error_t *error) {
-  opc_status_t status = opc_sample_copy(trial->sample, out, error);
-  for (size_t i = 0; status == OPC_OK && i < out->argument_count; i++) {
+  OPC_RETURN_IF_ERROR(opc_sample_copy(trial->sample, out, error));
+  for (size_t i = 0; i < out->argument_count; i++) {
     const opc_alias_t *alias = &trial->context->op->arguments[i].alias;
     opc_tensor_spec_t *spec;
     for (size_t k = 0, number = 0; (spec = opc_value_tensor(&out->arguments[i], &number)); number = ++k)
       spec->requires_grad |= opc_dtype_is_inexact(spec->dtype) && !(alias->present && alias->is_write);
   }
-  return status;
+  return OPC_OK;
 }
 
 opc_status_t opc_trial_make(const opc_trial_t *trial, opc_call_t *call, opc_error_t *error) {
   opc_again_t again = {
       .context = trial->context, .sample = trial->sample, .replay = trial->values, .places = trial->places};
   OPC_SCOPED(opc_sample_clear) opc_sample_t with_grad = {0};
-  opc_status_t status = OPC_OK;
   *call = (opc_call_t){0};
   if (trial->conditions & OPC_TRIAL_REQUIRES_GRAD) {
-    status = sample_with_grad(trial, &with_grad, error);
+    OPC_RETURN_IF_ERROR(sample_with_grad(trial, &with_grad, error));
     again.sample = &with_grad;
   }
-  if (status == OPC_OK) status = opc_again_make(&again, call, error);
+  OPC_RETURN_IF_ERROR(opc_again_make(&again, call, error));
   call->absent = trial->sample->absent; /* the same, and outlives the copy */
-  return status;
+  return OPC_OK;
 }
 
 void opc_trial_call(const opc_trial_t *trial, opc_call_t *call) {
@@ -78,26 +77,22 @@ opc_status_t opc_trial_look(const opc_call_t *call, opc_trial_outcome_t *out, op
   return outcome_take(call, OPC_RESULT_BORROW, out, error);
 }
 
-static opc_status_t trial_run(const opc_trial_t *trial, opc_trial_outcome_t *out, opc_error_t *error) {
-  opc_call_t call;
-  opc_status_t status = opc_trial_make(trial, &call, error);
-  if (status == OPC_OK) {
-    opc_trial_call(trial, &call);
-    status = opc_trial_take(&call, out, error);
-  }
-  opc_call_clear(&call);
-  return status;
+static opc_status_t trial_call_once(const opc_trial_t *trial, opc_trial_outcome_t *out, opc_error_t *error) {
+  OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
+  OPC_RETURN_IF_ERROR(opc_trial_make(trial, &call, error));
+  opc_trial_call(trial, &call);
+  return opc_trial_take(&call, out, error);
 }
 
 opc_status_t opc_trial_run(const opc_trial_t *trial, opc_trial_outcome_t *out, opc_error_t *error) {
   opc_trial_t elsewhere = *trial;
   *out = (opc_trial_outcome_t){0};
-  if (!(trial->conditions & OPC_TRIAL_ELSEWHERE)) return trial_run(trial, out, error);
+  if (!(trial->conditions & OPC_TRIAL_ELSEWHERE)) return trial_call_once(trial, out, error);
   elsewhere.places = opc_places_new(trial->sample);
   if (!elsewhere.places) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for the arguments");
   opc_cpu_memory_guard(OPC_GUARD_BEFORE);
   opc_scratch_memory_shift(true);
-  opc_status_t status = trial_run(&elsewhere, out, error);
+  opc_status_t status = trial_call_once(&elsewhere, out, error);
   opc_scratch_memory_shift(false);
   opc_cpu_memory_guard(OPC_GUARD_BEHIND);
   opc_places_free(elsewhere.places);
@@ -108,6 +103,46 @@ void opc_trial_outcome_clear(opc_trial_outcome_t *outcome) {
   opc_result_clear(&outcome->result);
   opc_text_clear(&outcome->message);
   *outcome = (opc_trial_outcome_t){0};
+}
+
+/* ---- generators ---- */
+
+static opc_status_t generators_read(const opc_case_context_t *context, opc_generators_t *out, opc_error_t *error) {
+  const opc_device_t devices[2] = {{.type = OPC_DEVICE_CPU, .index = -1}, context->device};
+  *out = (opc_generators_t){0};
+  for (int i = 0; i < 2; i++)
+    if (i == 0 || devices[i].type != OPC_DEVICE_CPU)
+      OPC_RETURN_IF_ERROR(opc_bridge_generator_state(devices[i], &out->states[i].bytes, &out->states[i].size, error));
+  return OPC_OK;
+}
+
+opc_status_t opc_generators_keep(const opc_case_context_t *context, opc_generators_t *out, opc_error_t *error) {
+  opc_bridge_seed(context->seed);
+  return generators_read(context, out, error);
+}
+
+opc_status_t opc_generators_used(const opc_case_context_t *context, const opc_generators_t *kept, bool *out_used,
+                                 opc_error_t *error) {
+  OPC_SCOPED(opc_generators_clear) opc_generators_t now = {0};
+  OPC_RETURN_IF_ERROR(generators_read(context, &now, error));
+  *out_used = false;
+  for (int i = 0; i < 2; i++)
+    *out_used |= kept->states[i].size && memcmp(kept->states[i].bytes, now.states[i].bytes, kept->states[i].size) != 0;
+  return OPC_OK;
+}
+
+void opc_generators_clear(opc_generators_t *generators) {
+  for (int i = 0; i < 2; i++) free(generators->states[i].bytes);
+  *generators = (opc_generators_t){0};
+}
+
+opc_status_t opc_trial_run_watched(const opc_trial_t *trial, opc_trial_outcome_t *out, bool *out_random,
+                                   opc_error_t *error) {
+  OPC_SCOPED(opc_generators_clear) opc_generators_t generators = {0};
+  *out_random = false;
+  OPC_RETURN_IF_ERROR(opc_generators_keep(trial->context, &generators, error));
+  OPC_RETURN_IF_ERROR(opc_trial_run(trial, out, error));
+  return opc_generators_used(trial->context, &generators, out_random, error);
 }
 
 /* ---- two calls ---- */
@@ -176,25 +211,21 @@ static opc_status_t fill_otherwise(size_t tensor_arg, const char *path, const op
                                    void *context, opc_error_t *error) {
   other_values_t *other = context;
   size_t numel = (size_t)opc_tensor_spec_numel(spec), bytes = numel * opc_dtype_size(spec->dtype);
-  void *before = malloc(bytes + 1);
+  OPC_SCOPED(opc_scope_free) void *before = malloc(bytes + 1);
   (void)tensor_arg;
   if (!before) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for other values");
-  opc_status_t status = opc_fill_logical(spec, path, other->seed, before, error);
-  if (status == OPC_OK)
-    status = opc_sample_fill_other(other->sample, spec, path, other->seed, other->seed + 1, logical, error);
-  bool same = status == OPC_OK && memcmp(before, logical, bytes) == 0;
-  if (status == OPC_OK && !same) other->changed = true;
-  if (same && opc_dtype_class(spec->dtype) == OPC_CLASS_FLOATING && nudge(spec->dtype, numel, logical))
-    other->changed = true;
-  free(before);
-  return status;
+  OPC_RETURN_IF_ERROR(opc_fill_logical(spec, path, other->seed, before, error));
+  OPC_RETURN_IF_ERROR(opc_sample_fill_other(other->sample, spec, path, other->seed, other->seed + 1, logical, error));
+  other->changed |= memcmp(before, logical, bytes) != 0 ||
+                    (opc_dtype_class(spec->dtype) == OPC_CLASS_FLOATING && nudge(spec->dtype, numel, logical));
+  return OPC_OK;
 }
 
 opc_status_t opc_trial_other_values(opc_case_context_t *context, const opc_sample_t *sample, opc_replay_t *out,
                                     bool *out_changed, opc_error_t *error) {
   other_values_t other = {.sample = sample, .seed = context->seed};
   const opc_again_t again = {.context = context, .sample = sample, .values = fill_otherwise, .values_context = &other};
-  opc_status_t status = opc_again_values(&again, out, error);
+  OPC_RETURN_IF_ERROR(opc_again_values(&again, out, error));
   *out_changed = other.changed;
-  return status;
+  return OPC_OK;
 }

@@ -26,7 +26,9 @@ static int device_argument(const opc_operator_t *op) {
 }
 
 /* ATen treats a CPU tensor without dimensions as a number, so it may be combined with any device. */
-static bool is_number(const opc_tensor_meta_t *meta) { return meta->ndim == 0 && meta->device.type == OPC_DEVICE_CPU; }
+static bool is_number_tensor(const opc_tensor_meta_t *meta) {
+  return meta->ndim == 0 && meta->device.type == OPC_DEVICE_CPU;
+}
 
 /* The device that all tensor arguments share; false: none, or several. */
 static bool common_device(const opc_call_t *call, opc_device_t *out) {
@@ -34,7 +36,7 @@ static bool common_device(const opc_call_t *call, opc_device_t *out) {
   opc_device_t number_device = {OPC_DEVICE_CPU, -1};
   for (size_t i = 0; i < call->tensor_arg_count; i++) {
     const opc_tensor_meta_t *meta = &call->tensor_args[i].before;
-    if (is_number(meta)) {
+    if (is_number_tensor(meta)) {
       numbers = true;
       continue;
     }
@@ -47,94 +49,85 @@ static bool common_device(const opc_call_t *call, opc_device_t *out) {
 }
 
 /* An operator without tensor arguments creates its outputs on the device passed to it (opc_call_make). */
-static void check_placed(const opc_case_context_t *context, const opc_call_t *call, int index, opc_finding_t *finding) {
+static opc_status_t check_placed(const opc_case_context_t *context, const opc_call_t *call, int index,
+                                 opc_finding_t *finding, opc_error_t *error) {
   OPC_SCOPED(opc_scope_free) opc_output_t *outputs = NULL;
   size_t count = 0;
-  opc_error_t error = {0};
   if (call->tensor_arg_count || call->arguments[index].kind != OPC_VALUE_DEVICE ||
       context->device.type != OPC_DEVICE_CUDA)
-    return;
-  if (opc_call_outputs(call, &outputs, &count, &error) != OPC_OK) {
-    opc_finding_from_error(context, &error, finding);
-    return;
-  }
+    return OPC_OK;
+  OPC_RETURN_IF_ERROR(opc_call_outputs(call, &outputs, &count, error));
   opc_device_t wanted = call->arguments[index].device;
   char here[24], there[24];
   device_text(wanted, there, sizeof there);
   for (size_t i = 0; i < count; i++) {
     if (!outputs[i].meta.defined || outputs[i].meta.device.type == wanted.type) continue;
     device_text(outputs[i].meta.device, here, sizeof here);
-    opc_finding_fail(finding, "device.argument_ignored", "called with %s=%s, %s is on %s",
+    opc_finding_fail(finding, OPC_RULE_device_argument_ignored, "called with %s=%s, %s is on %s",
                      context->op->arguments[index].name, there, outputs[i].path, here);
   }
   if (count)
     opc_finding_pass(finding, "%zu outputs are on %s, as argument %s says", count, there,
                      context->op->arguments[index].name);
+  return OPC_OK;
 }
 
-static void check_outputs(const opc_case_context_t *context, const opc_call_t *call, opc_finding_t *finding) {
+static opc_status_t check_output_devices(const opc_case_context_t *context, const opc_call_t *call,
+                                         opc_finding_t *finding, opc_error_t *error) {
   OPC_SCOPED(opc_scope_free) opc_output_t *outputs = NULL;
   size_t count = 0;
   opc_device_t wanted;
-  opc_error_t error = {0};
-  if (device_argument(context->op) >= 0) check_placed(context, call, device_argument(context->op), finding);
-  if (finding->decided) return;
-  if (!common_device(call, &wanted) || device_argument(context->op) >= 0) {
+  const int index = device_argument(context->op);
+  if (index >= 0) OPC_RETURN_IF_ERROR(check_placed(context, call, index, finding, error));
+  if (finding->decided) return OPC_OK;
+  if (!common_device(call, &wanted) || index >= 0) {
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no tensor argument says where the outputs belong");
-    return;
+    return OPC_OK;
   }
-  if (opc_call_outputs(call, &outputs, &count, &error) != OPC_OK) {
-    opc_finding_from_error(context, &error, finding);
-    return;
-  }
+  OPC_RETURN_IF_ERROR(opc_call_outputs(call, &outputs, &count, error));
   char here[24], there[24];
   device_text(wanted, there, sizeof there);
   for (size_t i = 0; i < count; i++) {
     if (!outputs[i].meta.defined || opc_device_equal(outputs[i].meta.device, wanted)) continue;
     device_text(outputs[i].meta.device, here, sizeof here);
-    opc_finding_fail(finding, "device.output_device", "%s is on %s, all inputs are on %s", outputs[i].path, here,
+    opc_finding_fail(finding, OPC_RULE_device_output_device, "%s is on %s, all inputs are on %s", outputs[i].path, here,
                      there);
   }
   if (count) opc_finding_pass(finding, "%zu outputs are on %s", count, there);
   else opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the operator returns no tensor");
+  return OPC_OK;
 }
 
 /* The same arguments with device=meta: the cheapest device that is always available. */
-static void check_argument(opc_case_context_t *context, opc_finding_t *finding) {
-  int index = device_argument(context->op);
+static opc_status_t check_argument(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
+  const int index = device_argument(context->op);
   OPC_SCOPED(opc_sample_clear) opc_sample_t sample = {0};
   OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
   OPC_SCOPED(opc_scope_free) opc_output_t *outputs = NULL;
-  size_t count = 0;
-  opc_error_t error = {0};
-  if (index < 0) return;
-  opc_status_t status = opc_sample_copy(context->sample, &sample, &error);
-  if (status == OPC_OK) {
-    opc_value_clear(&sample.arguments[index]);
-    sample.arguments[index] = (opc_value_t){.kind = OPC_VALUE_DEVICE, .device = meta_device};
-    sample.absent[index] = false;
-    const opc_again_t again = {
-        .context = context, .sample = &sample, .label = {OPC_CALL_KIND_WITH_OTHERS, "device=meta"}};
-    status = opc_again_call(&again, &call, &error);
-  }
-  if (status != OPC_OK || call.outcome != OPC_CALL_RETURNED) goto release; /* a clean refusal is fine */
-  status = opc_call_outputs(&call, &outputs, &count, &error);
-  size_t defined = 0, honoured = 0;
-  for (size_t i = 0; status == OPC_OK && i < count; i++) {
+  size_t count = 0, defined = 0, honoured = 0;
+  if (index < 0) return OPC_OK;
+  OPC_RETURN_IF_ERROR(opc_sample_copy(context->sample, &sample, error));
+  opc_value_clear(&sample.arguments[index]);
+  sample.arguments[index] = (opc_value_t){.kind = OPC_VALUE_DEVICE, .device = meta_device};
+  sample.absent[index] = false;
+  const opc_again_t again = {
+      .context = context, .sample = &sample, .label = {OPC_CALL_KIND_WITH_OTHERS, "device=meta"}};
+  OPC_RETURN_IF_ERROR(opc_again_call(&again, &call, error));
+  if (call.outcome != OPC_CALL_RETURNED) return OPC_OK; /* a clean refusal is fine */
+  OPC_RETURN_IF_ERROR(opc_call_outputs(&call, &outputs, &count, error));
+  for (size_t i = 0; i < count; i++) {
     defined += outputs[i].meta.defined;
     honoured += outputs[i].meta.defined && outputs[i].meta.device.type == OPC_DEVICE_META;
   }
-  if (status == OPC_OK && defined && !honoured) {
+  if (defined && !honoured) {
     char here[24];
     device_text(outputs[0].meta.device, here, sizeof here);
-    opc_finding_fail(finding, "device.argument_ignored", "called with %s=meta, %s is on %s",
+    opc_finding_fail(finding, OPC_RULE_device_argument_ignored, "called with %s=meta, %s is on %s",
                      context->op->arguments[index].name, outputs[0].path, here);
-  } else if (status == OPC_OK && defined) {
+  } else if (defined) {
     opc_finding_pass(finding, "argument %s decides where the outputs are", context->op->arguments[index].name);
   }
-
-release:
-  if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
+  return OPC_OK;
 }
 
 typedef struct other_values {
@@ -143,11 +136,25 @@ typedef struct other_values {
 } other_values_t;
 
 /* The sample's values, with those of another seed for one tensor. */
-static opc_status_t give_other_values(size_t tensor_arg, const char *path, const opc_tensor_spec_t *spec, void *logical,
+static opc_status_t fill_other_tensor(size_t tensor_arg, const char *path, const opc_tensor_spec_t *spec, void *logical,
                                       void *context, opc_error_t *error) {
   const other_values_t *other = context;
   (void)tensor_arg;
   return opc_fill_logical(spec, path, strcmp(path, other->path) == 0 ? other->seed + 1 : other->seed, logical, error);
+}
+
+/* The ordinary call, with other values for the tensor argument at this path; "": none. */
+static opc_status_t run_with_other_tensor(opc_case_context_t *context, const char *path, opc_result_t *out,
+                                          bool *out_returned, opc_error_t *error) {
+  other_values_t other = {.path = path, .seed = context->seed};
+  const opc_again_t again = {.context = context,
+                             .values = fill_other_tensor,
+                             .values_context = &other,
+                             .label = *path ? OPC_CALL_LABEL(ON_OTHERS, "other values") : OPC_CALL_LABEL(OPERATOR, "")};
+  opc_call_outcome_t outcome = OPC_CALL_RETURNED;
+  OPC_RETURN_IF_ERROR(opc_again_run(&again, out, &outcome, NULL, error));
+  *out_returned = outcome == OPC_CALL_RETURNED;
+  return OPC_OK;
 }
 
 /* Whether one output of the ordinary call depends on the values of one argument: compares its bits for the argument's
@@ -155,26 +162,15 @@ static opc_status_t give_other_values(size_t tensor_arg, const char *path, const
  * counter, the address of a new object. */
 static opc_status_t depends_on(opc_case_context_t *context, const char *path, size_t item, bool *out,
                                opc_error_t *error) {
-  enum { OWN, AGAIN, OTHER, CALLS };
-  opc_result_t results[CALLS] = {{0}};
-  opc_call_outcome_t outcome = OPC_CALL_RETURNED;
-  opc_status_t status = OPC_OK;
+  OPC_SCOPED(opc_result_clear) opc_result_t own = {0}, again = {0}, other = {0};
+  bool returned = false;
   *out = false;
-  for (int i = OWN; status == OPC_OK && outcome == OPC_CALL_RETURNED && i < CALLS; i++) {
-    other_values_t other = {.path = i == OTHER ? path : "", .seed = context->seed};
-    const opc_again_t again = {
-        .context = context,
-        .values = give_other_values,
-        .values_context = &other,
-        .label = i == OTHER ? OPC_CALL_LABEL(ON_OTHERS, "other values") : OPC_CALL_LABEL(OPERATOR, "")};
-    status = opc_again_run(&again, &results[i], &outcome, NULL, error);
-  }
-  if (status == OPC_OK && outcome == OPC_CALL_RETURNED)
-    *out =
-        results[OWN].count == results[AGAIN].count && !opc_result_item_differs(&results[OWN], &results[AGAIN], item) &&
-        (results[OWN].count != results[OTHER].count || opc_result_item_differs(&results[OWN], &results[OTHER], item));
-  for (int i = OWN; i < CALLS; i++) opc_result_clear(&results[i]);
-  return status;
+  OPC_RETURN_IF_ERROR(run_with_other_tensor(context, "", &own, &returned, error));
+  if (returned) OPC_RETURN_IF_ERROR(run_with_other_tensor(context, "", &again, &returned, error));
+  if (returned) OPC_RETURN_IF_ERROR(run_with_other_tensor(context, path, &other, &returned, error));
+  *out = returned && own.count == again.count && !opc_result_item_differs(&own, &again, item) &&
+         (own.count != other.count || opc_result_item_differs(&own, &other, item));
+  return OPC_OK;
 }
 
 /* A kernel that only allocates computes no values. Meta kernels that take their options from an argument with data do
@@ -185,7 +181,7 @@ static bool only_allocated(const opc_result_item_t *item) {
   return true;
 }
 
-static bool is_alike(const opc_tensor_meta_t *left, const opc_tensor_meta_t *right) {
+static bool has_same_shape_and_dtype(const opc_tensor_meta_t *left, const opc_tensor_meta_t *right) {
   bool alike = left->dtype_known && right->dtype_known && left->dtype == right->dtype && left->ndim == right->ndim &&
                left->ndim <= OPC_MAX_DIMS;
   for (int d = 0; alike && d < left->ndim; d++) alike = left->sizes[d] == right->sizes[d];
@@ -197,99 +193,88 @@ static opc_status_t is_clone(const opc_tensor_arg_t *tensor_arg, const opc_resul
   OPC_SCOPED(opc_scope_free) void *values = NULL;
   size_t size = 0;
   *out = false;
-  if (!is_alike(&tensor_arg->before, &item->meta)) return OPC_OK;
-  opc_status_t status = opc_tensor_logical_bytes(tensor_arg->tensor, &values, &size, error);
-  *out = status == OPC_OK && size == item->size && memcmp(values, item->bytes, size) == 0;
-  return status;
+  if (!has_same_shape_and_dtype(&tensor_arg->before, &item->meta)) return OPC_OK;
+  OPC_RETURN_IF_ERROR(opc_tensor_logical_bytes(tensor_arg->tensor, &values, &size, error));
+  *out = size == item->size && memcmp(values, item->bytes, size) == 0;
+  return OPC_OK;
 }
 
 /* A Meta kernel may return an argument's own values: an in-place or out operator the argument itself, possibly extended
  * by unwritten memory; another one a clone of it, as a short way to say what its result looks like. */
 static opc_status_t only_handed_back(const opc_call_t *call, const opc_result_item_t *item, bool *out,
                                      opc_error_t *error) {
-  opc_status_t status = OPC_OK;
   *out = false;
-  for (size_t i = 0; status == OPC_OK && i < call->tensor_arg_count && !*out; i++) {
+  for (size_t i = 0; i < call->tensor_arg_count && !*out; i++) {
     const opc_tensor_arg_t *tensor_arg = &call->tensor_args[i];
     const void *now = NULL;
     OPC_SCOPED(opc_scope_free) void *owned = NULL;
     size_t size = 0;
     if (!tensor_arg->storage_before) continue;
-    status = opc_tensor_storage_bytes(tensor_arg->tensor, &now, &size, &owned, error);
-    if (status != OPC_OK || size < tensor_arg->storage_bytes ||
-        memcmp(now, tensor_arg->storage_before, tensor_arg->storage_bytes) != 0)
+    OPC_RETURN_IF_ERROR(opc_tensor_storage_bytes(tensor_arg->tensor, &now, &size, &owned, error));
+    if (size < tensor_arg->storage_bytes || memcmp(now, tensor_arg->storage_before, tensor_arg->storage_bytes) != 0)
       continue; /* written: its values are not its own any more */
     if (tensor_arg->before.storage != item->meta.storage) {
-      status = is_clone(tensor_arg, item, out, error);
+      OPC_RETURN_IF_ERROR(is_clone(tensor_arg, item, out, error));
       continue;
     }
     *out = true;
     for (size_t k = tensor_arg->storage_bytes; *out && k < size; k++)
       *out = ((const unsigned char *)now)[k] == OPC_PATTERN_FIRST;
   }
-  return status;
+  return OPC_OK;
 }
 
 /* One tensor on Meta, the others with data. An output with data must not depend on that tensor's values. */
-static opc_status_t check_mixed_leaf(opc_case_context_t *context, const char *path, opc_finding_t *finding,
-                                     opc_error_t *error) {
+static opc_status_t check_mixed_tensor(opc_case_context_t *context, const char *path, opc_finding_t *finding,
+                                       opc_error_t *error) {
   opc_call_options_t options = {
       .device = context->device, .seed = context->seed, .elsewhere = path, .elsewhere_device = meta_device};
-  opc_call_t call = {0};
-  opc_result_t result = {0};
+  OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
+  OPC_SCOPED(opc_result_clear) opc_result_t result = {0};
   char detail[128];
   bool depends = false, handed_back = false;
-  opc_status_t status = opc_call_make_with(&call, context->op, context->sample, &options, error);
-  if (status == OPC_OK) status = opc_call_snapshot(&call, error);
-  if (status != OPC_OK) goto release;
-
+  OPC_RETURN_IF_ERROR(opc_call_make_with(&call, context->op, context->sample, &options, error));
+  OPC_RETURN_IF_ERROR(opc_call_snapshot(&call, error));
   snprintf(detail, sizeof detail, "%.64s on meta and the others on %s", path,
            opc_device_type_name(context->device.type));
   context->announce(OPC_CALL_LABEL(WITH_OTHERS, detail));
-  if (opc_call_run(&call, context->handle, context->seed) != OPC_CALL_RETURNED) goto release;
-  status = opc_result_take(&result, &call, 0, error);
-  for (size_t i = 0; status == OPC_OK && !depends && i < result.count; i++) {
+  if (opc_call_run(&call, context->handle, context->seed) != OPC_CALL_RETURNED) return OPC_OK;
+  OPC_RETURN_IF_ERROR(opc_result_take(&result, &call, 0, error));
+  for (size_t i = 0; !depends && i < result.count; i++) {
     const opc_result_item_t *item = &result.items[i];
     bool number = item->kind == OPC_VALUE_INT || item->kind == OPC_VALUE_FLOAT || item->kind == OPC_VALUE_BOOL ||
                   item->kind == OPC_VALUE_COMPLEX;
     bool tensor = item->kind == OPC_VALUE_TENSOR && item->bytes && item->meta.numel > 0 && !only_allocated(item);
-    if (tensor) status = only_handed_back(&call, item, &handed_back, error);
-    if (status == OPC_OK && (number || (tensor && !handed_back)))
-      status = depends_on(context, path, i, &depends, error);
+    if (tensor) OPC_RETURN_IF_ERROR(only_handed_back(&call, item, &handed_back, error));
+    if (number || (tensor && !handed_back)) OPC_RETURN_IF_ERROR(depends_on(context, path, i, &depends, error));
     if (depends)
-      opc_finding_fail(finding, "device.mixed_accepted",
+      opc_finding_fail(finding, OPC_RULE_device_mixed_accepted,
                        "with %s on meta, which has no data, %s is returned with values%s%s", path, item->path,
                        tensor ? " on " : "", tensor ? opc_device_type_name(item->meta.device.type) : "");
   }
-
-release:
-  opc_result_clear(&result);
-  opc_call_clear(&call);
-  return status;
+  return OPC_OK;
 }
 
-static void check_mixed(opc_case_context_t *context, const opc_call_t *plain, opc_finding_t *finding) {
-  opc_error_t error = {0};
+static opc_status_t check_mixed(opc_case_context_t *context, const opc_call_t *plain, opc_finding_t *finding,
+                                opc_error_t *error) {
   /* A kernel that decomposes calls other operators, and libtorch's own take some tensors on other devices. */
   const bool decomposes = opc_operator_kernel(context->op, "CompositeImplicitAutograd") &&
                           !opc_operator_kernel(context->op, context->device.type == OPC_DEVICE_CUDA ? "CUDA" : "CPU");
-  if (plain->tensor_arg_count < 2 || decomposes) return;
-  for (size_t i = 0; i < plain->tensor_arg_count; i++) {
-    opc_status_t status = check_mixed_leaf(context, plain->tensor_args[i].path, finding, &error);
-    if (status == OPC_OK) continue;
-    opc_finding_from_error(context, &error, finding);
-    return;
-  }
+  if (plain->tensor_arg_count < 2 || decomposes) return OPC_OK;
+  for (size_t i = 0; i < plain->tensor_arg_count; i++)
+    OPC_RETURN_IF_ERROR(check_mixed_tensor(context, plain->tensor_args[i].path, finding, error));
+  return OPC_OK;
 }
 
-static void run(opc_case_context_t *context, opc_finding_t *finding) {
+static void device_run(opc_case_context_t *context, opc_finding_t *finding) {
   OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
+  opc_error_t error = {0};
   if (context->device.type == OPC_DEVICE_CUDA && !context->simulated) opc_device_values_check(context, finding);
-  if (context->unmodified && opc_case_call(context, false, &call, finding)) {
-    check_outputs(context, &call, finding);
-    check_argument(context, finding);
-    if (!context->simulated) check_mixed(context, &call, finding); /* the output has no values there */
-  }
+  if (!context->unmodified || !opc_case_call(context, false, &call, finding)) return;
+  if (check_output_devices(context, &call, finding, &error) != OPC_OK) opc_finding_from_error(context, &error, finding);
+  if (check_argument(context, finding, &error) != OPC_OK) opc_finding_from_error(context, &error, finding);
+  if (context->simulated) return; /* the output has no values there */
+  if (check_mixed(context, &call, finding, &error) != OPC_OK) opc_finding_from_error(context, &error, finding);
 }
 
-const opc_check_t opc_check_device = {.name = "device", .run = run};
+const opc_check_t opc_check_device = {.name = "device", .run = device_run};

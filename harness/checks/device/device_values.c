@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "checks/compare/nan_bits.h"
 #include "checks/compare/sign_pairs.h"
 #include "checks/framework/outcome.h"
 
@@ -39,59 +38,53 @@ static bool must_be_equal(const comparison_t *comparison, size_t item) {
   return is_promised(comparison, item) || opc_result_moves_data(&comparison->cpu.items[item], &comparison->values);
 }
 
-static void report(const opc_bound_t *bound, const opc_difference_t *difference, opc_finding_t *finding) {
+static void report_cuda_values(const opc_bound_t *bound, const opc_difference_t *difference, opc_finding_t *finding) {
   OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
   opc_difference_text(difference, bound->got, bound->reference, "on the CPU it", &text);
-  opc_finding_fail(finding, "device.other_values", "on cuda %s", opc_text_c(&text));
+  opc_finding_fail(finding, OPC_RULE_device_other_values, "on cuda %s", opc_text_c(&text));
   if (difference->kind != OPC_DIFFERENCE_VALUE || bound->got->items[difference->item].kind != OPC_VALUE_TENSOR) return;
   if (bound->exact[difference->item]) {
     opc_finding_evidence(finding, "tolerance",
                          json_string("none: on the CPU every output element is an input element"));
     return;
   }
-  json_t *tolerance = json_pack(
-      "{s:f, s:f, s:i, s:i}", "bound", opc_bound_value(bound, difference->item, difference->first), "change_by_one_ulp",
-      bound->tolerance->change[difference->item], "factor", OPC_TOLERANCE_FACTOR, "ulps", CUDA_ULPS);
-  if (tolerance) opc_finding_evidence(finding, "tolerance", tolerance);
+  opc_finding_evidence(finding, "tolerance", opc_bound_evidence(bound, difference));
 }
 
-/* The results differ in bits. Only now the expensive tests: chance, rounding, or wrong. */
-static opc_status_t judge(comparison_t *comparison, opc_difference_t difference, opc_finding_t *finding,
-                          opc_error_t *error) {
+/* Different bits may be due to chance or to rounding. These expensive tests come only now. */
+static opc_status_t check_other_bits(comparison_t *comparison, opc_difference_t difference, opc_finding_t *finding,
+                                     opc_error_t *error) {
   opc_case_context_t *context = comparison->context;
   opc_again_t on_cpu = again_on(comparison, &comparison->host, OPC_CALL_LABEL(ON_OTHERS, "the CPU")),
               on_cuda = again_on(comparison, context, OPC_CALL_LABEL(OPERATOR, "again"));
-  opc_tolerance_t tolerance = {0};
+  OPC_SCOPED(opc_tolerance_clear) opc_tolerance_t tolerance = {0};
+  OPC_SCOPED(opc_scope_free) bool *exact = calloc(comparison->cpu.count + 1, sizeof *exact);
   opc_bound_t bound = {.got = &comparison->cuda,
                        .reference = &comparison->cpu,
                        .tolerance = &tolerance,
                        .ulps = CUDA_ULPS,
+                       .exact = exact,
                        .narrow = OPC_DTYPE_OTHER};
-  bool nondeterministic = false, signs = false, *exact = calloc(comparison->cpu.count + 1, sizeof *exact);
-  opc_status_t status = exact ? OPC_OK : opc_error_set(error, OPC_ERR_MEMORY, "out of memory for a comparison");
-  if (status == OPC_OK) status = opc_result_is_nondeterministic(&on_cpu, &comparison->cpu, &nondeterministic, error);
-  if (status == OPC_OK && !nondeterministic)
-    status = opc_result_is_nondeterministic(&on_cuda, &comparison->cuda, &nondeterministic, error);
-  if (status != OPC_OK) goto release;
+  bool nondeterministic = false, signs = false, promised = false;
+  if (!exact) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for a comparison");
+  OPC_RETURN_IF_ERROR(opc_result_is_nondeterministic(&on_cpu, &comparison->cpu, &nondeterministic, error));
+  if (!nondeterministic)
+    OPC_RETURN_IF_ERROR(opc_result_is_nondeterministic(&on_cuda, &comparison->cuda, &nondeterministic, error));
   if (nondeterministic) {
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, OPC_NONDETERMINISTIC_TEXT);
-    goto release;
+    return OPC_OK;
   }
   if (context->base && context->base->expect.has_tolerance) bound.relative = context->base->expect.tolerance;
-  bool promised = false;
   for (size_t i = 0; !bound.relative && i < comparison->cpu.count; i++) {
     exact[i] = must_be_equal(comparison, i);
     promised = promised || is_promised(comparison, i);
   }
-  bound.exact = exact;
   /* An output whose elements are all NaN looks like moved data. */
   bound.any_nan = !promised || opc_case_loses_nan_bits(context);
-  status = opc_tolerance_measure(&tolerance, &on_cpu, &comparison->cpu, error);
-  if (status != OPC_OK) goto release;
+  OPC_RETURN_IF_ERROR(opc_tolerance_measure(&tolerance, &on_cpu, &comparison->cpu, error));
   if (difference.kind == OPC_DIFFERENCE_VALUE)
     difference = opc_result_compare(&comparison->cuda, &comparison->cpu, opc_bound_holds, &bound);
-  if (difference.kind == OPC_DIFFERENCE_VALUE) status = opc_signs_differ_only(&bound, &signs, error);
-  if (status != OPC_OK) goto release;
+  if (difference.kind == OPC_DIFFERENCE_VALUE) OPC_RETURN_IF_ERROR(opc_signs_differ_only(&bound, &signs, error));
   if (signs)
     opc_finding_pass(finding, "equal to the CPU kernel's but for the signs of whole vectors of an orthonormal basis");
   else if (difference.kind == OPC_DIFFERENCE_NONE)
@@ -99,55 +92,54 @@ static opc_status_t judge(comparison_t *comparison, opc_difference_t difference,
         finding,
         "equal to the CPU kernel's within its own sensitivity to the last place (%d times the change measured)",
         OPC_TOLERANCE_FACTOR);
-  else report(&bound, &difference, finding);
-
-release:
-  free(exact);
-  opc_tolerance_clear(&tolerance);
-  return status;
+  else report_cuda_values(&bound, &difference, finding);
+  return OPC_OK;
 }
 
-static opc_status_t compare(comparison_t *comparison, opc_finding_t *finding, opc_error_t *error) {
+static opc_status_t compare_with_cpu(comparison_t *comparison, opc_finding_t *finding, opc_error_t *error) {
   opc_again_t on_cpu = again_on(comparison, &comparison->host, OPC_CALL_LABEL(ON_OTHERS, "the CPU"));
   opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
   OPC_SCOPED(opc_text_clear) opc_text_t message = {0};
-  opc_status_t status = opc_again_run(&on_cpu, &comparison->cpu, &outcome, &message, error);
-  int64_t numel = opc_result_numel(&comparison->cuda);
-  if (status != OPC_OK) {
-    /* The caller reports it. */
-  } else if (outcome != OPC_CALL_RETURNED) {
+  OPC_RETURN_IF_ERROR(opc_again_run(&on_cpu, &comparison->cpu, &outcome, &message, error));
+  const int64_t numel = opc_result_numel(&comparison->cuda);
+  if (outcome != OPC_CALL_RETURNED) {
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the CPU kernel refuses the same arguments: %.300s",
                      opc_text_c(&message));
-  } else if (!numel) {
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the operator returns nothing that could be compared");
-  } else {
-    opc_difference_t difference = opc_result_compare(&comparison->cuda, &comparison->cpu, NULL, NULL);
-    if (difference.kind != OPC_DIFFERENCE_NONE) status = judge(comparison, difference, finding, error);
-    else opc_finding_pass(finding, "%lld values have the bits of the CPU kernel's", (long long)numel);
+    return OPC_OK;
   }
-  return status;
+  if (!numel) {
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the operator returns nothing that could be compared");
+    return OPC_OK;
+  }
+  const opc_difference_t difference = opc_result_compare(&comparison->cuda, &comparison->cpu, NULL, NULL);
+  if (difference.kind != OPC_DIFFERENCE_NONE) return check_other_bits(comparison, difference, finding, error);
+  opc_finding_pass(finding, "%lld values have the bits of the CPU kernel's", (long long)numel);
+  return OPC_OK;
+}
+
+static void comparison_clear(comparison_t *comparison) {
+  opc_result_clear(&comparison->cuda);
+  opc_result_clear(&comparison->cpu);
+  opc_replay_clear(&comparison->values);
+}
+
+static opc_status_t check_values(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
+  OPC_SCOPED(comparison_clear) comparison_t comparison = {.context = context, .host = *context};
+  OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
+  comparison.host.device = (opc_device_t){OPC_DEVICE_CPU, -1};
+  if (!opc_case_call_keeping(context, &comparison.values, &call, finding)) return OPC_OK;
+  OPC_RETURN_IF_ERROR(opc_result_take(&comparison.cuda, &call, OPC_RESULT_ARGUMENTS, error));
+  opc_call_clear(&call);
+  return compare_with_cpu(&comparison, finding, error);
 }
 
 void opc_device_values_check(opc_case_context_t *context, opc_finding_t *finding) {
-  comparison_t comparison = {.context = context, .host = *context};
   opc_error_t error = {0};
-  OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
   if (!opc_operator_serves(context->op, OPC_DEVICE_CPU)) {
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "there is no CPU kernel to compare with");
     return;
   }
-  comparison.host.device = (opc_device_t){OPC_DEVICE_CPU, -1};
-  bool rounding = opc_cuda_tf32_set(false); /* convolutions round their arguments to 10 bits unless that is disabled */
-  opc_status_t status = OPC_OK;
-  if (!opc_case_call_keeping(context, &comparison.values, &call, finding)) goto release;
-  status = opc_result_take(&comparison.cuda, &call, OPC_RESULT_ARGUMENTS, &error);
-  opc_call_clear(&call);
-  if (status == OPC_OK) status = compare(&comparison, finding, &error);
-
-release:
-  if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
+  const bool rounding = opc_cuda_tf32_set(false); /* convolutions round their arguments to 10 bits otherwise */
+  if (check_values(context, finding, &error) != OPC_OK) opc_finding_from_error(context, &error, finding);
   (void)opc_cuda_tf32_set(rounding);
-  opc_result_clear(&comparison.cuda);
-  opc_result_clear(&comparison.cpu);
-  opc_replay_clear(&comparison.values);
 }

@@ -25,7 +25,7 @@ typedef struct opc_again {
   uint64_t other_seed;    /* added to the case's seed, for fills and generators */
   opc_call_label_t label; /* name of the call in a crash report */
   opc_places_t *places;   /* memory for its tensors; NULL: any */
-  bool other_gaps;        /* other padding bytes in their storages */
+  bool other_padding;     /* other padding bytes in their storages */
   bool only_shapes;       /* the result has no mutable arguments and no values */
 } opc_again_t;
 
@@ -38,5 +38,8 @@ opc_status_t opc_again_call(const opc_again_t *again, opc_call_t *call, opc_erro
  * the result is empty. message (may be NULL) gets the exception's text. */
 opc_status_t opc_again_run(const opc_again_t *again, opc_result_t *out, opc_call_outcome_t *out_outcome,
                            opc_text_t *message, opc_error_t *error) OPC_CHECKED;
+/* The same. *out_returned false: the result is empty, also on an error. */
+opc_status_t opc_again_try(const opc_again_t *again, opc_result_t *out, bool *out_returned,
+                           opc_error_t *error) OPC_CHECKED;
 /* The values of the arguments of such a call; the operator is not called. */
 opc_status_t opc_again_values(const opc_again_t *again, opc_replay_t *out, opc_error_t *error) OPC_CHECKED;

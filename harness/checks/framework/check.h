@@ -1,6 +1,6 @@
 /* What a check is, and what it receives. A new check needs a file check_NAME.c that defines `const opc_check_t
- * opc_check_NAME`, an entry in checks.def, its cases in case_rules.c, its rules in rules.def, and in fixtures/broken a
- * broken operator and its correct look-alike.
+ * opc_check_NAME`, its table check_NAME.def beside it (catalogue/checks.def), and in fixtures/broken a broken operator
+ * and its correct look-alike.
  *
  * Runs in a worker's child. A check never prints, never exits, and reports through opc_finding_t; a crash of the
  * operator ends the child, and the supervisor attributes it to the announced case. Ownership: the runner owns the
@@ -27,7 +27,7 @@ typedef struct opc_finding {
   bool decided;
   bool out_of_memory; /* the case ran out of memory: after a few of these, the runner skips the check */
   opc_severity_t severity;
-  const char *rule; /* of rules.def; NULL for pass and skip */
+  opc_rule_id_t rule; /* OPC_RULE_NONE for pass and skip */
   opc_skip_reason_t reason;
   opc_text_t
       message; /* what is wrong, in one or two sentences, with the argument's or output's name; or the skip's detail */
@@ -38,8 +38,8 @@ void opc_finding_pass(opc_finding_t *finding, const char *format, ...) OPC_PRINT
 void opc_finding_skip(opc_finding_t *finding, opc_skip_reason_t reason, const char *format, ...) OPC_PRINTF(3, 4);
 /* The first failure of a case sets its rule; further failures go to evidence "also" as {rule, message}. The rule gives
  * the severity. A warning never hides a failure. */
-void opc_finding_fail(opc_finding_t *finding, const char *rule, const char *format, ...) OPC_PRINTF(3, 4);
-void opc_finding_error(opc_finding_t *finding, const char *rule, const char *format, ...) OPC_PRINTF(3, 4);
+void opc_finding_fail(opc_finding_t *finding, opc_rule_id_t rule, const char *format, ...) OPC_PRINTF(3, 4);
+void opc_finding_error(opc_finding_t *finding, opc_rule_id_t rule, const char *format, ...) OPC_PRINTF(3, 4);
 /* Adds to the evidence; takes the reference to value. */
 void opc_finding_evidence(opc_finding_t *finding, const char *key, json_t *value);
 /* For a finding about arguments that the check itself made within the case. `variant`: a variant's name, or a
@@ -58,8 +58,7 @@ typedef struct opc_case_context {
   const opc_sample_t *samples; /* all samples of the operator (for aggregate cases) */
   size_t sample_count;
   opc_case_id_t id;
-  const opc_case_rule_t
-      *rule; /* the entry of catalogue/case_rules.c that this case comes from: what to check, and why */
+  const opc_case_rule_t *rule; /* the entry of the check's table that this case comes from: what to check, and why */
   opc_variant_facts_t variant; /* what the variant changed in the base */
   bool unmodified;             /* nothing in the base was changed: variant plain, its own dtype */
   opc_standing_t standing;     /* who vouches for the input, and what the variant changed in it */
@@ -68,9 +67,9 @@ typedef struct opc_case_context {
   bool simulated; /* the device is simulated: kernels are recorded but do not run, so outputs have no values
                      (cuda/log/launch.h) */
   uint64_t seed;
-  bool spent;    /* set by a check: this process must run no further case */
-  void *session; /* opc_check_session_t (checks/framework/outcome.h): state that lives across the cases of a child
-                    (earlier outputs for the alias check) */
+  bool must_replace; /* set by a check: another process must run the rest */
+  void *session;     /* opc_check_session_t (checks/framework/outcome.h): state that lives across the cases of a child
+                        (earlier outputs for the alias check) */
   /* Says which call is next, for a crash report. */
   void (*announce)(opc_call_label_t label);
 } opc_case_context_t;

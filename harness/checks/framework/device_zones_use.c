@@ -23,23 +23,24 @@ static int (*cuda_device_synchronize)(void);
 static int read_memory(void *host, const void *memory, size_t bytes) {
   return cuda_memcpy(host, memory, bytes, HOST_TO_ANY_BY_ADDRESS);
 }
-static int allocate(void **out, size_t bytes) { return cuda_malloc(out, bytes); }
-static int release(void *memory) { return cuda_free(memory); }
-static int fill(void *memory, int byte, size_t bytes) { return cuda_memset(memory, byte, bytes); }
+static int device_allocate(void **out, size_t bytes) { return cuda_malloc(out, bytes); }
+static int device_release(void *memory) { return cuda_free(memory); }
+static int device_fill(void *memory, int byte, size_t bytes) { return cuda_memset(memory, byte, bytes); }
 static int wait_for_device(void) { return cuda_device_synchronize(); }
 
 /* Uses the runtime's own functions: the wrappers would record calls that belong to no operator. */
-static bool find(const char *name, void *function) {
+static bool find_function(const char *name, void *function) {
   const opc_launch_api_t *launch = opc_launch();
   void *found = launch ? launch->real(name) : NULL;
   if (!found) found = dlsym(RTLD_DEFAULT, name);
   *(void **)function = found;
-  return found != NULL;
+  return found;
 }
 
-static bool find_all(void) {
-  return find("cudaMalloc", &cuda_malloc) && find("cudaFree", &cuda_free) && find("cudaMemset", &cuda_memset) &&
-         find("cudaMemcpy", &cuda_memcpy) && find("cudaDeviceSynchronize", &cuda_device_synchronize);
+static bool find_functions(void) {
+  return find_function("cudaMalloc", &cuda_malloc) && find_function("cudaFree", &cuda_free) &&
+         find_function("cudaMemset", &cuda_memset) && find_function("cudaMemcpy", &cuda_memcpy) &&
+         find_function("cudaDeviceSynchronize", &cuda_device_synchronize);
 }
 
 /* ---- the choice ---- */
@@ -53,10 +54,10 @@ bool opc_device_zones_elsewhere(void) {
 }
 
 static bool set_up(void) {
-  static const opc_device_calls_t calls = {allocate, release, fill, read_memory, wait_for_device};
+  static const opc_device_calls_t calls = {device_allocate, device_release, device_fill, read_memory, wait_for_device};
   static const opc_device_allocator_t allocator = {opc_device_zones_allocate, opc_device_zones_release};
   opc_error_t error = {0};
-  if (!find_all()) {
+  if (!find_functions()) {
     snprintf(missing, sizeof missing, "the CUDA runtime's functions are not found in this process");
     return false;
   }
@@ -108,15 +109,15 @@ static void report_hits(const opc_call_t *call, const opc_output_t *outputs, siz
     name_hit(hit, call, outputs, output_count, name, sizeof name);
     const char *plural = hit->count == 1 ? "" : "s";
     if (hit->offset < 0)
-      opc_finding_fail(finding, "memory.out_of_bounds_write",
+      opc_finding_fail(finding, OPC_RULE_memory_out_of_bounds_write,
                        "writes %zu byte%s before the start of %s, from byte %lld on", hit->count, plural, name,
                        hit->offset);
     else if (hit->offset == 0)
-      opc_finding_fail(finding, "memory.out_of_bounds_write", "writes %zu byte%s past the end of %s", hit->count,
+      opc_finding_fail(finding, OPC_RULE_memory_out_of_bounds_write, "writes %zu byte%s past the end of %s", hit->count,
                        plural, name);
     else
-      opc_finding_fail(finding, "memory.out_of_bounds_write", "writes %zu byte%s, %lld past the end of %s", hit->count,
-                       plural, hit->offset, name);
+      opc_finding_fail(finding, OPC_RULE_memory_out_of_bounds_write, "writes %zu byte%s, %lld past the end of %s",
+                       hit->count, plural, hit->offset, name);
     json_array_append_new(list, json_pack("{s:s, s:I, s:I, s:I}", "tensor", name, "bytes", (json_int_t)hit->bytes,
                                           "offset", (json_int_t)hit->offset, "count", (json_int_t)hit->count));
   }
@@ -124,25 +125,29 @@ static void report_hits(const opc_call_t *call, const opc_output_t *outputs, siz
   else json_decref(list);
 }
 
-void opc_device_zones_check(opc_case_context_t *context, opc_finding_t *finding) {
-  OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
+static opc_status_t call_and_verify(opc_case_context_t *context, opc_call_t *call, opc_finding_t *finding,
+                                    opc_error_t *error) {
   OPC_SCOPED(opc_scope_free) opc_output_t *outputs = NULL;
   size_t count = 0;
+  const opc_again_t again = {.context = context, .label = {OPC_CALL_KIND_OPERATOR, ""}};
+  opc_device_zones_reset();
+  OPC_RETURN_IF_ERROR(opc_again_call(&again, call, error));
+  if (call->outcome == OPC_CALL_RETURNED) OPC_RETURN_IF_ERROR(opc_call_outputs(call, &outputs, &count, error));
+  if (opc_device_zones_missing()) return OPC_OK;
+  opc_device_zones_verify();
+  report_hits(call, outputs, count, finding);
+  return OPC_OK;
+}
+
+void opc_device_zones_check(opc_case_context_t *context, opc_finding_t *finding) {
+  OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
   opc_error_t error = {0};
   const char *why = opc_device_zones_missing();
   if (why && !opc_device_zones_elsewhere()) {
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "%s", why);
     return;
   }
-  opc_device_zones_reset();
-  opc_status_t status =
-      opc_again_call(&(opc_again_t){.context = context, .label = {OPC_CALL_KIND_OPERATOR, ""}}, &call, &error);
-  if (status == OPC_OK && call.outcome == OPC_CALL_RETURNED) status = opc_call_outputs(&call, &outputs, &count, &error);
-  if (status == OPC_OK && !why) {
-    opc_device_zones_verify();
-    report_hits(&call, outputs, count, finding);
-  }
-  if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
+  if (call_and_verify(context, &call, finding, &error) != OPC_OK) opc_finding_from_error(context, &error, finding);
   else if (!finding->decided && !opc_finding_from_outcome(context, &call, finding)) {
     if (why) opc_finding_pass(finding, "it returns; the other tool reports what its kernels access");
     else

@@ -31,7 +31,7 @@ void opc_finding_note_variant(opc_finding_t *finding, const char *variant) {
   json_array_append_new(list, json_string(variant));
 }
 
-static void finding_add_also(opc_finding_t *finding, const char *rule, const char *message) {
+static void finding_add_also(opc_finding_t *finding, opc_rule_id_t rule, const char *message) {
   if (!finding->evidence) finding->evidence = json_object();
   json_t *also = json_object_get(finding->evidence, "also");
   if (!also) {
@@ -39,7 +39,7 @@ static void finding_add_also(opc_finding_t *finding, const char *rule, const cha
     if (json_object_set_new(finding->evidence, "also", also) != 0) return;
   }
   /* invalid bytes in a message must not lose the finding */
-  json_t *entry = json_pack("{s:s, s:s}", "rule", rule, "message", message);
+  json_t *entry = json_pack("{s:s, s:s}", "rule", opc_rule_name(rule), "message", message);
   if (entry) json_array_append_new(also, entry);
 }
 
@@ -55,7 +55,7 @@ static void finding_settle(opc_finding_t *finding, opc_verdict_kind_t verdict, o
   finding->decided = true;
   finding->verdict = verdict;
   finding->reason = reason;
-  finding->rule = NULL;
+  finding->rule = OPC_RULE_NONE;
 }
 
 void opc_finding_pass(opc_finding_t *finding, const char *format, ...) {
@@ -72,9 +72,9 @@ void opc_finding_skip(opc_finding_t *finding, opc_skip_reason_t reason, const ch
   va_end(arguments);
 }
 
-static void finding_violation(opc_finding_t *finding, opc_verdict_kind_t verdict, const char *rule, const char *format,
-                              va_list arguments) {
-  const opc_severity_t severity = opc_rule_severity(rule);
+static void finding_violation(opc_finding_t *finding, opc_verdict_kind_t verdict, opc_rule_id_t rule,
+                              const char *format, va_list arguments) {
+  const opc_severity_t severity = opc_rules[rule].severity;
   opc_text_t message = {0};
   text_set(&message, format, arguments);
 
@@ -96,14 +96,14 @@ static void finding_violation(opc_finding_t *finding, opc_verdict_kind_t verdict
   finding->rule = rule;
 }
 
-void opc_finding_fail(opc_finding_t *finding, const char *rule, const char *format, ...) {
+void opc_finding_fail(opc_finding_t *finding, opc_rule_id_t rule, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
   finding_violation(finding, OPC_VERDICT_FAIL, rule, format, arguments);
   va_end(arguments);
 }
 
-void opc_finding_error(opc_finding_t *finding, const char *rule, const char *format, ...) {
+void opc_finding_error(opc_finding_t *finding, opc_rule_id_t rule, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
   finding_violation(finding, OPC_VERDICT_ERROR, rule, format, arguments);
@@ -122,7 +122,7 @@ json_t *opc_sample_evidence(const opc_operator_t *op, const opc_sample_t *sample
 }
 
 /* Whether a call is valid often depends on what an index or offsets hold: " (0, 1, 3)" after a few integers. */
-static void add_integers(const opc_tensor_spec_t *spec, const char *path, uint64_t seed, opc_text_t *out) {
+static void add_small_integers(const opc_tensor_spec_t *spec, const char *path, uint64_t seed, opc_text_t *out) {
   enum { MOST = 8, WIDEST = 8 };
   unsigned char bytes[MOST * WIDEST];
   char word[32];
@@ -147,7 +147,7 @@ json_t *opc_case_evidence(const opc_case_context_t *context) {
     if (!known || sample->arguments[i].kind != OPC_VALUE_TENSOR) continue;
     OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
     opc_text_add(&text, json_string_value(known));
-    add_integers(sample->arguments[i].tensor, name, context->seed, &text);
+    add_small_integers(sample->arguments[i].tensor, name, context->seed, &text);
     json_object_set_new(input, name, json_string(opc_text_c(&text)));
   }
   return input;

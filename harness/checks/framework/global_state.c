@@ -3,18 +3,18 @@
 #include <string.h>
 #include <unistd.h>
 
-const char *const opc_state_rules[OPC_STATE_KINDS] = {
-    [OPC_STATE_GRAD_MODE] = "state.grad_mode",
-    [OPC_STATE_DISPATCH] = "state.dispatch",
-    [OPC_STATE_DEFAULT_DTYPE] = "state.default_dtype",
-    [OPC_STATE_SETTINGS] = "state.settings",
-    [OPC_STATE_GENERATOR] = "state.generator",
-    [OPC_STATE_THREADS] = "state.threads",
-    [OPC_STATE_FLOATING_POINT] = "state.floating_point",
-    [OPC_STATE_STREAMS] = "state.streams",
-    [OPC_STATE_PROCESS] = "state.process",
-    [OPC_STATE_PYTHON] = "state.python",
-    [OPC_STATE_PRINTED] = "state.printed",
+const opc_rule_id_t opc_state_rules[OPC_STATE_KINDS] = {
+    [OPC_STATE_GRAD_MODE] = OPC_RULE_state_grad_mode,
+    [OPC_STATE_DISPATCH] = OPC_RULE_state_dispatch,
+    [OPC_STATE_DEFAULT_DTYPE] = OPC_RULE_state_default_dtype,
+    [OPC_STATE_SETTINGS] = OPC_RULE_state_settings,
+    [OPC_STATE_GENERATOR] = OPC_RULE_state_generator,
+    [OPC_STATE_THREADS] = OPC_RULE_state_threads,
+    [OPC_STATE_FLOATING_POINT] = OPC_RULE_state_floating_point,
+    [OPC_STATE_STREAMS] = OPC_RULE_state_streams,
+    [OPC_STATE_PROCESS] = OPC_RULE_state_process,
+    [OPC_STATE_PYTHON] = OPC_RULE_state_python,
+    [OPC_STATE_PRINTED] = OPC_RULE_state_printed,
 };
 
 typedef enum value_form { FORM_SWITCH, FORM_NUMBER, FORM_DTYPE, FORM_KEYS, FORM_OTHER } value_form_t;

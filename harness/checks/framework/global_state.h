@@ -7,6 +7,7 @@
 
 #include "base/process_state.h"
 #include "bridge/api/bridge.h"
+#include "catalogue/rules.h"
 
 typedef struct opc_state {
   int64_t settings[OPC_SETTING_COUNT];
@@ -29,7 +30,7 @@ typedef enum opc_state_kind {
   OPC_STATE_PRINTED,
   OPC_STATE_KINDS
 } opc_state_kind_t;
-extern const char *const opc_state_rules[OPC_STATE_KINDS];
+extern const opc_rule_id_t opc_state_rules[OPC_STATE_KINDS];
 
 /* One text per kind; empty: nothing changed. */
 typedef struct opc_state_changes {

@@ -2,7 +2,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "checks/call/result.h"
 #include "checks/framework/outcome.h"
@@ -54,7 +53,8 @@ static void add_freed(const opc_access_t *access, opc_text_t *text) {
 }
 
 /* The tensor argument that has an element at this byte; NULL: none. *out_element: its logical index. */
-static const opc_tensor_arg_t *element_at(const opc_call_t *call, const opc_access_t *access, int64_t *out_element) {
+static const opc_tensor_arg_t *element_of_access(const opc_call_t *call, const opc_access_t *access,
+                                                 int64_t *out_element) {
   for (size_t i = 0; call && i < call->tensor_arg_count; i++) {
     const opc_tensor_arg_t *tensor_arg = &call->tensor_args[i];
     if (tensor_arg->before.storage_data != access->block.data) continue;
@@ -64,16 +64,16 @@ static const opc_tensor_arg_t *element_at(const opc_call_t *call, const opc_acce
   return NULL;
 }
 
-static const char *add_read_only(const opc_access_t *access, const opc_call_t *call, opc_text_t *text) {
+static opc_rule_id_t add_read_only(const opc_access_t *access, const opc_call_t *call, opc_text_t *text) {
   int64_t element = -1;
-  const opc_tensor_arg_t *tensor_arg = element_at(call, access, &element);
+  const opc_tensor_arg_t *tensor_arg = element_of_access(call, access, &element);
   if (!tensor_arg) {
     opc_text_addf(text,
                   "byte %" PRId64
                   " of argument %s's storage, which is not one of its elements, is written, although it has its old "
                   "value after the call",
                   access->offset, access->block.label);
-    return "mutation.outside_view";
+    return OPC_RULE_mutation_outside_view;
   }
   char index[160];
   opc_index_text(&tensor_arg->before, element, index, sizeof index);
@@ -81,59 +81,59 @@ static const char *add_read_only(const opc_access_t *access, const opc_call_t *c
                 "argument %s is not declared mutable but is written, first at %s%s, although it has its old values "
                 "after the call",
                 tensor_arg->path, tensor_arg->path, index);
-  return "mutation.undeclared";
+  return OPC_RULE_mutation_undeclared;
 }
 
-static const char *words_of(const opc_access_t *access, const opc_call_t *call, opc_text_t *text) {
+static opc_rule_id_t describe_access(const opc_access_t *access, const opc_call_t *call, opc_text_t *text) {
   switch (access->kind) {
     case OPC_ACCESS_OUTSIDE:
       add_outside(access, text);
-      return access->write ? "memory.out_of_bounds_write" : "memory.out_of_bounds_read";
+      return access->write ? OPC_RULE_memory_out_of_bounds_write : OPC_RULE_memory_out_of_bounds_read;
     case OPC_ACCESS_FREED:
       add_freed(access, text);
-      return "memory.use_after_free";
+      return OPC_RULE_memory_use_after_free;
     case OPC_ACCESS_READ_ONLY:
       return add_read_only(access, call, text);
   }
-  return NULL;
+  return OPC_RULE_NONE;
 }
 
 /* ---- evidence ---- */
 
-static void hex(uint64_t number, char out[24]) { snprintf(out, 24, "0x%" PRIx64, number); }
+static void hex_text(uint64_t number, char out[24]) { snprintf(out, 24, "0x%" PRIx64, number); }
 
 /* "raw" frames: the supervisor replaces them by names. */
-static json_t *access_evidence(const opc_access_t *access, const char *rule, const char *remark) {
+static json_t *access_evidence(const opc_access_t *access, opc_rule_id_t rule, const char *remark) {
   char text[24];
   json_auto_t *raw = json_array();
   for (uint32_t i = 0; i < access->frame_count; i++) {
-    hex(access->frames[i], text);
+    hex_text(access->frames[i], text);
     json_array_append_new(raw, json_string(text));
   }
-  hex(access->address, text);
+  hex_text(access->address, text);
   json_t *object =
-      json_pack("{s:s, s:s, s:s, s:I, s:I}", "rule", rule, "access", access->write ? "write" : "read", "address", text,
-                "offset", (json_int_t)access->offset, "bytes", (json_int_t)access->block.bytes);
+      json_pack("{s:s, s:s, s:s, s:I, s:I}", "rule", opc_rule_name(rule), "access", access->write ? "write" : "read",
+                "address", text, "offset", (json_int_t)access->offset, "bytes", (json_int_t)access->block.bytes);
   if (object && access->block.label[0]) json_object_set_new(object, "argument", json_string(access->block.label));
   if (object && remark && remark[0]) json_object_set_new(object, "remark", json_string(remark));
   if (object && access->frame_count) json_object_set(object, "raw_frames", raw);
   return object;
 }
 
-static json_t *told_accesses(opc_finding_t *finding) {
-  json_t *told = finding->evidence ? json_object_get(finding->evidence, "accesses") : NULL;
-  if (told) return told;
-  told = json_array();
-  opc_finding_evidence(finding, "accesses", told);
-  return told;
+static json_t *reported_accesses(opc_finding_t *finding) {
+  json_t *reported = finding->evidence ? json_object_get(finding->evidence, "accesses") : NULL;
+  if (reported) return reported;
+  reported = json_array();
+  opc_finding_evidence(finding, "accesses", reported);
+  return reported;
 }
 
 /* The same instruction, found in another pass or on another tensor, is the same bug. */
-static bool is_told(const json_t *told, const json_t *evidence) {
+static bool is_known_access(const json_t *reported, const json_t *evidence) {
   const json_t *raw = json_object_get(evidence, "raw_frames");
   size_t i;
   json_t *other;
-  json_array_foreach((json_t *)told, i, other) {
+  json_array_foreach((json_t *)reported, i, other) {
     if (!json_equal(json_object_get(other, "rule"), json_object_get(evidence, "rule"))) continue;
     const json_t *its = json_object_get(other, "raw_frames");
     if (!raw || !its || json_equal(json_array_get(raw, 0), json_array_get(its, 0))) return true;
@@ -141,20 +141,18 @@ static bool is_told(const json_t *told, const json_t *evidence) {
   return false;
 }
 
-static void report(const opc_case_context_t *context, const opc_access_t *access, const opc_call_t *call,
-                   const char *remark, opc_finding_t *finding) {
-  opc_text_t text = {0};
-  const char *rule = words_of(access, call, &text);
-  bool fitting = context->standing.change !=
-                 OPC_INPUT_ALONE; /* for arguments that may not fit together, nothing else is reported */
-  json_t *evidence = access_evidence(access, rule, fitting ? remark : NULL);
-  bool told = evidence && finding->evidence && is_told(json_object_get(finding->evidence, "accesses"), evidence);
+static void report_access(const opc_case_context_t *context, const opc_access_t *access, const opc_call_t *call,
+                          const char *remark, opc_finding_t *finding) {
+  OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
+  const opc_rule_id_t rule = describe_access(access, call, &text);
+  /* For arguments that may not fit together, nothing else is reported. */
+  json_auto_t *evidence = access_evidence(access, rule, opc_case_arguments_fit(context) ? remark : NULL);
+  const bool reported =
+      evidence && finding->evidence && is_known_access(json_object_get(finding->evidence, "accesses"), evidence);
   /* The changed bytes already showed the write; only the instruction is new. */
-  bool known = access->kind == OPC_ACCESS_READ_ONLY && finding->rule && strcmp(finding->rule, rule) == 0;
-  if (!told && !known) opc_finding_fail(finding, rule, "%s", opc_text_c(&text));
-  if (!told && evidence) json_array_append(told_accesses(finding), evidence);
-  json_decref(evidence);
-  opc_text_clear(&text);
+  const bool known = access->kind == OPC_ACCESS_READ_ONLY && finding->rule == rule;
+  if (!reported && !known) opc_finding_fail(finding, rule, "%s", opc_text_c(&text));
+  if (!reported && evidence) json_array_append(reported_accesses(finding), evidence);
 }
 
 void opc_accesses_report(const opc_case_context_t *context, unsigned kinds, opc_accesses_wanted_t wanted,
@@ -164,14 +162,14 @@ void opc_accesses_report(const opc_case_context_t *context, unsigned kinds, opc_
   for (int placed = 1; placed >= (wanted == OPC_ACCESSES_PLACED); placed--)
     for (size_t i = 0; i < count; i++)
       if ((kinds & 1u << accesses[i].kind) && (accesses[i].frame_count > 0) == placed)
-        report(context, &accesses[i], NULL, remark, finding);
+        report_access(context, &accesses[i], NULL, remark, finding);
 }
 
 void opc_accesses_report_writes(const opc_case_context_t *context, const opc_call_t *call, opc_finding_t *finding) {
   const opc_access_t *accesses = NULL;
   size_t count = opc_guard_accesses(&accesses);
   for (size_t i = 0; i < count; i++)
-    if (accesses[i].kind == OPC_ACCESS_READ_ONLY) report(context, &accesses[i], call, NULL, finding);
+    if (accesses[i].kind == OPC_ACCESS_READ_ONLY) report_access(context, &accesses[i], call, NULL, finding);
 }
 
 size_t opc_accesses_count(unsigned kinds) {

@@ -22,6 +22,8 @@ typedef enum opc_accesses_wanted {
  * then `remark` (may be NULL). */
 void opc_accesses_report(const opc_case_context_t *context, unsigned kinds, opc_accesses_wanted_t wanted,
                          const char *remark, opc_finding_t *finding);
+/* Kinds of accesses: out of bounds, or to freed memory. */
+enum { OPC_ACCESSES_INVALID = 1u << OPC_ACCESS_OUTSIDE | 1u << OPC_ACCESS_FREED };
 /* The number of accesses of these kinds. */
 size_t opc_accesses_count(unsigned kinds);
 /* READ_ONLY: mutation.undeclared, mutation.outside_view; the call gives the element that a byte belongs to. */

@@ -14,7 +14,7 @@ bool opc_message_is_mistake(const char *message) {
   static const char *const types[] = {"AttributeError: ", "NameError: ", "UnboundLocalError: "};
   for (size_t i = 0; i < sizeof types / sizeof *types; i++)
     if (strncmp(message, types[i], strlen(types[i])) == 0) return true;
-  return strncmp(message, "TypeError: ", 11) == 0 && strstr(message, "NoneType") != NULL;
+  return strncmp(message, "TypeError: ", 11) == 0 && strstr(message, "NoneType");
 }
 
 bool opc_message_refuses_arguments(const char *message) {
@@ -38,10 +38,9 @@ static int first_line_length(const char *message) {
 
 static void add_message_evidence(opc_finding_t *finding, const char *message) {
   if (!message[0] || !strchr(message, '\n')) return;
-  opc_text_t shown = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t shown = {0};
   opc_text_add_utf8(&shown, message, strnlen(message, OUTCOME_MESSAGE_LIMIT));
   opc_finding_evidence(finding, "message", json_string(opc_text_c(&shown)));
-  opc_text_clear(&shown);
 }
 
 static void finding_from_rejection(opc_case_context_t *context, const opc_call_t *call, opc_finding_t *finding) {
@@ -56,11 +55,12 @@ static void finding_from_rejection(opc_case_context_t *context, const opc_call_t
 
   if (report) {
     *session->sample_reported = true;
-    opc_finding_fail(finding, "sample.rejected", "the operator refuses sample %s, which its file declares valid: %.*s",
-                     context->base->name, length, message);
+    opc_finding_fail(finding, OPC_RULE_sample_rejected,
+                     "the operator refuses sample %s, which its file declares valid: %.*s", context->base->name, length,
+                     message);
   }
   if (internal)
-    opc_finding_fail(finding, "sample.internal_assert", "refused by %s: %.*s",
+    opc_finding_fail(finding, OPC_RULE_sample_internal_assert, "refused by %s: %.*s",
                      opc_torch_says(OPC_TORCH_INTERNAL_ASSERT, message)
                          ? "an internal assertion"
                          : "an exception that no check of arguments throws",
@@ -75,7 +75,7 @@ static void finding_from_rejection(opc_case_context_t *context, const opc_call_t
 /* A refusal that the simulated device may have caused proves nothing about the operator. */
 static bool skip_simulated(const opc_case_context_t *context, const opc_call_t *call, opc_finding_t *finding) {
   const char *message = opc_text_c(&call->message);
-  opc_text_t why = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t why = {0};
   bool wanted = context->base && context->base->expect.rejects;
   bool found = context->simulated && !wanted && opc_simulated_cause(message, &why) != OPC_SIMULATED_NONE;
   if (found) {
@@ -83,7 +83,6 @@ static bool skip_simulated(const opc_case_context_t *context, const opc_call_t *
                      first_line_length(message), message);
     add_message_evidence(finding, message);
   }
-  opc_text_clear(&why);
   return found;
 }
 
@@ -93,14 +92,14 @@ static bool report_outside(const char *path, const opc_tensor_meta_t *meta, opc_
   opc_sizes_text(meta->ndim, meta->sizes, sizes, sizeof sizes);
   opc_sizes_text(meta->ndim, meta->strides, strides, sizeof strides);
   opc_finding_fail(
-      finding, "memory.output_outside",
+      finding, OPC_RULE_memory_output_outside,
       "%s has elements outside of its storage: sizes %s, strides %s and offset %lld, and a storage of %zu bytes", path,
       sizes, strides, (long long)meta->storage_offset, meta->storage_bytes);
   return true;
 }
 
 static bool report_unreadable(const opc_call_t *call, opc_finding_t *finding) {
-  opc_output_t *outputs = NULL;
+  OPC_SCOPED(opc_scope_free) opc_output_t *outputs = NULL;
   size_t count = 0;
   bool reported = false;
   if (opc_call_outputs(call, &outputs, &count, NULL) != OPC_OK)
@@ -111,7 +110,6 @@ static bool report_unreadable(const opc_call_t *call, opc_finding_t *finding) {
     opc_tensor_describe(call->tensor_args[i].tensor, &now);
     reported = report_outside(call->tensor_args[i].path, &now, finding) || reported;
   }
-  free(outputs);
   return reported;
 }
 
@@ -128,7 +126,7 @@ bool opc_finding_from_outcome(opc_case_context_t *context, const opc_call_t *cal
       finding_from_rejection(context, call, finding);
       return true;
     case OPC_CALL_RESULT_REFUSED:
-      opc_finding_fail(finding, "alias.refused",
+      opc_finding_fail(finding, OPC_RULE_alias_refused,
                        "torch.library.custom_op refuses the result: it is an argument, or shares storage with one or "
                        "with another output");
       break;
@@ -141,20 +139,20 @@ bool opc_finding_from_outcome(opc_case_context_t *context, const opc_call_t *cal
     case OPC_CALL_OUT_OF_MEMORY:
       finding->out_of_memory = true;
       if (declared)
-        opc_finding_error(finding, "memory", "sample %s runs out of memory: %.*s", context->base->name, length,
+        opc_finding_error(finding, OPC_RULE_memory, "sample %s runs out of memory: %.*s", context->base->name, length,
                           message);
       else
         opc_finding_skip(finding, OPC_SKIP_BUDGET, "out of memory on an input that opcheck-c made: %.*s", length,
                          message);
       break;
     case OPC_CALL_FOREIGN_EXCEPTION:
-      opc_finding_error(finding, "foreign_exception",
+      opc_finding_error(finding, OPC_RULE_foreign_exception,
                         "the operator throws something that is not a std::exception%s%.*s", length ? ": " : "", length,
                         message);
       break;
     case OPC_CALL_UNCONVERTIBLE:
       if (declared)
-        opc_finding_error(finding, "harness", "opcheck-c cannot make the arguments of sample %s: %.*s",
+        opc_finding_error(finding, OPC_RULE_harness, "opcheck-c cannot make the arguments of sample %s: %.*s",
                           context->base->name, length, message);
       else opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the arguments cannot be made: %.*s", length, message);
       break;
@@ -203,14 +201,14 @@ void opc_finding_from_error(const opc_case_context_t *context, const opc_error_t
   } else if (error->code == OPC_ERR_MEMORY) {
     finding->out_of_memory = true;
     if (declared)
-      opc_finding_error(finding, "memory", "no memory for the arguments of sample %s: %s", context->base->name,
+      opc_finding_error(finding, OPC_RULE_memory, "no memory for the arguments of sample %s: %s", context->base->name,
                         error->message);
     else opc_finding_skip(finding, OPC_SKIP_BUDGET, "no memory for an input that opcheck-c made: %s", error->message);
   } else if ((error->code == OPC_ERR_UNSUPPORTED || error->code == OPC_ERR_NOT_FOUND || error->code == OPC_ERR_TORCH) &&
              (!declared || is_made_as_declared(context))) {
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the arguments cannot be made: %s", error->message);
   } else {
-    opc_finding_error(finding, "harness", "opcheck-c cannot make the arguments: %s", error->message);
+    opc_finding_error(finding, OPC_RULE_harness, "opcheck-c cannot make the arguments: %s", error->message);
   }
 }
 

@@ -2,7 +2,7 @@
  * everywhere.
  *
  * A check calls the operator with the case's own arguments (context->sample on context->device), then first asks here:
- *   if (opc_finding_from_outcome(context, &call, finding)) goto release;
+ *   if (opc_finding_from_outcome(context, &call, finding)) return;
  * For additional calls (the Meta kernel, other devices, a reference in float64), the check itself decides. Ownership:
  * nothing is kept. Threads: one. */
 #pragma once

@@ -2,8 +2,6 @@
  * blocks, the stack.
  *
  * The same call runs with other bytes in all of it. Check empty handles empty inputs (empty.poison). */
-#include <string.h>
-
 #include "checks/compare/bool_bytes.h"
 #include "checks/compare/object_addresses.h"
 #include "checks/compare/out_argument.h"
@@ -29,27 +27,29 @@ typedef enum memory_kind {
   MEMORY_ALL = MEMORY_KINDS
 } memory_kind_t;
 static const struct {
-  const char *where, *rule;
+  const char *where;
+  opc_rule_id_t rule;
 } memories[] = {
-    [MEMORY_STORAGE] = {"in new tensors' storage", "initialisation.depends"},
-    [MEMORY_HEAP] = {"in blocks of malloc or new", "initialisation.scratch"},
-    [MEMORY_STACK] = {"on the stack", "initialisation.scratch"},
-    [MEMORY_ALL] = {"in all new memory", "initialisation.depends"},
+    [MEMORY_STORAGE] = {"in new tensors' storage", OPC_RULE_initialisation_depends},
+    [MEMORY_HEAP] = {"in blocks of malloc or new", OPC_RULE_initialisation_scratch},
+    [MEMORY_STACK] = {"on the stack", OPC_RULE_initialisation_scratch},
+    [MEMORY_ALL] = {"in all new memory", OPC_RULE_initialisation_depends},
 };
 
-typedef struct trial {
+/* A call while new memory is filled. */
+typedef struct filled {
   opc_call_outcome_t outcome;
   opc_result_t result;    /* of a call that returned */
   opc_text_t message;     /* of a call that did not */
   opc_bool_bytes_t bools; /* of a call that returned */
-} trial_t;
+} filled_t;
 
-static void trial_clear(trial_t *trial) {
-  opc_result_clear(&trial->result);
-  opc_text_clear(&trial->message);
+static void filled_clear(filled_t *call) {
+  opc_result_clear(&call->result);
+  opc_text_clear(&call->message);
 }
 
-static bool trials_equal(const trial_t *left, const trial_t *right) {
+static bool filled_equal(const filled_t *left, const filled_t *right) {
   if (left->outcome != right->outcome) return false;
   return left->outcome != OPC_CALL_RETURNED ||
          opc_result_compare(&left->result, &right->result, NULL, NULL).kind == OPC_DIFFERENCE_NONE;
@@ -70,45 +70,41 @@ static void memory_plain(void) {
 }
 
 /* The case's first call has a finding: it reports if the call did not return. */
-static opc_status_t trial_run(opc_case_context_t *context, memory_kind_t kind, unsigned char byte, trial_t *out,
-                              opc_finding_t *finding, opc_error_t *error) {
-  opc_call_t call = {0};
+static opc_status_t filled_run(opc_case_context_t *context, memory_kind_t kind, unsigned char byte, filled_t *out,
+                               opc_finding_t *finding, opc_error_t *error) {
+  OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
   char detail[64];
-  opc_status_t status = opc_call_make(&call, context->op, context->sample, context->device, context->seed, error);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(opc_call_make(&call, context->op, context->sample, context->device, context->seed, error));
   snprintf(detail, sizeof detail, "with 0x%02x bytes %s", byte, memories[kind].where);
   context->announce(finding ? OPC_CALL_LABEL(OPERATOR, "") : OPC_CALL_LABEL(CALL, detail));
   memory_fill(kind, byte);
   out->outcome = opc_call_run(&call, context->handle, context->seed);
   memory_plain();
   if (out->outcome == OPC_CALL_RETURNED) {
-    status = opc_result_take(&out->result, &call, OPC_RESULT_ARGUMENTS, error);
-    if (status == OPC_OK) out->bools = opc_bool_bytes_find(&out->result, &call);
+    OPC_RETURN_IF_ERROR(opc_result_take(&out->result, &call, OPC_RESULT_ARGUMENTS, error));
+    out->bools = opc_bool_bytes_find(&out->result, &call);
   } else if (finding) {
     (void)opc_finding_from_outcome(context, &call, finding);
   } else {
     opc_text_add(&out->message, opc_text_c(&call.message));
   }
-  opc_call_clear(&call);
-  return status;
+  return OPC_OK;
 }
 
 /* ---- what a difference means ---- */
 
 /* Repeats the same calls, in an order that gives other results for a counter or a toggle. */
-static opc_status_t is_chance(opc_case_context_t *context, const trial_t *first, const trial_t *other,
+static opc_status_t is_chance(opc_case_context_t *context, const filled_t *first, const filled_t *other,
                               unsigned char byte, bool *out, opc_error_t *error) {
-  trial_t other_again = {0}, first_again = {0};
-  opc_status_t status = trial_run(context, MEMORY_ALL, byte, &other_again, NULL, error);
-  if (status == OPC_OK) status = trial_run(context, MEMORY_ALL, patterns[0], &first_again, NULL, error);
-  *out = status == OPC_OK && !(trials_equal(other, &other_again) && trials_equal(first, &first_again));
-  trial_clear(&first_again);
-  trial_clear(&other_again);
-  return status;
+  OPC_SCOPED(filled_clear) filled_t other_again = {0}, first_again = {0};
+  OPC_RETURN_IF_ERROR(filled_run(context, MEMORY_ALL, byte, &other_again, NULL, error));
+  OPC_RETURN_IF_ERROR(filled_run(context, MEMORY_ALL, patterns[0], &first_again, NULL, error));
+  *out = !(filled_equal(other, &other_again) && filled_equal(first, &first_again));
+  return OPC_OK;
 }
 
 typedef struct unwritten {
-  const trial_t *first, *other;
+  const filled_t *first, *other;
   unsigned char byte; /* fill byte of `other` */
   bool wanted;        /* look for elements that hold exactly the patterns, or for all others */
 } unwritten_t;
@@ -133,7 +129,7 @@ static bool is_unwanted(size_t item, int64_t element, void *context) {
 
 /* Elements that hold the fill pattern itself, not a value computed from it: they were never written. One element may be
  * a whole output only if the operator exists for an argument that it writes: the output may be a placeholder. */
-static void report_unwritten(const opc_case_context_t *context, const trial_t *first, const trial_t *other,
+static void report_unwritten(const opc_case_context_t *context, const filled_t *first, const filled_t *other,
                              unsigned char byte, opc_finding_t *finding) {
   unwritten_t unwritten = {.first = first, .other = other, .byte = byte, .wanted = true};
   opc_difference_t difference = opc_result_compare(&first->result, &other->result, is_unwanted, &unwritten);
@@ -143,23 +139,23 @@ static void report_unwritten(const opc_case_context_t *context, const trial_t *f
   opc_index_text(&item->meta, difference.first, index, sizeof index);
   bool whole = !item->argument && difference.count == item->meta.numel;
   if (whole && (difference.count > 1 || opc_operator_is_mutable(context->op))) {
-    opc_finding_fail(finding, "initialisation.nothing_written",
+    opc_finding_fail(finding, OPC_RULE_initialisation_nothing_written,
                      "%s is uninitialised: all of it (%lld element%s) still has the bytes that new storage was filled "
                      "with, 0x%02x in one call and 0x%02x in another",
                      item->path, (long long)difference.count, difference.count == 1 ? "" : "s", patterns[0], byte);
     return;
   }
-  opc_finding_fail(finding, "initialisation.output",
+  opc_finding_fail(finding, OPC_RULE_initialisation_output,
                    "%s%s is uninitialised: it still has the bytes that new storage was filled with, 0x%02x "
                    "in one call and "
                    "0x%02x in another (%lld of %lld elements)",
                    item->path, index, patterns[0], byte, (long long)difference.count, (long long)item->meta.numel);
 }
 
-static void report_memory(const opc_case_context_t *context, memory_kind_t kind, const trial_t *first,
-                          const trial_t *other, unsigned char byte, opc_finding_t *finding) {
+static void report_memory(const opc_case_context_t *context, memory_kind_t kind, const filled_t *first,
+                          const filled_t *other, unsigned char byte, opc_finding_t *finding) {
   unwritten_t written = {.first = first, .other = other, .byte = byte, .wanted = false};
-  opc_text_t text = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
   char name[96];
   snprintf(name, sizeof name, "with 0x%02x bytes %s instead of 0x%02x it", byte, memories[kind].where, patterns[0]);
   if (other->outcome != OPC_CALL_RETURNED) {
@@ -171,97 +167,88 @@ static void report_memory(const opc_case_context_t *context, memory_kind_t kind,
     opc_difference_text(&difference, &first->result, &other->result, name, &text);
   }
   if (text.length) opc_finding_fail(finding, memories[kind].rule, "%s", opc_text_c(&text));
-  opc_text_clear(&text);
 }
 
 /* The result depends on the pattern: in which memory? `other` is from the run with all of it changed. */
-static opc_status_t report(opc_case_context_t *context, const trial_t *first, const trial_t *other, unsigned char byte,
-                           opc_finding_t *finding, opc_error_t *error) {
-  opc_status_t status = OPC_OK;
+static opc_status_t report_memories(opc_case_context_t *context, const filled_t *first, const filled_t *other,
+                                    unsigned char byte, opc_finding_t *finding, opc_error_t *error) {
   bool alone = false;
-  for (memory_kind_t kind = 0; kind < MEMORY_KINDS && status == OPC_OK; kind++) {
-    trial_t trial = {0};
-    status = trial_run(context, kind, byte, &trial, NULL, error);
-    if (status == OPC_OK && !trials_equal(first, &trial)) {
-      alone = true;
-      report_memory(context, kind, first, &trial, byte, finding);
-    }
-    trial_clear(&trial);
+  for (memory_kind_t kind = 0; kind < MEMORY_KINDS; kind++) {
+    OPC_SCOPED(filled_clear) filled_t call = {0};
+    OPC_RETURN_IF_ERROR(filled_run(context, kind, byte, &call, NULL, error));
+    if (filled_equal(first, &call)) continue;
+    alone = true;
+    report_memory(context, kind, first, &call, byte, finding);
   }
-  if (status == OPC_OK && !alone) report_memory(context, MEMORY_ALL, first, other, byte, finding);
-  return status;
+  if (!alone) report_memory(context, MEMORY_ALL, first, other, byte, finding);
+  return OPC_OK;
 }
 
 /* The result is the same for any contents of new memory, so the bytes were written. The runner reports accesses out of
  * bounds and to freed memory. */
-static void report_bools(const trial_t *trial, opc_finding_t *finding) {
-  const opc_bool_bytes_t *bools = &trial->bools;
+static void report_bools(const filled_t *call, opc_finding_t *finding) {
+  const opc_bool_bytes_t *bools = &call->bools;
   char index[160];
-  if (!bools->count || finding->decided || opc_accesses_count(1u << OPC_ACCESS_OUTSIDE | 1u << OPC_ACCESS_FREED))
-    return;
-  const opc_result_item_t *item = &trial->result.items[bools->item];
+  if (!bools->count || finding->decided || opc_accesses_count(OPC_ACCESSES_INVALID)) return;
+  const opc_result_item_t *item = &call->result.items[bools->item];
   opc_index_text(&item->meta, bools->first, index, sizeof index);
-  opc_finding_fail(finding, "initialisation.bool_bytes",
+  opc_finding_fail(finding, OPC_RULE_initialisation_bool_bytes,
                    "%s%s is a bool whose byte is 0x%02x, neither 0 nor 1 (%lld of %lld elements)", item->path, index,
                    bools->byte, (long long)bools->count, (long long)item->meta.numel);
 }
 
 /* ---- the check ---- */
 
-static opc_status_t compare_patterns(opc_case_context_t *context, const trial_t *first, opc_finding_t *finding,
-                                     opc_error_t *error) {
-  trial_t other = {0};
-  opc_status_t status = OPC_OK;
-  bool chance = false, equal = true;
-  unsigned char byte = 0;
-  for (size_t p = 1; p < PATTERNS && status == OPC_OK && equal; p++) {
-    trial_clear(&other);
-    byte = patterns[p];
-    status = trial_run(context, MEMORY_ALL, byte, &other, NULL, error);
-    equal = status == OPC_OK && trials_equal(first, &other);
-  }
-  if (status == OPC_OK && !equal) status = is_chance(context, first, &other, byte, &chance, error);
-  if (status == OPC_OK && chance)
+/* The results differ: `first` is the first pattern's, `other` that of `byte`. */
+static opc_status_t check_patterns_differ(opc_case_context_t *context, const filled_t *first, const filled_t *other,
+                                          unsigned char byte, opc_finding_t *finding, opc_error_t *error) {
+  bool chance = false;
+  OPC_RETURN_IF_ERROR(is_chance(context, first, other, byte, &chance, error));
+  if (chance)
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
                      "the result differs from call to call, whatever new memory holds");
-  else if (status == OPC_OK && !equal && other.outcome == OPC_CALL_RETURNED &&
-           opc_results_are_handles(&first->result, &other.result))
+  else if (other->outcome == OPC_CALL_RETURNED && opc_results_are_handles(&first->result, &other->result))
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
                      "the result holds addresses of objects that the operator made, which depend on what was allocated "
                      "before: check determinism reports them (determinism.handle)");
-  else if (status == OPC_OK && !equal && opc_operator_has_tag(context->op, "inplace_view"))
+  else if (opc_operator_has_tag(context->op, "inplace_view"))
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
                      "the tag inplace_view says that it changes sizes and strides but writes no element: what an "
                      "argument gains is uninitialised");
-  else if (status == OPC_OK && !equal && opc_case_has_other_integers(context))
+  else if (opc_case_has_other_integers(context))
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
                      "its result depends on new memory when integers that the search made up repeat: that may be right "
                      "if it needs other counts or places");
-  else if (status == OPC_OK && !equal) status = report(context, first, &other, byte, finding, error);
-  trial_clear(&other);
-  return status;
+  else return report_memories(context, first, other, byte, finding, error);
+  return OPC_OK;
 }
 
-static opc_status_t examine(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
-  trial_t first = {0};
-  opc_status_t status = trial_run(context, MEMORY_ALL, patterns[0], &first, finding, error);
+static opc_status_t compare_patterns(opc_case_context_t *context, const filled_t *first, opc_finding_t *finding,
+                                     opc_error_t *error) {
+  for (size_t p = 1; p < PATTERNS; p++) {
+    OPC_SCOPED(filled_clear) filled_t other = {0};
+    OPC_RETURN_IF_ERROR(filled_run(context, MEMORY_ALL, patterns[p], &other, NULL, error));
+    if (!filled_equal(first, &other)) return check_patterns_differ(context, first, &other, patterns[p], finding, error);
+  }
+  return OPC_OK;
+}
+
+static opc_status_t check_patterns(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
+  OPC_SCOPED(filled_clear) filled_t first = {0};
+  OPC_RETURN_IF_ERROR(filled_run(context, MEMORY_ALL, patterns[0], &first, finding, error));
   int64_t numel = opc_result_numel(&first.result);
-  if (status != OPC_OK || first.outcome != OPC_CALL_RETURNED) goto release;
-  if (numel) status = compare_patterns(context, &first, finding, error);
-  if (status == OPC_OK) report_bools(&first, finding);
-  if (status == OPC_OK && numel) status = opc_out_arguments_check(context, finding, error);
-  if (status != OPC_OK) goto release;
+  if (first.outcome != OPC_CALL_RETURNED) return OPC_OK;
+  if (numel) OPC_RETURN_IF_ERROR(compare_patterns(context, &first, finding, error));
+  report_bools(&first, finding);
+  if (numel) OPC_RETURN_IF_ERROR(opc_out_arguments_check(context, finding, error));
   if (!numel) opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the operator returns nothing that could be compared");
   else if (!finding->decided)
     opc_finding_pass(finding, "%lld values are the same whatever new memory holds, in %d patterns", (long long)numel,
                      PATTERNS);
-
-release:
-  trial_clear(&first);
-  return status;
+  return OPC_OK;
 }
 
-static void run(opc_case_context_t *context, opc_finding_t *finding) {
+static void run_initialisation(opc_case_context_t *context, opc_finding_t *finding) {
   opc_error_t error = {0};
   if (context->device.type != OPC_DEVICE_CPU && opc_device_zones_missing()) {
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the memory of this device is not filled: %s",
@@ -272,8 +259,8 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
    * them. */
   opc_cpu_memory_guard(OPC_GUARD_BEHIND);
   opc_cpu_memory_fix_slack(true);
-  if (examine(context, finding, &error) != OPC_OK) opc_finding_from_error(context, &error, finding);
+  if (check_patterns(context, finding, &error) != OPC_OK) opc_finding_from_error(context, &error, finding);
   opc_cpu_memory_fix_slack(false);
 }
 
-const opc_check_t opc_check_initialisation = {.name = "initialisation", .run = run};
+const opc_check_t opc_check_initialisation = {.name = "initialisation", .run = run_initialisation};

@@ -1,5 +1,4 @@
 /* memory: the operator stays in bounds, does not use freed memory, and returns no output over freed memory. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,11 +6,12 @@
 #include "checks/framework/device_zones_use.h"
 #include "checks/framework/guard_findings.h"
 #include "checks/framework/outcome.h"
-#include "checks/memory/memory_use.h"
 #include "memory/cpu_memory.h"
 #include "memory/heap_guard.h"
+#include "memory/peak.h"
 #include "memory/safe_read.h"
 #include "memory/scratch_memory.h"
+#include "memory/valgrind_requests.h"
 
 enum { OUTSIDE = 1u << OPC_ACCESS_OUTSIDE, FREED = 1u << OPC_ACCESS_FREED, CACHE_LINE = 64 };
 
@@ -61,27 +61,25 @@ static opc_status_t pass_run(opc_case_context_t *context, const pass_t *pass, op
 /* Runs a pass and reports its accesses. *out_outcome, *out_message (may be NULL): of the call. */
 static opc_status_t pass_check(opc_case_context_t *context, const pass_t *pass, opc_call_outcome_t *out_outcome,
                                opc_text_t *out_message, opc_finding_t *finding, opc_error_t *error) {
-  opc_call_t call = {0}, again = {0};
+  OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
   const opc_access_t *accesses = NULL;
   const pass_t *closer = NULL;
-  opc_status_t status = pass_run(context, pass, &call, error);
+  OPC_RETURN_IF_ERROR(pass_run(context, pass, &call, error));
   *out_outcome = call.outcome;
   if (out_message) opc_text_add(out_message, opc_text_c(&call.message));
   size_t count = opc_guard_accesses(&accesses);
   for (size_t i = 0; i < count && !closer; i++)
     if (accesses[i].frame_count == 0) closer = accesses[i].offset < 0 ? &all_ahead : &all_flush;
   opc_accesses_report(context, OUTSIDE, OPC_ACCESSES_PLACED, pass->remark, finding);
-  if (status == OPC_OK &&
-      closer) { /* once more, so that the write itself faults; if it does not, the bytes it left are the evidence */
-    opc_call_clear(&call);
-    status = pass_run(context, closer, &again, error);
-    opc_accesses_report(context, OUTSIDE, OPC_ACCESSES_PLACED, pass->remark, finding);
-    opc_call_clear(&again);
-    if (status == OPC_OK) status = pass_run(context, pass, &call, error);
-    opc_accesses_report(context, OUTSIDE, OPC_ACCESSES_ALL, pass->remark, finding);
-  }
+  if (!closer) return OPC_OK;
+  /* Once more, so that the write itself faults; if it does not, the bytes it left are the evidence. */
   opc_call_clear(&call);
-  return status;
+  OPC_RETURN_IF_ERROR(pass_run(context, closer, &call, error));
+  opc_accesses_report(context, OUTSIDE, OPC_ACCESSES_PLACED, pass->remark, finding);
+  opc_call_clear(&call);
+  OPC_RETURN_IF_ERROR(pass_run(context, pass, &call, error));
+  opc_accesses_report(context, OUTSIDE, OPC_ACCESSES_ALL, pass->remark, finding);
+  return OPC_OK;
 }
 
 static opc_status_t plain_run(opc_case_context_t *context, opc_call_t *call, opc_error_t *error) {
@@ -91,65 +89,67 @@ static opc_status_t plain_run(opc_case_context_t *context, opc_call_t *call, opc
   return opc_again_call(&again, call, error);
 }
 
+static opc_status_t refuses_again(opc_case_context_t *context, const pass_t *pass, opc_call_t *call, bool *out,
+                                  opc_error_t *error) {
+  opc_call_clear(call);
+  OPC_RETURN_IF_ERROR(pass_run(context, pass, call, error));
+  *out = call->outcome == OPC_CALL_REJECTED;
+  if (!*out) return OPC_OK;
+  opc_call_clear(call);
+  OPC_RETURN_IF_ERROR(plain_run(context, call, error));
+  *out = call->outcome == OPC_CALL_RETURNED;
+  return OPC_OK;
+}
+
 /* True if the call is refused between guards and returns on plain memory, each time: an operator may refuse once
  * because of bytes next to a list of numbers, or in unwritten memory. *call is the last call. */
 static opc_status_t refuses_for_guards(opc_case_context_t *context, const pass_t *pass, opc_call_t *call, bool *out,
                                        opc_error_t *error) {
   enum { TIMES = 4 };
-  opc_status_t status = plain_run(context, call, error);
-  *out = status == OPC_OK && call->outcome == OPC_CALL_RETURNED;
-  for (int i = 0; i < TIMES && *out && status == OPC_OK; i++) {
+  OPC_RETURN_IF_ERROR(plain_run(context, call, error));
+  *out = call->outcome == OPC_CALL_RETURNED;
+  for (int i = 0; i < TIMES && *out; i++) {
     opc_scratch_memory_shift(i % 2 == 0);
-    opc_call_clear(call);
-    status = pass_run(context, pass, call, error);
-    *out = call->outcome == OPC_CALL_REJECTED;
-    if (status == OPC_OK && *out) {
-      opc_call_clear(call);
-      status = plain_run(context, call, error);
-      *out = call->outcome == OPC_CALL_RETURNED;
-    }
+    const opc_status_t status = refuses_again(context, pass, call, out, error);
+    opc_scratch_memory_shift(false);
+    OPC_RETURN_IF_ERROR(status);
   }
-  opc_scratch_memory_shift(false);
-  return status;
+  return OPC_OK;
 }
 
 /* It also refuses on plain memory if its tensors start one element later: it requires an alignment, which the guards
  * changed. */
 static opc_status_t demands_alignment(opc_case_context_t *context, bool *out, opc_error_t *error) {
   opc_case_context_t moved = *context;
-  opc_sample_t sample = {0};
-  opc_call_t call = {0};
-  *out = false;
-  opc_status_t status = opc_variant_apply(context->sample, context->op, "all.misaligned", &sample, error);
+  OPC_SCOPED(opc_sample_clear) opc_sample_t sample = {0};
+  OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
+  const opc_status_t status = opc_variant_apply(context->sample, context->op, "all.misaligned", &sample, error);
   if (status == OPC_ERR_NOT_FOUND) return OPC_OK;
+  OPC_RETURN_IF_ERROR(status);
   moved.sample = &sample;
-  if (status == OPC_OK) status = plain_run(&moved, &call, error);
-  *out = status == OPC_OK && call.outcome == OPC_CALL_REJECTED;
-  opc_call_clear(&call);
-  opc_sample_clear(&sample);
-  return status;
+  OPC_RETURN_IF_ERROR(plain_run(&moved, &call, error));
+  *out = call.outcome == OPC_CALL_REJECTED;
+  return OPC_OK;
 }
 
 /* The operator refuses. Does it also refuse on plain memory? For inaccessible memory a system call does not fault: it
  * returns an error. */
-static opc_status_t settle_refusal(opc_case_context_t *context, const pass_t *pass, opc_call_outcome_t outcome,
-                                   const opc_text_t *message, opc_finding_t *finding, opc_error_t *error) {
-  opc_call_t call = {0};
+static opc_status_t check_refusal(opc_case_context_t *context, const pass_t *pass, opc_call_outcome_t outcome,
+                                  const opc_text_t *message, opc_finding_t *finding, opc_error_t *error) {
+  OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
   const opc_call_t refused = {.outcome = outcome, .message = *message};
   bool for_guards = false, aligned_only = false;
-  opc_status_t status =
-      outcome == OPC_CALL_REJECTED ? refuses_for_guards(context, pass, &call, &for_guards, error) : OPC_OK;
-  if (status == OPC_OK && for_guards) status = demands_alignment(context, &aligned_only, error);
-  if (status == OPC_OK && for_guards && aligned_only)
+  if (outcome == OPC_CALL_REJECTED) OPC_RETURN_IF_ERROR(refuses_for_guards(context, pass, &call, &for_guards, error));
+  if (for_guards) OPC_RETURN_IF_ERROR(demands_alignment(context, &aligned_only, error));
+  if (aligned_only)
     opc_finding_skip(finding, OPC_SKIP_REJECTED, "its tensors have to be aligned to more than an element: %.300s",
                      opc_text_c(message));
-  else if (status == OPC_OK && for_guards)
-    opc_finding_fail(finding, "memory.system_call",
+  else if (for_guards)
+    opc_finding_fail(finding, OPC_RULE_memory_system_call,
                      "returns on plain memory but fails when its tensors lie between inaccessible pages: %.300s",
                      opc_text_c(message));
-  else if (status == OPC_OK) (void)opc_finding_from_outcome(context, &refused, finding);
-  opc_call_clear(&call);
-  return status;
+  else (void)opc_finding_from_outcome(context, &refused, finding);
+  return OPC_OK;
 }
 
 /* ---- freed memory ---- */
@@ -157,11 +157,11 @@ static opc_status_t settle_refusal(opc_case_context_t *context, const pass_t *pa
 static void report_freed_output(const opc_output_t *output, const opc_guard_block_t *block, const char *when,
                                 opc_finding_t *finding) {
   if (block->label[0])
-    opc_finding_fail(finding, "memory.dangling_output",
+    opc_finding_fail(finding, OPC_RULE_memory_dangling_output,
                      "%s uses the memory of argument %s but does not keep it alive: it was freed %s", output->path,
                      block->label, when);
   else
-    opc_finding_fail(finding, "memory.dangling_output", "%s uses %zu bytes that were freed %s", output->path,
+    opc_finding_fail(finding, OPC_RULE_memory_dangling_output, "%s uses %zu bytes that were freed %s", output->path,
                      block->bytes, when);
 }
 
@@ -173,6 +173,10 @@ static void check_outputs_live(const opc_output_t *outputs, size_t count, const 
       report_freed_output(&outputs[i], &block, when, finding);
   }
 }
+
+/* What a buffer holds before and after other memory was used. Static: a malloc block might be that very buffer. */
+enum { LOOKED_AT = 64 << 10 };
+static unsigned char before[LOOKED_AT], after[LOOKED_AT];
 
 /* Reuses the freed memory: heap blocks of similar sizes, and the stack. */
 static void use_freed_memory(size_t bytes) {
@@ -189,8 +193,6 @@ static void use_freed_memory(size_t bytes) {
 
 /* A tensor over a buffer that libtorch did not allocate: is the buffer still valid? */
 static void check_foreign_buffer(const opc_output_t *output, opc_finding_t *finding) {
-  enum { LOOKED_AT = 64 << 10 };
-  static unsigned char before[LOOKED_AT], after[LOOKED_AT]; /* a malloc block might be that very buffer */
   opc_guard_block_t block;
   size_t bytes = output->meta.storage_bytes < LOOKED_AT ? output->meta.storage_bytes : LOOKED_AT;
   if (!output->meta.storage_data || !bytes || output->meta.device.type != OPC_DEVICE_CPU ||
@@ -200,15 +202,15 @@ static void check_foreign_buffer(const opc_output_t *output, opc_finding_t *find
   if (readable) use_freed_memory(output->meta.storage_bytes);
   readable = readable && opc_memory_safe_read(output->meta.storage_data, after, bytes);
   if (!readable)
-    opc_finding_fail(finding, "memory.dangling_output", "%s uses memory that no longer exists", output->path);
+    opc_finding_fail(finding, OPC_RULE_memory_dangling_output, "%s uses memory that no longer exists", output->path);
   else if (memcmp(before, after, bytes) != 0)
-    opc_finding_fail(finding, "memory.dangling_output",
+    opc_finding_fail(finding, OPC_RULE_memory_dangling_output,
                      "%s uses memory that was reused: its bytes changed while only unrelated memory was allocated, so "
                      "its buffer has been freed",
                      output->path);
 }
 
-static bool is_foreign(const opc_tensor_meta_t *meta) {
+static bool is_foreign_buffer(const opc_tensor_meta_t *meta) {
   opc_guard_block_t block;
   return meta->defined && meta->storage_data && meta->storage_bytes && meta->device.type == OPC_DEVICE_CPU &&
          (!opc_guard_find(meta->storage_data, &block) || block.heap);
@@ -217,19 +219,18 @@ static bool is_foreign(const opc_tensor_meta_t *meta) {
 /* Checks one output after all others were released: another output may own its buffer. */
 static opc_status_t check_alone(opc_case_context_t *context, size_t number, opc_finding_t *finding,
                                 opc_error_t *error) {
-  enum { LOOKED_AT = 64 << 10, TIMES = 3 };
-  static unsigned char before[LOOKED_AT], after[LOOKED_AT];
-  opc_call_t call = {0};
-  opc_output_t *outputs = NULL, alone = {0};
+  enum { TIMES = 3 };
+  OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
+  OPC_SCOPED(opc_scope_free) opc_output_t *outputs = NULL;
   size_t count = 0;
   const opc_again_t again = {.context = context,
                              .label = {OPC_CALL_KIND_OPERATOR, "before all its outputs but one are released"}};
-  opc_status_t status = opc_again_call(&again, &call, error);
-  if (status == OPC_OK && call.outcome == OPC_CALL_RETURNED) status = opc_call_outputs(&call, &outputs, &count, error);
-  if (status == OPC_OK && number < count && is_foreign(&outputs[number].meta)) {
-    alone = outputs[number];
-    alone.tensor = opc_tensor_ref(alone.tensor);
-  }
+  OPC_RETURN_IF_ERROR(opc_again_call(&again, &call, error));
+  if (call.outcome != OPC_CALL_RETURNED) return OPC_OK;
+  OPC_RETURN_IF_ERROR(opc_call_outputs(&call, &outputs, &count, error));
+  if (number >= count || !is_foreign_buffer(&outputs[number].meta)) return OPC_OK;
+  opc_output_t alone = outputs[number];
+  alone.tensor = opc_tensor_ref(alone.tensor);
   opc_call_clear_arguments(&call);
   size_t bytes = alone.meta.storage_bytes < LOOKED_AT ? alone.meta.storage_bytes : LOOKED_AT;
   bool readable = alone.tensor && opc_memory_safe_read(alone.meta.storage_data, before, bytes), was_readable = readable;
@@ -239,12 +240,11 @@ static opc_status_t check_alone(opc_case_context_t *context, size_t number, opc_
   readable = readable && opc_memory_safe_read(alone.meta.storage_data, after, bytes);
   if (was_readable && (!readable || memcmp(before, after, bytes) != 0))
     opc_finding_fail(
-        finding, "memory.dangling_output",
+        finding, OPC_RULE_memory_dangling_output,
         "%s uses memory that another output owns, but does not keep it alive: %s after the other outputs were released",
         alone.path, readable ? "its bytes changed" : "it no longer existed");
   opc_tensor_free(alone.tensor);
-  free(outputs);
-  return status;
+  return OPC_OK;
 }
 
 /* Two calls; everything that the first one freed stays inaccessible. */
@@ -257,30 +257,84 @@ static opc_status_t lifetime_pass(opc_case_context_t *context, opc_finding_t *fi
   opc_heap_guard(OPC_GUARD_BEHIND, OPC_SCRATCH_MEMORY_USUAL, OPC_HEAP_THROUGH);
   opc_guard_quarantine(true);
   opc_again_t again = {.context = context, .label = {OPC_CALL_KIND_OPERATOR, "where freed memory stays inaccessible"}};
-  opc_status_t status = opc_again_call(&again, &first, error);
-  if (status != OPC_OK || first.outcome != OPC_CALL_RETURNED) return status;
-  status = opc_call_outputs(&first, &outputs, &count, error);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(opc_again_call(&again, &first, error));
+  if (first.outcome != OPC_CALL_RETURNED) return OPC_OK;
+  OPC_RETURN_IF_ERROR(opc_call_outputs(&first, &outputs, &count, error));
   check_outputs_live(outputs, count, "before the call returned", finding);
   for (size_t i = 0; i < count; i++) check_foreign_buffer(&outputs[i], finding);
   opc_call_clear_arguments(&first);
   if (!finding->decided) check_outputs_live(outputs, count, "with the arguments", finding);
   again.label = OPC_CALL_LABEL(OPERATOR, "after the arguments of an earlier call were freed");
-  status = opc_again_call(&again, &second, error);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(opc_again_call(&again, &second, error));
   opc_accesses_report(context, FREED, OPC_ACCESSES_ALL, NULL, finding);
-  for (size_t i = 0; i < count && count > 1 && status == OPC_OK && !finding->decided; i++)
-    if (is_foreign(&outputs[i].meta)) status = check_alone(context, i, finding, error);
-  return status;
+  for (size_t i = 0; i < count && count > 1 && !finding->decided; i++)
+    if (is_foreign_buffer(&outputs[i].meta)) OPC_RETURN_IF_ERROR(check_alone(context, i, finding, error));
+  return OPC_OK;
 }
 
-static void run(opc_case_context_t *context, opc_finding_t *finding) {
+/* ---- memory use ---- */
+
+/* Both must be exceeded: workspaces of some MiB are usual, and so is a workspace as large as large tensors. */
+enum { TIMES_TENSORS = 100 };
+static const double mib = 1 << 20;
+
+static size_t tensor_bytes(const opc_call_t *call, const opc_output_t *outputs, size_t count) {
+  size_t bytes = 0;
+  for (size_t i = 0; i < call->tensor_arg_count; i++) bytes += call->tensor_args[i].before.storage_bytes;
+  for (size_t i = 0; i < count; i++) bytes += outputs[i].meta.storage_bytes;
+  return bytes;
+}
+
+/* Whether a call takes far more memory than its tensors. Makes one call, in plain memory. */
+static opc_status_t check_peak(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
+  OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
+  OPC_SCOPED(opc_scope_free) opc_output_t *outputs = NULL;
+  const opc_again_t again = {.context = context, .label = {OPC_CALL_KIND_OPERATOR, "while its memory is measured"}};
+  size_t count = 0;
+  opc_cpu_memory_plain();
+  if (opc_valgrind_active() || !opc_peak_begin()) return OPC_OK;
+  OPC_RETURN_IF_ERROR(opc_again_call(&again, &call, error));
+  const size_t peak = opc_peak_bytes();
+  if (call.outcome != OPC_CALL_RETURNED || peak <= opc_peak_allowed()) return OPC_OK;
+  OPC_RETURN_IF_ERROR(opc_call_outputs(&call, &outputs, &count, error));
+  const size_t bytes = tensor_bytes(&call, outputs, count);
+  if (peak / TIMES_TENSORS > bytes)
+    opc_finding_fail(finding, OPC_RULE_memory_peak,
+                     "the call takes %.0f MiB at its peak; its arguments and outputs together have %.3g MiB",
+                     (double)peak / mib, (double)bytes / mib);
+  return OPC_OK;
+}
+
+/* ---- the check ---- */
+
+/* *out_returned: the call returned in all passes. */
+static opc_status_t check_passes(opc_case_context_t *context, bool *out_returned, opc_finding_t *finding,
+                                 opc_error_t *error) {
   static const pass_t *const passes[] = {&aligned, &flush, &ahead};
-  opc_error_t error = {0};
   OPC_SCOPED(opc_text_clear) opc_text_t message = {0};
-  opc_status_t status = OPC_OK;
-  opc_call_outcome_t outcome = OPC_CALL_RETURNED;
+  opc_call_outcome_t outcome = OPC_CALL_RETURNED, ignored;
   const pass_t *last = NULL;
+  for (size_t i = 0; i < sizeof passes / sizeof *passes && outcome == OPC_CALL_RETURNED; i++) {
+    opc_text_reset(&message);
+    last = passes[i];
+    OPC_RETURN_IF_ERROR(pass_check(context, last, &outcome, &message, finding, error));
+  }
+  *out_returned = outcome == OPC_CALL_RETURNED;
+  if (outcome == OPC_CALL_REJECTED && last == &aligned && !finding->decided)
+    OPC_RETURN_IF_ERROR(pass_check(context, &after_refusal, &ignored, NULL, finding, error));
+  if (!*out_returned && !finding->decided)
+    OPC_RETURN_IF_ERROR(check_refusal(context, last, outcome, &message, finding, error));
+  /* Memory in quarantine is mapped anew, which costs more than all other steps: what an operator keeps or returns is
+   * the same for every variant. */
+  if (!*out_returned || !context->unmodified) return OPC_OK;
+  OPC_RETURN_IF_ERROR(lifetime_pass(context, finding, error));
+  /* A write out of bounds would do harm. */
+  return finding->decided ? OPC_OK : check_peak(context, finding, error);
+}
+
+static void run_memory(opc_case_context_t *context, opc_finding_t *finding) {
+  opc_error_t error = {0};
+  bool returned = false;
   if (context->device.type != OPC_DEVICE_CPU) {
     opc_device_zones_check(context, finding);
     return;
@@ -291,23 +345,7 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "it goes out of bounds on ordinary values too");
     return;
   }
-  for (size_t i = 0; i < sizeof passes / sizeof *passes && status == OPC_OK && outcome == OPC_CALL_RETURNED; i++) {
-    opc_text_reset(&message);
-    last = passes[i];
-    status = pass_check(context, last, &outcome, &message, finding, &error);
-  }
-  bool returned = outcome == OPC_CALL_RETURNED;
-  opc_call_outcome_t ignored;
-  if (status == OPC_OK && outcome == OPC_CALL_REJECTED && last == &aligned && !finding->decided)
-    status = pass_check(context, &after_refusal, &ignored, NULL, finding, &error);
-  if (status == OPC_OK && !returned && !finding->decided)
-    status = settle_refusal(context, last, outcome, &message, finding, &error);
-  /* Memory in quarantine is mapped anew, which costs more than all other steps: what an operator keeps or returns is
-   * the same for every variant. */
-  if (status == OPC_OK && returned && context->unmodified) status = lifetime_pass(context, finding, &error);
-  if (status == OPC_OK && returned && context->unmodified &&
-      !finding->decided) /* a write out of bounds would do harm */
-    status = opc_memory_use_check(context, finding, &error);
+  const opc_status_t status = check_passes(context, &returned, finding, &error);
   memory_mode_reset();
   if (finding->rule && !unless_found) *session->own = (void *)&opc_check_memory;
   if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
@@ -316,4 +354,4 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
                      context->unmodified ? ", and nothing that was freed," : "");
 }
 
-const opc_check_t opc_check_memory = {.name = "memory", .run = run};
+const opc_check_t opc_check_memory = {.name = "memory", .run = run_memory};

@@ -1,6 +1,5 @@
 /* meta: the operator on tensors without data is compared with the operator on tensors with data, in all metadata of all
  * outputs. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,8 +22,8 @@ typedef struct side {
 typedef struct comparison {
   const opc_case_context_t *context;
   const side_t *real, *meta;
-  bool shape_follows_data; /* a tag says that only the number of dimensions can be known */
-  bool value_follows_data;
+  bool shape_depends_on_data; /* a tag says that only the number of dimensions can be known */
+  bool value_depends_on_data;
   bool own_kernel; /* has its own Meta kernel */
   opc_finding_t *finding;
 } comparison_t;
@@ -32,10 +31,7 @@ typedef struct comparison {
 /* Without its own Meta kernel, an operator's composite kernel answers. Under torch.compile that kernel runs too, but
  * there its tensors have a device, and decompositions in Python are below it. So the device of its tensors here, or its
  * refusal, proves nothing. */
-static bool has_own_kernel(const opc_operator_t *op) {
-  const opc_kernel_t *kernel = opc_operator_kernel(op, "Meta");
-  return kernel && !kernel->fallthrough;
-}
+static bool has_own_kernel(const opc_operator_t *op) { return opc_operator_has_kernel(op, "Meta"); }
 
 static void side_clear(side_t *side) {
   free(side->outputs);
@@ -44,13 +40,8 @@ static void side_clear(side_t *side) {
 }
 
 static opc_status_t side_take(side_t *side, opc_error_t *error) {
-  opc_status_t status = opc_result_take(&side->result, &side->call, OPC_RESULT_ARGUMENTS | OPC_RESULT_META, error);
-  if (status == OPC_OK) status = opc_call_outputs(&side->call, &side->outputs, &side->output_count, error);
-  return status;
-}
-
-static bool same_storage(const opc_tensor_meta_t *left, const opc_tensor_meta_t *right) {
-  return left->defined && right->defined && left->storage && left->storage == right->storage;
+  OPC_RETURN_IF_ERROR(opc_result_take(&side->result, &side->call, OPC_RESULT_ARGUMENTS | OPC_RESULT_META, error));
+  return opc_call_outputs(&side->call, &side->outputs, &side->output_count, error);
 }
 
 static sharing_t sharing_of(const side_t *side, size_t output) {
@@ -60,10 +51,11 @@ static sharing_t sharing_of(const side_t *side, size_t output) {
     opc_tensor_meta_t now;
     opc_tensor_describe(side->call.tensor_args[i].tensor, &now);
     result.is_input |= meta->impl == now.impl;
-    result.with_input |= same_storage(meta, &now) || same_storage(meta, &side->call.tensor_args[i].before);
+    result.with_input |=
+        opc_tensor_shares_storage(meta, &now) || opc_tensor_shares_storage(meta, &side->call.tensor_args[i].before);
   }
   for (size_t i = 0; i < side->output_count; i++)
-    result.with_output |= i != output && same_storage(meta, &side->outputs[i].meta);
+    result.with_output |= i != output && opc_tensor_shares_storage(meta, &side->outputs[i].meta);
   return result;
 }
 
@@ -79,8 +71,9 @@ static void compare_sharing(const comparison_t *comparison) {
     sharing_t real = sharing_of(comparison->real, i), meta = sharing_of(comparison->meta, i);
     if (real.is_input == meta.is_input && real.with_input == meta.with_input && real.with_output == meta.with_output)
       continue;
-    opc_finding_fail(comparison->finding, "meta.alias", "%s is %s from the real kernel and %s from the Meta kernel",
-                     comparison->real->outputs[i].path, sharing_text(real), sharing_text(meta));
+    opc_finding_fail(comparison->finding, OPC_RULE_meta_alias,
+                     "%s is %s from the real kernel and %s from the Meta kernel", comparison->real->outputs[i].path,
+                     sharing_text(real), sharing_text(meta));
   }
 }
 
@@ -89,16 +82,16 @@ static bool compare_shape(const comparison_t *comparison, const opc_result_item_
   char here[160], there[160];
   int ndim = real->meta.ndim;
   bool same = ndim == meta->meta.ndim;
-  if (same && !comparison->shape_follows_data)
+  if (same && !comparison->shape_depends_on_data)
     same = memcmp(real->meta.sizes, meta->meta.sizes,
                   (size_t)(ndim < OPC_MAX_DIMS ? ndim : OPC_MAX_DIMS) * sizeof real->meta.sizes[0]) == 0;
   if (same) return true;
   opc_sizes_text(ndim, real->meta.sizes, here, sizeof here);
   opc_sizes_text(meta->meta.ndim, meta->meta.sizes, there, sizeof there);
   opc_finding_fail(
-      comparison->finding, "meta.shape", "%s has shape %s from the real kernel and %s from the Meta kernel%s",
+      comparison->finding, OPC_RULE_meta_shape, "%s has shape %s from the real kernel and %s from the Meta kernel%s",
       real->path, here, there,
-      comparison->shape_follows_data ? " (its sizes depend on data, the number of dimensions must not)" : "");
+      comparison->shape_depends_on_data ? " (its sizes depend on data, the number of dimensions must not)" : "");
   return false;
 }
 
@@ -110,7 +103,7 @@ static void compare_strides(const comparison_t *comparison, const opc_result_ite
     if (real->meta.sizes[d] <= 1 || real->meta.strides[d] == meta->meta.strides[d]) continue;
     opc_sizes_text(real->meta.ndim, real->meta.strides, here, sizeof here);
     opc_sizes_text(meta->meta.ndim, meta->meta.strides, there, sizeof there);
-    opc_finding_fail(comparison->finding, "meta.stride",
+    opc_finding_fail(comparison->finding, OPC_RULE_meta_stride,
                      "%s has strides %s from the real kernel and %s from the Meta kernel", real->path, here, there);
     return;
   }
@@ -123,8 +116,9 @@ static bool has_kind(const opc_sample_t *sample, opc_dtype_class_t kind) {
   return false;
 }
 
-/* The dtype is of a kind that no sample has, integers say, or it was found that another kind is accepted as well. The
- * operator may accept it only because its arithmetic happens to, and then gives another dtype. */
+/* The dtype is of a kind (integers, for example) that no sample has, or the search found that the operator accepts
+ * another kind as well. The operator may accept it only because its arithmetic happens to, and then gives another
+ * dtype. */
 static bool is_unasked_dtype(const opc_case_context_t *context) {
   const opc_tensor_spec_t *first = opc_sample_tensor(context->sample, 0);
   const opc_dtype_t dtype = opc_dtype_find(context->id.dtype);
@@ -141,42 +135,42 @@ static bool is_unasked_dtype(const opc_case_context_t *context) {
   return searched ? !all : !some;
 }
 
-static void compare_tensor(const comparison_t *comparison, const opc_result_item_t *real,
-                           const opc_result_item_t *meta) {
+static void compare_metadata(const comparison_t *comparison, const opc_result_item_t *real,
+                             const opc_result_item_t *meta) {
   opc_finding_t *finding = comparison->finding;
   const opc_tensor_meta_t *r = &real->meta, *m = &meta->meta;
   bool same_shape = compare_shape(comparison, real, meta);
   if (strcmp(r->dtype_text, m->dtype_text) != 0) {
-    opc_finding_fail(finding, "meta.dtype", "%s has dtype %s from the real kernel and %s from the Meta kernel",
+    opc_finding_fail(finding, OPC_RULE_meta_dtype, "%s has dtype %s from the real kernel and %s from the Meta kernel",
                      real->path, opc_meta_dtype_text(r), opc_meta_dtype_text(m));
     if (is_unasked_dtype(comparison->context)) opc_finding_evidence(finding, "unasked_dtype", json_true());
   }
   if (comparison->own_kernel && m->device.type != OPC_DEVICE_META && r->device.type == comparison->context->device.type)
-    opc_finding_fail(finding, "meta.device", "%s of the Meta kernel is on %s: it made a tensor with data", real->path,
-                     opc_device_type_name(m->device.type));
+    opc_finding_fail(finding, OPC_RULE_meta_device, "%s of the Meta kernel is on %s: it made a tensor with data",
+                     real->path, opc_device_type_name(m->device.type));
   if (strcmp(r->layout, m->layout) != 0)
-    opc_finding_fail(finding, "meta.layout", "%s has layout %s from the real kernel and %s from the Meta kernel",
+    opc_finding_fail(finding, OPC_RULE_meta_layout, "%s has layout %s from the real kernel and %s from the Meta kernel",
                      real->path, r->layout, m->layout);
   bool strided = strcmp(r->layout, "strided") == 0 && strcmp(m->layout, "strided") == 0;
-  if (!strided || comparison->shape_follows_data) return;
+  if (!strided || comparison->shape_depends_on_data) return;
   if (same_shape) compare_strides(comparison, real, meta);
   if (r->storage_offset != m->storage_offset)
-    opc_finding_fail(finding, "meta.storage_offset",
+    opc_finding_fail(finding, OPC_RULE_meta_storage_offset,
                      "%s has storage offset %lld from the real kernel and %lld from the Meta kernel", real->path,
                      (long long)r->storage_offset, (long long)m->storage_offset);
   if (r->conj != m->conj)
-    opc_finding_fail(finding, "meta.conj", "%s %s the conj bit from the real kernel and %s from the Meta kernel",
+    opc_finding_fail(finding, OPC_RULE_meta_conj, "%s %s the conj bit from the real kernel and %s from the Meta kernel",
                      real->path, r->conj ? "has" : "lacks", m->conj ? "has" : "lacks");
   if (r->neg != m->neg)
-    opc_finding_fail(finding, "meta.neg", "%s %s the neg bit from the real kernel and %s from the Meta kernel",
+    opc_finding_fail(finding, OPC_RULE_meta_neg, "%s %s the neg bit from the real kernel and %s from the Meta kernel",
                      real->path, r->neg ? "has" : "lacks", m->neg ? "has" : "lacks");
 }
 
-static void compare_results(const comparison_t *comparison) {
+static void compare_items(const comparison_t *comparison) {
   const opc_result_t *real = &comparison->real->result, *meta = &comparison->meta->result;
   if (real->count != meta->count) {
-    if (!comparison->shape_follows_data)
-      opc_finding_fail(comparison->finding, "meta.count",
+    if (!comparison->shape_depends_on_data)
+      opc_finding_fail(comparison->finding, OPC_RULE_meta_count,
                        "the real kernel returns %zu %s (lists counted by items), the Meta kernel %zu", real->count,
                        real->count == 1 ? "value" : "values", meta->count);
     return;
@@ -185,15 +179,16 @@ static void compare_results(const comparison_t *comparison) {
     const opc_result_item_t *r = &real->items[i], *m = &meta->items[i];
     bool both = r->kind == OPC_VALUE_TENSOR && m->kind == OPC_VALUE_TENSOR;
     if (both) {
-      compare_tensor(comparison, r, m);
+      compare_metadata(comparison, r, m);
     } else if (r->kind == OPC_VALUE_TENSOR || m->kind == OPC_VALUE_TENSOR) {
-      opc_finding_fail(comparison->finding, "meta.count", "%s is %s from the real kernel and %s from the Meta kernel",
-                       r->path, r->kind == OPC_VALUE_TENSOR ? "a tensor" : "no tensor",
+      opc_finding_fail(comparison->finding, OPC_RULE_meta_count,
+                       "%s is %s from the real kernel and %s from the Meta kernel", r->path,
+                       r->kind == OPC_VALUE_TENSOR ? "a tensor" : "no tensor",
                        m->kind == OPC_VALUE_TENSOR ? "a tensor" : "none");
-    } else if (!comparison->value_follows_data &&
+    } else if (!comparison->value_depends_on_data &&
                (r->kind != m->kind || r->size != m->size || (r->size && memcmp(r->bytes, m->bytes, r->size) != 0))) {
-      opc_finding_fail(comparison->finding, "meta.value", "%s is %s from the real kernel and %s from the Meta kernel",
-                       r->path, r->text, m->text);
+      opc_finding_fail(comparison->finding, OPC_RULE_meta_value,
+                       "%s is %s from the real kernel and %s from the Meta kernel", r->path, r->text, m->text);
     }
   }
 }
@@ -216,12 +211,10 @@ static bool move_to_meta(const opc_operator_t *op, opc_sample_t *sample, size_t 
   return reaches;
 }
 
-/* It gives numbers and nothing else: no tensor, no object, no written argument. Numbers that follow from data cannot be
- * had without data, so a Meta kernel can only refuse. */
+/* It gives numbers and nothing else: no tensor, no object, no written argument. Numbers that depend on data cannot be
+ * computed without data, so a Meta kernel can only refuse. */
 static bool gives_numbers_only(const opc_operator_t *op) {
-  for (size_t i = 0; i < op->return_count; i++)
-    if (opc_type_may_hold_tensor(&op->returns[i].type)) return false;
-  return op->return_count > 0 && !op->is_varret && !opc_operator_is_mutable(op);
+  return opc_operator_returns_numbers(op) && !op->is_varret && !opc_operator_is_mutable(op);
 }
 
 /* The kernel that took the Meta tensors is libtorch's. In Python another one may take its place. */
@@ -241,16 +234,52 @@ static const char *who_throws(const opc_operator_t *op) {
          "throws";
 }
 
+/* The Meta kernel runs and throws. has_own: there is a kernel for Meta tensors. */
+static void report_meta_throwing(const opc_operator_t *op, const char *message, bool has_own, opc_finding_t *finding) {
+  const int length = (int)strcspn(message, "\n");
+  const bool wants_data = opc_torch_says(OPC_TORCH_WANTS_DATA, message);
+  if (opc_torch_says(OPC_TORCH_WANTS_PYTHON, message))
+    opc_finding_skip(finding, OPC_SKIP_NO_KERNEL,
+                     "a call that the Meta kernel makes failed, perhaps because there is no Meta kernel in C++: %.*s",
+                     length, message);
+  else if (opc_torch_says(OPC_TORCH_NO_FAKE, message))
+    opc_finding_fail(finding, OPC_RULE_registration_no_meta_kernel,
+                     "there is no fake kernel (register_fake): the Meta kernel that torch.library.custom_op "
+                     "registers instead only throws");
+  else if (opc_operator_output_depends_on_data(op))
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                     "the result depends on data, as its tags say, so the Meta kernel refuses: %.*s", length, message);
+  else if (gives_numbers_only(op) && wants_data)
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                     "it gives numbers only, which follow from data, so the Meta kernel refuses: %.*s", length,
+                     message);
+  else if (opc_torch_says(OPC_TORCH_MAKES_SIZE, message))
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                     "its fake kernel makes a size that depends on data (new_dynamic_size), for which Meta tensors "
+                     "are not enough");
+  else if (!has_own && !wants_data)
+    opc_finding_skip(finding, OPC_SKIP_NO_KERNEL, "there is no Meta kernel: %.*s", length, message);
+  else if (!has_own_kernel(op) && !wants_data)
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                     "it has no Meta kernel of its own; its composite kernel refuses plain Meta tensors, which "
+                     "proves nothing: %.*s",
+                     length, message);
+  else {
+    if (wants_data && !opc_operator_fake_may_be_in_python(op)) /* whatever the arguments are */
+      opc_finding_evidence(finding, "every_input", json_true());
+    opc_finding_fail(finding, OPC_RULE_meta_rejects, "%s: %.*s", who_throws(op), length, message);
+  }
+}
+
 /* What it means if the Meta call did not return, although the real one did. */
-static void judge_refusal(const opc_case_context_t *context, const opc_call_t *call, opc_finding_t *finding) {
+static void report_refusal(const opc_case_context_t *context, const opc_call_t *call, opc_finding_t *finding) {
   const char *message = opc_text_c(&call->message);
   int length = (int)strcspn(message, "\n");
   const opc_operator_t *op = context->op;
   bool has_own = opc_operator_kernel(op, "Meta") || opc_operator_kernel(op, "CompositeImplicitAutograd") ||
                  opc_operator_kernel(op, "CompositeExplicitAutograd");
-  bool by_tag = opc_operator_output_depends_on_data(op);
-  const bool wants_data = opc_torch_says(OPC_TORCH_WANTS_DATA, message),
-             asks_for_value = call->outcome == OPC_CALL_NO_KERNEL && wants_data && !is_torchs(op);
+  const bool asks_for_value =
+      call->outcome == OPC_CALL_NO_KERNEL && opc_torch_says(OPC_TORCH_WANTS_DATA, message) && !is_torchs(op);
   switch (asks_for_value ? OPC_CALL_REJECTED : call->outcome) {
     case OPC_CALL_FAKE_IN_PYTHON:
       opc_finding_skip(finding, OPC_SKIP_FAKE_IN_PYTHON, "the fake kernel is said to be in Python module %s",
@@ -265,7 +294,8 @@ static void judge_refusal(const opc_case_context_t *context, const opc_call_t *c
           length, message);
       break;
     case OPC_CALL_FOREIGN_EXCEPTION:
-      opc_finding_error(finding, "foreign_exception", "the Meta kernel throws something that is not a std::exception");
+      opc_finding_error(finding, OPC_RULE_foreign_exception,
+                        "the Meta kernel throws something that is not a std::exception");
       break;
     case OPC_CALL_UNCONVERTIBLE:
       opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the arguments cannot be made on Meta: %.*s", length, message);
@@ -275,90 +305,63 @@ static void judge_refusal(const opc_case_context_t *context, const opc_call_t *c
     case OPC_CALL_RESULT_REFUSED:
     case OPC_CALL_OUT_OF_MEMORY:
     case OPC_CALL_RETURNED:
-      if (opc_torch_says(OPC_TORCH_WANTS_PYTHON, message))
-        opc_finding_skip(
-            finding, OPC_SKIP_NO_KERNEL,
-            "a call that the Meta kernel makes failed, perhaps because there is no Meta kernel in C++: %.*s", length,
-            message);
-      else if (opc_torch_says(OPC_TORCH_NO_FAKE, message))
-        opc_finding_fail(finding, "registration.no_meta_kernel",
-                         "there is no fake kernel (register_fake): the Meta kernel that torch.library.custom_op "
-                         "registers instead only throws");
-      else if (by_tag)
-        opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
-                         "the result depends on data, as its tags say, so the Meta kernel refuses: %.*s", length,
-                         message);
-      else if (gives_numbers_only(op) && wants_data)
-        opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
-                         "it gives numbers only, which follow from data, so the Meta kernel refuses: %.*s", length,
-                         message);
-      else if (opc_torch_says(OPC_TORCH_MAKES_SIZE, message))
-        opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
-                         "its fake kernel makes a size that depends on data (new_dynamic_size), for which Meta tensors "
-                         "are not enough");
-      else if (!has_own && !wants_data)
-        opc_finding_skip(finding, OPC_SKIP_NO_KERNEL, "there is no Meta kernel: %.*s", length, message);
-      else if (!has_own_kernel(op) && !wants_data)
-        opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
-                         "it has no Meta kernel of its own; its composite kernel refuses plain Meta tensors, which "
-                         "proves nothing: %.*s",
-                         length, message);
-      else {
-        if (wants_data && !opc_operator_fake_may_be_in_python(op)) /* whatever the arguments are */
-          opc_finding_evidence(finding, "every_input", json_true());
-        opc_finding_fail(finding, "meta.rejects", "%s: %.*s", who_throws(op), length, message);
-      }
+      report_meta_throwing(op, message, has_own, finding);
       break;
   }
 }
 
-static void run(opc_case_context_t *context, opc_finding_t *finding) {
-  side_t real = {0}, meta = {0};
+/* Calls the operator on Meta tensors. *out_returned false: the finding is decided. */
+static opc_status_t call_on_meta(opc_case_context_t *context, size_t tensor_arg_count, opc_call_t *call,
+                                 bool *out_returned, opc_finding_t *finding, opc_error_t *error) {
   OPC_SCOPED(opc_sample_clear) opc_sample_t sample = {0};
-  opc_error_t error = {0};
-  opc_device_t meta_device = {OPC_DEVICE_META, -1};
-  opc_status_t status = OPC_OK;
-  if (!opc_case_call(context, false, &real.call, finding)) goto release;
-  status = side_take(&real, &error);
-  if (status == OPC_OK) status = opc_sample_copy(context->sample, &sample, &error);
-  if (status != OPC_OK) goto release;
-  if (!move_to_meta(context->op, &sample, real.call.tensor_arg_count)) {
+  const opc_device_t device = {OPC_DEVICE_META, -1};
+  OPC_RETURN_IF_ERROR(opc_sample_copy(context->sample, &sample, error));
+  if (!move_to_meta(context->op, &sample, tensor_arg_count)) {
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no tensor argument selects the Meta kernel");
-    goto release;
+    return OPC_OK;
   }
   const opc_again_t again = {
-      .context = context, .sample = &sample, .device = &meta_device, .label = {OPC_CALL_KIND_META, ""}};
-  status = opc_again_call(&again, &meta.call, &error);
-  if (status != OPC_OK) goto release;
-  if (meta.call.outcome != OPC_CALL_RETURNED) {
-    judge_refusal(context, &meta.call, finding);
-    goto release;
-  }
-  status = side_take(&meta, &error);
-  if (status != OPC_OK) goto release;
+      .context = context, .sample = &sample, .device = &device, .label = {OPC_CALL_KIND_META, ""}};
+  OPC_RETURN_IF_ERROR(opc_again_call(&again, call, error));
+  *out_returned = call->outcome == OPC_CALL_RETURNED;
+  if (!*out_returned) report_refusal(context, call, finding);
+  return OPC_OK;
+}
+
+static opc_status_t compare_sides(opc_case_context_t *context, side_t *real, opc_finding_t *finding,
+                                  opc_error_t *error) {
+  OPC_SCOPED(side_clear) side_t meta = {0};
+  bool returned = false;
+  OPC_RETURN_IF_ERROR(side_take(real, error));
+  OPC_RETURN_IF_ERROR(call_on_meta(context, real->call.tensor_arg_count, &meta.call, &returned, finding, error));
+  if (!returned) return OPC_OK;
+  OPC_RETURN_IF_ERROR(side_take(&meta, error));
   bool dynamic = opc_operator_has_tag(context->op, "dynamic_output_shape"),
        dependent = opc_operator_has_tag(context->op, "data_dependent_output");
   comparison_t comparison = {
       .context = context,
-      .real = &real,
+      .real = real,
       .meta = &meta,
-      .shape_follows_data = dynamic || dependent,
+      .shape_depends_on_data = dynamic || dependent,
       /* each call makes an object of its own */
-      .value_follows_data = dynamic || dependent || opc_results_are_handles(&real.result, &meta.result),
+      .value_depends_on_data = dynamic || dependent || opc_results_are_handles(&real->result, &meta.result),
       .own_kernel = has_own_kernel(context->op),
       .finding = finding};
-  compare_results(&comparison);
-  if (!comparison.shape_follows_data && real.result.count == meta.result.count) compare_sharing(&comparison);
-  if (real.result.count)
-    opc_finding_pass(finding, "%zu results have the metadata of the real kernel's", real.result.count);
+  compare_items(&comparison);
+  if (!comparison.shape_depends_on_data && real->result.count == meta.result.count) compare_sharing(&comparison);
+  if (real->result.count)
+    opc_finding_pass(finding, "%zu results have the metadata of the real kernel's", real->result.count);
   else
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
                      "the Meta kernel accepts the arguments; there is no result to compare");
-
-release:
-  if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
-  side_clear(&meta);
-  side_clear(&real);
+  return OPC_OK;
 }
 
-const opc_check_t opc_check_meta = {.name = "meta", .run = run};
+static void run_meta(opc_case_context_t *context, opc_finding_t *finding) {
+  OPC_SCOPED(side_clear) side_t real = {0};
+  opc_error_t error = {0};
+  if (!opc_case_call(context, false, &real.call, finding)) return;
+  if (compare_sides(context, &real, finding, &error) != OPC_OK) opc_finding_from_error(context, &error, finding);
+}
+
+const opc_check_t opc_check_meta = {.name = "meta", .run = run_meta};

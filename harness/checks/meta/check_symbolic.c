@@ -10,6 +10,8 @@
 #include "checks/framework/outcome.h"
 #include "memory/cpu_memory.h"
 
+static const opc_device_t meta_device = {OPC_DEVICE_META, -1};
+
 enum { SHAPES_MAX = 3, SHAPES_TRIED_MAX = 8 }; /* in addition to the sample's own */
 
 typedef struct other_shape {
@@ -36,14 +38,14 @@ typedef struct symbolic_case {
   other_shape_t *others;
   size_t other_count, tried;
   opc_status_t status; /* of a callback, which cannot return a status */
-  opc_error_t error;
+  opc_error_t *error;
 } symbolic_case_t;
 
-static opc_status_t call_symbolic(symbolic_case_t *run, opc_call_t *meta, opc_symbolic_t *out) {
+/* The kernel runs on the arguments of a call on Meta, with symbols for their sizes. */
+static opc_call_outcome_t call_symbolic(const symbolic_case_t *run, opc_call_t *meta, opc_symbolic_t *out,
+                                        opc_text_t *message) {
   run->context->announce(OPC_CALL_LABEL(META_OTHERWISE, "with symbolic sizes"));
-  run->outcome = opc_op_call_symbolic(run->context->handle, meta->arguments, meta->absent, meta->argument_count, out,
-                                      &run->message);
-  return OPC_OK;
+  return opc_op_call_symbolic(run->context->handle, meta->arguments, meta->absent, meta->argument_count, out, message);
 }
 
 /* ---- other sizes ---- */
@@ -69,69 +71,70 @@ static bool same_lengths(const opc_sample_t *left, const opc_sample_t *right) {
  * results then prove nothing. */
 static opc_status_t call_real(symbolic_case_t *run, const opc_sample_t *sample, other_shape_t *out,
                               bool *out_accepted) {
-  opc_call_t call = {0};
-  opc_output_t *outputs = NULL;
+  OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
+  OPC_SCOPED(opc_scope_free) opc_output_t *outputs = NULL;
   opc_case_context_t *context = run->context;
   *out_accepted = false;
-  opc_status_t status = OPC_OK;
-  if (opc_call_make(&call, context->op, sample, context->device, context->seed, &run->error) != OPC_OK ||
+  if (opc_call_make(&call, context->op, sample, context->device, context->seed, NULL) != OPC_OK ||
       !same_ranks(run, &call))
-    goto release;
+    return OPC_OK;
   context->announce(OPC_CALL_LABEL(ON_OTHERS, "other sizes"));
-  if (opc_call_run(&call, context->handle, context->seed) != OPC_CALL_RETURNED) goto release;
-  if (opc_accesses_count(1u << OPC_ACCESS_OUTSIDE | 1u << OPC_ACCESS_FREED)) goto release;
-  status = opc_call_outputs(&call, &outputs, &out->output_count, &run->error);
-  for (size_t i = 0; status == OPC_OK && i < out->output_count && i < OPC_SYMBOLIC_OUTPUTS; i++) {
+  if (opc_call_run(&call, context->handle, context->seed) != OPC_CALL_RETURNED) return OPC_OK;
+  if (opc_accesses_count(OPC_ACCESSES_INVALID)) return OPC_OK;
+  OPC_RETURN_IF_ERROR(opc_call_outputs(&call, &outputs, &out->output_count, run->error));
+  for (size_t i = 0; i < out->output_count && i < OPC_SYMBOLIC_OUTPUTS; i++) {
     out->outputs[i].ndim = outputs[i].meta.ndim;
     memcpy(out->outputs[i].sizes, outputs[i].meta.sizes, sizeof out->outputs[i].sizes);
   }
-  *out_accepted = status == OPC_OK;
+  *out_accepted = true;
+  return OPC_OK;
+}
 
-release:
-  free(outputs);
-  opc_call_clear(&call);
-  return status;
+static opc_status_t try_shape(symbolic_case_t *run, const char *name, const opc_sample_t *sample) {
+  const opc_case_context_t *context = run->context;
+  other_shape_t *other = &run->others[run->other_count];
+  bool accepted = false;
+  *other = (other_shape_t){0};
+  snprintf(other->variant, sizeof other->variant, "%s", name);
+  OPC_RETURN_IF_ERROR(call_real(run, sample, other, &accepted));
+  if (!accepted) return OPC_OK;
+  run->other_count++;
+  if (!run->symbolic.event_count) return OPC_OK;
+  OPC_SCOPED(opc_call_clear) opc_call_t meta = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t message = {0};
+  OPC_RETURN_IF_ERROR(opc_call_make(&meta, context->op, sample, meta_device, context->seed, run->error));
+  other->has_symbolic = call_symbolic(run, &meta, &other->symbolic, &message) == OPC_CALL_RETURNED;
+  return OPC_OK;
 }
 
 static bool try_sizes(const char *name, const opc_sample_t *sample, void *context) {
   symbolic_case_t *run = context;
-  other_shape_t *other = &run->others[run->other_count];
-  bool accepted = false;
   if (!same_lengths(run->context->sample, sample)) return true;
   if (run->tried++ == SHAPES_TRIED_MAX) return false;
-  *other = (other_shape_t){0};
-  snprintf(other->variant, sizeof other->variant, "%s", name);
-  run->status = call_real(run, sample, other, &accepted);
-  if (run->status == OPC_OK && accepted && run->symbolic.event_count) {
-    OPC_SCOPED(opc_call_clear) opc_call_t meta = {0};
-    opc_device_t device = {OPC_DEVICE_META, -1};
-    run->status = opc_call_make(&meta, run->context->op, sample, device, run->context->seed, &run->error);
-    if (run->status == OPC_OK) run->status = call_symbolic(run, &meta, &other->symbolic);
-    other->has_symbolic = run->status == OPC_OK && run->outcome == OPC_CALL_RETURNED;
-  }
-  run->other_count += accepted;
-  return run->status == OPC_OK && run->other_count < SHAPES_MAX;
+  run->status = try_shape(run, name, sample);
+  if (run->status != OPC_OK) return false;
+  return run->other_count < SHAPES_MAX;
 }
 
-static opc_status_t try_other_sizes(symbolic_case_t *run) {
+static opc_status_t try_other_shapes(symbolic_case_t *run) {
   opc_case_context_t *context = run->context;
   bool guarded = opc_cpu_memory_guarded();
-  if (opc_accesses_count(1u << OPC_ACCESS_OUTSIDE | 1u << OPC_ACCESS_FREED))
-    return OPC_OK; /* the runner reports these */
+  if (opc_accesses_count(OPC_ACCESSES_INVALID)) return OPC_OK; /* the runner reports these */
   run->others = calloc(SHAPES_MAX + 1, sizeof *run->others);
-  if (!run->others) return opc_error_set(&run->error, OPC_ERR_MEMORY, "out of memory for other sizes");
+  if (!run->others) return opc_out_of_memory(run->error);
   if (!guarded) opc_cpu_memory_guard(OPC_GUARD_BEHIND);
-  opc_status_t status =
-      opc_variants_of(context->sample, context->op, OPC_VARIANT_SHAPE | OPC_VARIANT_SIZES, try_sizes, run, &run->error);
+  const opc_status_t status =
+      opc_variants_of(context->sample, context->op, OPC_VARIANT_SHAPE | OPC_VARIANT_SIZES, try_sizes, run, run->error);
   if (!guarded) opc_cpu_memory_plain();
   opc_guard_accesses_reset();
-  return status == OPC_OK ? run->status : status;
+  OPC_RETURN_IF_ERROR(status);
+  return run->status;
 }
 
 /* ---- findings ---- */
 
 /* The supervisor turns the addresses into a source location, and appends it to the message. */
-static void add_place(opc_finding_t *finding, const char *rule, const opc_symbolic_event_t *event) {
+static void symbolic_add_place(opc_finding_t *finding, opc_rule_id_t rule, const opc_symbolic_event_t *event) {
   json_t *raw = json_array(), *list = finding->evidence ? json_object_get(finding->evidence, "accesses") : NULL;
   for (uint32_t i = 0; i < event->frame_count; i++)
     json_array_append_new(raw, json_sprintf("0x%" PRIx64, event->frames[i]));
@@ -139,13 +142,13 @@ static void add_place(opc_finding_t *finding, const char *rule, const opc_symbol
     list = json_array();
     opc_finding_evidence(finding, "accesses", list);
   }
-  json_t *place = json_pack("{s:s, s:s, s:o}", "rule", rule, "asks", event->text, "raw_frames", raw);
+  json_t *place = json_pack("{s:s, s:s, s:o}", "rule", opc_rule_name(rule), "asks", event->text, "raw_frames", raw);
   if (place) json_array_append_new(list, place);
 }
 
-static const char *path_of(const symbolic_case_t *run, int leaf) {
-  if (leaf == OPC_SYMBOLIC_GRADIENT) return "the incoming gradient";
-  return (size_t)leaf < run->meta.tensor_arg_count ? run->meta.tensor_args[leaf].path : "an argument";
+static const char *path_of(const symbolic_case_t *run, int tensor_arg) {
+  if (tensor_arg == OPC_SYMBOLIC_GRADIENT) return "the incoming gradient";
+  return (size_t)tensor_arg < run->meta.tensor_arg_count ? run->meta.tensor_args[tensor_arg].path : "an argument";
 }
 
 static void report_reads(symbolic_case_t *run) {
@@ -153,10 +156,10 @@ static void report_reads(symbolic_case_t *run) {
     const opc_symbolic_event_t *event = &run->symbolic.events[i];
     if (event->kind != OPC_SYMBOLIC_READ) continue;
     opc_finding_fail(
-        run->finding, "symbolic.plain_size",
+        run->finding, OPC_RULE_symbolic_plain_size,
         "called on Meta, the operator asks for %s.%s as a plain number, but it is a symbol under dynamic shapes",
-        path_of(run, event->leaf), event->text);
-    add_place(run->finding, "symbolic.plain_size", event);
+        path_of(run, event->argument), event->text);
+    symbolic_add_place(run->finding, OPC_RULE_symbolic_plain_size, event);
   }
 }
 
@@ -182,16 +185,16 @@ static void report_guards(symbolic_case_t *run) {
       const char *yes = event->value ? "holds" : "does not hold";
       opc_finding_note_variant(run->finding, run->others[k].variant);
       if (number)
-        opc_finding_fail(run->finding, "symbolic.specialises",
+        opc_finding_fail(run->finding, OPC_RULE_symbolic_specialises,
                          "the Meta kernel turns %s into its number, %lld for the sample and %lld with %s, which the "
                          "operator also accepts",
                          event->text, (long long)event->value, (long long)other->value, run->others[k].variant);
       else
         opc_finding_fail(
-            run->finding, "symbolic.specialises",
+            run->finding, OPC_RULE_symbolic_specialises,
             "the Meta kernel decides by %s, which %s for the sample and %s with %s, which the operator also accepts",
             event->text, yes, event->value ? "does not" : "does", run->others[k].variant);
-      add_place(run->finding, "symbolic.specialises", event);
+      symbolic_add_place(run->finding, OPC_RULE_symbolic_specialises, event);
       break;
     }
   }
@@ -204,17 +207,16 @@ static bool has_number(const symbolic_case_t *run) {
   return false;
 }
 
-/* With the arguments of the other shape the Meta kernel gives this size, so it follows from something that is no
+/* With the arguments of the other shape the Meta kernel gives this size, so it depends on something that is no
  * symbol: a size of 1, or a number among the arguments. */
-static bool meta_follows(symbolic_case_t *run, const char *variant, size_t number, int dimension, int64_t size) {
-  const opc_device_t device = {OPC_DEVICE_META, -1};
+static bool meta_depends_too(symbolic_case_t *run, const char *variant, size_t number, int dimension, int64_t size) {
   opc_case_context_t *context = run->context;
   OPC_SCOPED(opc_sample_clear) opc_sample_t sample = {0};
   OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
   OPC_SCOPED(opc_scope_free) opc_output_t *outputs = NULL;
   size_t count = 0;
   if (opc_variant_apply(context->sample, context->op, variant, &sample, NULL) != OPC_OK ||
-      opc_call_make(&call, context->op, &sample, device, context->seed, NULL) != OPC_OK)
+      opc_call_make(&call, context->op, &sample, meta_device, context->seed, NULL) != OPC_OK)
     return false;
   context->announce(OPC_CALL_LABEL(META_OTHERWISE, "on other sizes"));
   if (opc_call_run(&call, context->handle, context->seed) != OPC_CALL_RETURNED ||
@@ -232,11 +234,11 @@ static void report_numbers(symbolic_case_t *run) {
       if (run->others[k].output_count != run->symbolic.output_count || real->ndim != output->ndim) continue;
       for (int d = 0; d < output->ndim && d < OPC_MAX_DIMS; d++) {
         if (!output->number[d] || real->sizes[d] == output->sizes[d] ||
-            meta_follows(run, run->others[k].variant, i, d, real->sizes[d]))
+            meta_depends_too(run, run->others[k].variant, i, d, real->sizes[d]))
           continue;
         opc_finding_note_variant(run->finding, run->others[k].variant);
         opc_finding_fail(
-            run->finding, "symbolic.hard_coded",
+            run->finding, OPC_RULE_symbolic_hard_coded,
             "the Meta kernel gives %s size %lld in dimension %d, whatever the sizes of the arguments are; the real "
             "kernel gives it %lld with %s",
             run->outputs[i].path, (long long)output->sizes[d], d, (long long)real->sizes[d], run->others[k].variant);
@@ -253,7 +255,7 @@ static bool asked(const symbolic_case_t *run, opc_symbolic_kind_t kind) {
 }
 
 /* The kernel threw on symbols, but not on the same sizes as numbers. */
-static void judge_refusal(symbolic_case_t *run) {
+static void report_symbols_refused(symbolic_case_t *run) {
   const char *message = opc_text_c(&run->message);
   int length = (int)strcspn(message, "\n");
   if (opc_kernel_is_python(opc_operator_kernel(run->context->op, "Meta")))
@@ -272,10 +274,10 @@ static void judge_refusal(symbolic_case_t *run) {
     opc_finding_skip(run->finding, OPC_SKIP_NOT_APPLICABLE, "the arguments cannot be made with symbolic sizes: %.*s",
                      length, message);
   else if (run->outcome == OPC_CALL_FOREIGN_EXCEPTION)
-    opc_finding_error(run->finding, "foreign_exception",
+    opc_finding_error(run->finding, OPC_RULE_foreign_exception,
                       "the Meta kernel throws something that is not a std::exception");
   else
-    opc_finding_fail(run->finding, "symbolic.rejects",
+    opc_finding_fail(run->finding, OPC_RULE_symbolic_rejects,
                      "the Meta kernel takes these sizes as numbers but throws on symbols: %.*s", length, message);
 }
 
@@ -292,34 +294,31 @@ static bool has_own_derivative(const opc_operator_t *op) {
 /* Forward passes with symbols. What the derivative asks for is found in the same way. */
 static void check_backward(symbolic_case_t *run, const opc_call_t *arguments) {
   OPC_SCOPED(opc_text_clear) opc_text_t message = {0};
-  opc_symbolic_t *seen = calloc(1, sizeof *seen);
-  if (!seen || !has_own_derivative(run->context->op)) goto release;
+  OPC_SCOPED(opc_scope_free) opc_symbolic_t *seen = calloc(1, sizeof *seen);
+  if (!seen || !has_own_derivative(run->context->op)) return;
   run->context->announce(OPC_CALL_LABEL(BACKWARD, "with symbolic sizes"));
   const opc_call_outcome_t outcome = opc_op_backward_symbolic(
       run->context->handle, arguments->arguments, arguments->absent, arguments->argument_count, seen, &message);
-  if (outcome == OPC_CALL_UNCONVERTIBLE) goto release;
+  if (outcome == OPC_CALL_UNCONVERTIBLE) return;
   for (size_t i = 0; i < seen->event_count; i++) {
     const opc_symbolic_event_t *event = &seen->events[i];
     if (event->kind != OPC_SYMBOLIC_READ) continue;
-    opc_finding_fail(run->finding, "symbolic.backward",
+    opc_finding_fail(run->finding, OPC_RULE_symbolic_backward,
                      "backward asks for %s of %s as a plain number, but it is a symbol under dynamic shapes",
-                     event->text, path_of(run, event->leaf));
-    add_place(run->finding, "symbolic.backward", event);
+                     event->text, path_of(run, event->argument));
+    symbolic_add_place(run->finding, OPC_RULE_symbolic_backward, event);
   }
   const char *text = opc_text_c(&message);
   if (outcome != OPC_CALL_RETURNED && !run->finding->rule && !seen->inner_threw[0] &&
       opc_torch_says(OPC_TORCH_WANTS_NUMBER, text))
-    opc_finding_fail(run->finding, "symbolic.backward", "backward throws on symbolic sizes: %.*s",
+    opc_finding_fail(run->finding, OPC_RULE_symbolic_backward, "backward throws on symbolic sizes: %.*s",
                      (int)strcspn(text, "\n"), text);
-
-release:
-  free(seen);
 }
 
-static void judge(symbolic_case_t *run, const opc_call_t *arguments) {
+static void check_symbols(symbolic_case_t *run, const opc_call_t *arguments) {
   report_reads(run);
   if (run->outcome != OPC_CALL_RETURNED) {
-    judge_refusal(run);
+    report_symbols_refused(run);
     return;
   }
   report_guards(run);
@@ -344,71 +343,68 @@ static void judge(symbolic_case_t *run, const opc_call_t *arguments) {
 
 /* ---- the case ---- */
 
-static bool has_kernel(const opc_operator_t *op, const char *key) {
-  const opc_kernel_t *kernel = opc_operator_kernel(op, key);
-  return kernel && !kernel->fallthrough;
-}
-
 /* True: there is nothing to pass as symbols. */
 static bool skip_operator(const opc_operator_t *op, opc_finding_t *finding) {
   if (!op->library || (!op->defined_here && opc_kernel_is_torchs(opc_operator_kernel(op, "Meta"))))
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
                      "its Meta kernel is libtorch's own, whose code for symbols is in Python");
-  else if (opc_operator_fake_elsewhere(op) && !has_kernel(op, "Meta"))
+  else if (opc_operator_fake_elsewhere(op) && !opc_operator_has_kernel(op, "Meta"))
     opc_finding_skip(finding, OPC_SKIP_FAKE_IN_PYTHON, "the fake kernel is said to be in Python module %s",
                      op->python_module);
-  else if (!has_kernel(op, "Meta"))
+  else if (!opc_operator_has_kernel(op, "Meta"))
     opc_finding_skip(finding, OPC_SKIP_NO_KERNEL,
-                     has_kernel(op, "CompositeImplicitAutograd") || has_kernel(op, "CompositeExplicitAutograd")
+                     opc_operator_has_kernel(op, "CompositeImplicitAutograd") ||
+                             opc_operator_has_kernel(op, "CompositeExplicitAutograd")
                          ? "it is composite: there is no Meta kernel of its own"
                          : "there is no Meta kernel in C++");
   return finding->decided;
 }
 
-/* False: the verdict is decided. */
-static bool call_on_meta(symbolic_case_t *run) {
-  opc_case_context_t *context = run->context;
-  opc_device_t device = {OPC_DEVICE_META, -1};
-  const opc_again_t again = {.context = context, .device = &device, .label = {OPC_CALL_KIND_META, ""}};
-  run->status = opc_again_call(&again, &run->meta, &run->error);
-  if (run->status != OPC_OK) return false;
-  if (run->meta.outcome == OPC_CALL_RETURNED) return true;
-  opc_finding_skip(run->finding, OPC_SKIP_NOT_APPLICABLE,
-                   "the Meta kernel refuses these sizes as numbers too: see check meta");
-  return false;
+/* *out_returned false: the finding is decided. */
+static opc_status_t call_with_numbers(symbolic_case_t *run, bool *out_returned) {
+  const opc_again_t again = {.context = run->context, .device = &meta_device, .label = {OPC_CALL_KIND_META, ""}};
+  OPC_RETURN_IF_ERROR(opc_again_call(&again, &run->meta, run->error));
+  *out_returned = run->meta.outcome == OPC_CALL_RETURNED;
+  if (!*out_returned)
+    opc_finding_skip(run->finding, OPC_SKIP_NOT_APPLICABLE,
+                     "the Meta kernel refuses these sizes as numbers too: see check meta");
+  return OPC_OK;
 }
 
-static void run(opc_case_context_t *context, opc_finding_t *finding) {
-  symbolic_case_t run = {.context = context, .finding = finding};
-  OPC_SCOPED(opc_call_clear) opc_call_t symbolic_arguments = {0};
-  opc_device_t device = {OPC_DEVICE_META, -1};
-  if (skip_operator(context->op, finding)) return;
-  if (!opc_case_call(context, false, &run.real, finding)) goto release;
-  run.status = opc_call_outputs(&run.real, &run.outputs, &run.output_count, &run.error);
-  if (run.status != OPC_OK || !call_on_meta(&run)) goto release;
-  run.status = opc_call_make(&symbolic_arguments, context->op, context->sample, device, context->seed, &run.error);
-  if (run.status == OPC_OK) run.status = call_symbolic(&run, &symbolic_arguments, &run.symbolic);
-  if (run.status != OPC_OK) goto release;
-  if (!run.symbolic.symbols) {
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+static void symbolic_case_clear(symbolic_case_t *run) {
+  free(run->others);
+  free(run->outputs);
+  opc_text_clear(&run->message);
+  opc_call_clear(&run->meta);
+  opc_call_clear(&run->real);
+}
+
+static opc_status_t check_symbolic(symbolic_case_t *run) {
+  OPC_SCOPED(opc_call_clear) opc_call_t arguments = {0};
+  const opc_case_context_t *context = run->context;
+  bool returned = false;
+  OPC_RETURN_IF_ERROR(opc_call_outputs(&run->real, &run->outputs, &run->output_count, run->error));
+  OPC_RETURN_IF_ERROR(call_with_numbers(run, &returned));
+  if (!returned) return OPC_OK;
+  OPC_RETURN_IF_ERROR(opc_call_make(&arguments, context->op, context->sample, meta_device, context->seed, run->error));
+  run->outcome = call_symbolic(run, &arguments, &run->symbolic, &run->message);
+  if (!run->symbolic.symbols) {
+    opc_finding_skip(run->finding, OPC_SKIP_NOT_APPLICABLE,
                      "no size of these arguments is 2 or more: there is nothing to make a symbol of");
-    goto release;
+    return OPC_OK;
   }
-  bool comparable = run.outcome == OPC_CALL_RETURNED && run.symbolic.output_count == run.output_count;
-  if (comparable && (has_number(&run) || run.symbolic.event_count)) {
-    opc_call_outcome_t outcome = run.outcome;
-    run.status = try_other_sizes(&run);
-    run.outcome = outcome;
-  }
-  if (run.status == OPC_OK) judge(&run, &symbolic_arguments);
-
-release:
-  if (run.status != OPC_OK) opc_finding_from_error(context, &run.error, finding);
-  free(run.others);
-  free(run.outputs);
-  opc_text_clear(&run.message);
-  opc_call_clear(&run.meta);
-  opc_call_clear(&run.real);
+  bool comparable = run->outcome == OPC_CALL_RETURNED && run->symbolic.output_count == run->output_count;
+  if (comparable && (has_number(run) || run->symbolic.event_count)) OPC_RETURN_IF_ERROR(try_other_shapes(run));
+  check_symbols(run, &arguments);
+  return OPC_OK;
 }
 
-const opc_check_t opc_check_symbolic = {.name = "symbolic", .run = run};
+static void run_symbolic(opc_case_context_t *context, opc_finding_t *finding) {
+  opc_error_t error = {0};
+  OPC_SCOPED(symbolic_case_clear)
+  symbolic_case_t run = {.context = context, .finding = finding, .error = &error};
+  if (skip_operator(context->op, finding) || !opc_case_call(context, false, &run.real, finding)) return;
+  if (check_symbolic(&run) != OPC_OK) opc_finding_from_error(context, &error, finding);
+}
+
+const opc_check_t opc_check_symbolic = {.name = "symbolic", .run = run_symbolic};

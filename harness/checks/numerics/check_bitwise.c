@@ -3,13 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "checks/compare/nan_bits.h"
 #include "checks/compare/tolerance.h"
 #include "checks/framework/outcome.h"
 
 /* ---- expect.same_bits ---- */
 
-static const opc_tensor_arg_t *leaf_called(const opc_call_t *call, const char *path, size_t *out_index) {
+static const opc_tensor_arg_t *tensor_arg_called(const opc_call_t *call, const char *path, size_t *out_index) {
   for (size_t i = 0; i < call->tensor_arg_count; i++) {
     if (strcmp(call->tensor_args[i].path, path) != 0) continue;
     *out_index = i;
@@ -32,7 +31,7 @@ static void compare_promise(const opc_case_context_t *context, const opc_tensor_
   const opc_tensor_meta_t *meta = &output->meta;
   if (output->kind != OPC_VALUE_TENSOR || meta->numel != values->numel || meta->dtype != values->dtype) {
     if (opc_case_is_declared(context))
-      opc_finding_fail(finding, "bitwise.same_bits",
+      opc_finding_fail(finding, OPC_RULE_bitwise_same_bits,
                        "%s has %lld elements of %s, but %s, whose bits it is promised to have, has %lld of %s",
                        output->path, (long long)meta->numel, opc_meta_dtype_text(meta), tensor_arg->path,
                        (long long)values->numel, opc_dtype_name(values->dtype));
@@ -54,7 +53,7 @@ static void compare_promise(const opc_case_context_t *context, const opc_tensor_
   opc_index_text(meta, first, index, sizeof index);
   opc_element_text(meta->dtype, (const char *)output->bytes + (size_t)first * width, here, sizeof here);
   opc_element_text(meta->dtype, (const char *)values->bytes + (size_t)first * width, there, sizeof there);
-  opc_finding_fail(finding, "bitwise.same_bits", "%s%s is %s, %s has %s there; %lld of %lld elements differ",
+  opc_finding_fail(finding, OPC_RULE_bitwise_same_bits, "%s%s is %s, %s has %s there; %lld of %lld elements differ",
                    output->path, index, here, tensor_arg->path, there, (long long)wrong, (long long)meta->numel);
 }
 
@@ -63,63 +62,57 @@ static void check_promises(const opc_case_context_t *context, const opc_call_t *
   const opc_expect_t *expect = &context->base->expect;
   for (size_t i = 0; i < expect->same_bits_count; i++) {
     size_t index = 0;
-    const opc_tensor_arg_t *tensor_arg = leaf_called(call, expect->same_bits[i].argument, &index);
+    const opc_tensor_arg_t *tensor_arg = tensor_arg_called(call, expect->same_bits[i].argument, &index);
     const opc_result_item_t *output = output_number(result, expect->same_bits[i].output);
     if (tensor_arg && output)
       compare_promise(context, tensor_arg, &values->tensor_args[index], output, compared, finding);
     else if (opc_case_is_declared(context))
-      opc_finding_fail(
-          finding, "bitwise.same_bits", "the sample promises that returns[%zu] has the bits of %s; there is no such %s",
-          expect->same_bits[i].output, expect->same_bits[i].argument, tensor_arg ? "tensor output" : "tensor argument");
+      opc_finding_fail(finding, OPC_RULE_bitwise_same_bits,
+                       "the sample promises that returns[%zu] has the bits of %s; there is no such %s",
+                       expect->same_bits[i].output, expect->same_bits[i].argument,
+                       tensor_arg ? "tensor output" : "tensor argument");
   }
 }
 
 /* ---- expect.outputs ---- */
+
+static void golden_free(opc_tensor_spec_t **spec) { opc_tensor_spec_free(*spec); }
 
 static opc_status_t compare_golden_tensor(const opc_case_context_t *context, const char *path,
                                           const opc_tensor_spec_t *spec, const opc_result_item_t *got,
                                           opc_finding_t *finding, opc_error_t *error) {
   char here[160], there[160];
   if (got->kind != OPC_VALUE_TENSOR) {
-    opc_finding_fail(finding, "bitwise.outputs", "%s is %s, the sample states a tensor", path, got->text);
+    opc_finding_fail(finding, OPC_RULE_bitwise_outputs, "%s is %s, the sample states a tensor", path, got->text);
     return OPC_OK;
   }
   opc_sizes_text(got->meta.ndim, got->meta.sizes, here, sizeof here);
   opc_sizes_text(spec->ndim, spec->sizes, there, sizeof there);
   if (strcmp(here, there) != 0 || (spec->dtype_given && spec->dtype != got->meta.dtype)) {
-    opc_finding_fail(finding, "bitwise.outputs", "%s is %s%s, the sample states %s%s", path,
+    opc_finding_fail(finding, OPC_RULE_bitwise_outputs, "%s is %s%s, the sample states %s%s", path,
                      opc_dtype_name(got->meta.dtype), here, spec->dtype_given ? opc_dtype_name(spec->dtype) : "",
                      there);
     return OPC_OK;
   }
   if (!got->bytes) return opc_error_set(error, OPC_ERR_UNSUPPORTED, "%s: its values cannot be read", path);
 
-  opc_tensor_spec_t *own = opc_tensor_spec_copy(spec);
-  opc_result_item_t stated = *got;
-  opc_text_t text = {0};
-  opc_status_t status = OPC_ERR_MEMORY;
-  stated.bytes = malloc(got->size + 1);
-  if (!own || !stated.bytes) {
-    opc_error_set(error, OPC_ERR_MEMORY, "out of memory for a golden");
-    goto release;
-  }
+  OPC_SCOPED(golden_free) opc_tensor_spec_t *own = opc_tensor_spec_copy(spec);
+  OPC_SCOPED(opc_scope_free) void *bytes = malloc(got->size + 1);
+  OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
+  if (!own || !bytes) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for a golden");
   own->dtype = got->meta.dtype;
-  status = opc_fill_logical(own, path, context->seed, stated.bytes, error);
-  if (status != OPC_OK) goto release;
+  OPC_RETURN_IF_ERROR(opc_fill_logical(own, path, context->seed, bytes, error));
+  opc_result_item_t stated = *got;
+  stated.bytes = bytes;
   opc_result_t left = {.items = (opc_result_item_t *)got, .count = 1}, right = {.items = &stated, .count = 1};
   opc_bound_t bound = {.got = &left, .reference = &right};
   if (context->base->expect.has_tolerance) bound.relative = context->base->expect.tolerance;
   opc_difference_t difference = opc_result_compare(&left, &right, bound.relative ? opc_bound_holds : NULL, &bound);
   if (difference.kind != OPC_DIFFERENCE_NONE) {
     opc_difference_text(&difference, &left, &right, "the sample", &text);
-    opc_finding_fail(finding, "bitwise.outputs", "%s", opc_text_c(&text));
+    opc_finding_fail(finding, OPC_RULE_bitwise_outputs, "%s", opc_text_c(&text));
   }
-
-release:
-  opc_text_clear(&text);
-  free(stated.bytes);
-  opc_tensor_spec_free(own);
-  return status;
+  return OPC_OK;
 }
 
 static const opc_result_item_t *item_called(const opc_result_t *result, const char *path) {
@@ -131,17 +124,16 @@ static const opc_result_item_t *item_called(const opc_result_t *result, const ch
 static opc_status_t compare_golden(const opc_case_context_t *context, const char *path, const opc_value_t *stated,
                                    const opc_result_t *result, opc_finding_t *finding, opc_error_t *error) {
   if (stated->kind == OPC_VALUE_LIST) {
-    opc_status_t status = OPC_OK;
-    for (size_t i = 0; status == OPC_OK && i < stated->list.count; i++) {
+    for (size_t i = 0; i < stated->list.count; i++) {
       char inner[96];
       snprintf(inner, sizeof inner, "%.64s[%zu]", path, i);
-      status = compare_golden(context, inner, &stated->list.items[i], result, finding, error);
+      OPC_RETURN_IF_ERROR(compare_golden(context, inner, &stated->list.items[i], result, finding, error));
     }
-    return status;
+    return OPC_OK;
   }
   const opc_result_item_t *got = item_called(result, path);
   if (!got) {
-    opc_finding_fail(finding, "bitwise.outputs", "the sample states %s, and there is no such output", path);
+    opc_finding_fail(finding, OPC_RULE_bitwise_outputs, "the sample states %s, and there is no such output", path);
     return OPC_OK;
   }
   if (stated->kind == OPC_VALUE_TENSOR && stated->tensor)
@@ -152,7 +144,7 @@ static opc_status_t compare_golden(const opc_case_context_t *context, const char
   bool number = stated->kind == OPC_VALUE_INT && got->kind == OPC_VALUE_FLOAT &&
                 (double)stated->integer == *(const double *)got->bytes;
   if (!number && (got->kind != stated->kind || strcmp(text, got->text) != 0))
-    opc_finding_fail(finding, "bitwise.outputs", "%s is %s, the sample states %s", path,
+    opc_finding_fail(finding, OPC_RULE_bitwise_outputs, "%s is %s, the sample states %s", path,
                      got->kind == OPC_VALUE_TENSOR ? "a tensor" : got->text, text);
   return OPC_OK;
 }
@@ -160,36 +152,36 @@ static opc_status_t compare_golden(const opc_case_context_t *context, const char
 static opc_status_t check_goldens(const opc_case_context_t *context, const opc_result_t *result, opc_finding_t *finding,
                                   opc_error_t *error) {
   const opc_expect_t *expect = &context->base->expect;
-  opc_status_t status = OPC_OK;
   if (!opc_case_is_declared(context) || !expect->outputs) return OPC_OK;
-  for (size_t i = 0; status == OPC_OK && i < expect->output_count; i++) {
+  for (size_t i = 0; i < expect->output_count; i++) {
     char path[32];
     snprintf(path, sizeof path, "returns[%zu]", i);
-    status = compare_golden(context, path, &expect->outputs[i], result, finding, error);
+    OPC_RETURN_IF_ERROR(compare_golden(context, path, &expect->outputs[i], result, finding, error));
   }
-  return status;
+  return OPC_OK;
 }
 
-static void run(opc_case_context_t *context, opc_finding_t *finding) {
-  OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
-  OPC_SCOPED(opc_replay_clear) opc_replay_t values = {0};
+static opc_status_t check_bits(const opc_case_context_t *context, const opc_call_t *call, const opc_replay_t *values,
+                               opc_finding_t *finding, opc_error_t *error) {
   OPC_SCOPED(opc_result_clear) opc_result_t result = {0};
-  opc_error_t error = {0};
   int64_t promised = 0;
-  opc_status_t status = OPC_OK;
-  if (!opc_case_call_keeping(context, &values, &call, finding)) goto release;
-  status = opc_result_take(&result, &call, OPC_RESULT_ARGUMENTS, &error);
-  if (status != OPC_OK) goto release;
-  check_promises(context, &call, &values, &result, &promised, finding);
-  status = check_goldens(context, &result, finding, &error);
-  if (status != OPC_OK) goto release;
+  OPC_RETURN_IF_ERROR(opc_result_take(&result, call, OPC_RESULT_ARGUMENTS, error));
+  check_promises(context, call, values, &result, &promised, finding);
+  OPC_RETURN_IF_ERROR(check_goldens(context, &result, finding, error));
   if (promised) opc_finding_pass(finding, "%lld elements have the promised bits", (long long)promised);
   else if (opc_case_is_declared(context) && context->base->expect.outputs)
     opc_finding_pass(finding, "the outputs are those that the sample states");
   else opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no promised element is there to compare");
-
-release:
-  if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
+  return OPC_OK;
 }
 
-const opc_check_t opc_check_bitwise = {.name = "bitwise", .run = run};
+static void bitwise_run(opc_case_context_t *context, opc_finding_t *finding) {
+  OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
+  OPC_SCOPED(opc_replay_clear) opc_replay_t values = {0};
+  opc_error_t error = {0};
+  if (opc_case_call_keeping(context, &values, &call, finding) &&
+      check_bits(context, &call, &values, finding, &error) != OPC_OK)
+    opc_finding_from_error(context, &error, finding);
+}
+
+const opc_check_t opc_check_bitwise = {.name = "bitwise", .run = bitwise_run};

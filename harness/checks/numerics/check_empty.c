@@ -86,7 +86,7 @@ static opc_status_t give_narrowed(size_t tensor_arg, const char *path, const opc
   return OPC_OK;
 }
 
-static bool fits(narrower_t *narrower) {
+static bool fits_in_base(narrower_t *narrower) {
   for (size_t i = 0; i < narrower->base->tensor_arg_count; i++)
     for (int d = 0; d < narrower->base->tensor_args[i].spec->ndim; d++)
       if (where_emptied(NULL, i, d, narrower) && narrower->base->tensor_args[i].spec->sizes[d] < narrower->size)
@@ -113,18 +113,17 @@ static bool would_break(const opc_case_context_t *context, const narrower_t *nar
 /* Result of the call with size n; *out_ran false: there is none. */
 static opc_status_t run_narrowed(opc_case_context_t *context, narrower_t *narrower, opc_result_t *out, bool *out_ran,
                                  opc_error_t *error) {
-  opc_sample_t sample = {0};
+  OPC_SCOPED(opc_sample_clear) opc_sample_t sample = {0};
   opc_resized_t resized;
   const opc_resize_t resize = {
       .where = where_emptied, .context = narrower, .add = narrower->size, .values = OPC_RESIZE_GIVEN, .sharing = true};
   bool possible;
-  opc_call_outcome_t outcome;
   char detail[96];
   *out_ran = false;
   if (would_break(context, narrower)) return OPC_OK;
-  opc_status_t status = opc_sample_copy(context->base, &sample, error);
-  if (status == OPC_OK) status = opc_sample_resize(&sample, &resize, &resized, &possible, error);
-  if (status != OPC_OK || (narrower->size <= STEPS && !fits(narrower))) goto release;
+  OPC_RETURN_IF_ERROR(opc_sample_copy(context->base, &sample, error));
+  OPC_RETURN_IF_ERROR(opc_sample_resize(&sample, &resize, &resized, &possible, error));
+  if (narrower->size <= STEPS && !fits_in_base(narrower)) return OPC_OK;
   opc_sample_make_contiguous(&sample);
   snprintf(detail, sizeof detail, "size %lld instead of 0", (long long)narrower->size);
   const opc_again_t again = {.context = context,
@@ -133,15 +132,10 @@ static opc_status_t run_narrowed(opc_case_context_t *context, narrower_t *narrow
                              .values_context = narrower,
                              .label = {OPC_CALL_KIND_WITH_OTHERS, detail},
                              .only_shapes = true};
-  status = opc_again_run(&again, out, &outcome, NULL, error);
-  *out_ran = status == OPC_OK && outcome == OPC_CALL_RETURNED;
-
-release:
-  opc_sample_clear(&sample);
-  return status;
+  return opc_again_try(&again, out, out_ran, error);
 }
 
-static bool comparable(const opc_result_t *steps, const opc_result_t *got, size_t i) {
+static bool steps_are_comparable(const opc_result_t *steps, const opc_result_t *got, size_t i) {
   for (int n = 0; n < STEPS; n++) {
     if (steps[n].count != got->count || steps[n].items[i].kind != OPC_VALUE_TENSOR) return false;
     if (steps[n].items[i].meta.ndim != steps[0].items[i].meta.ndim) return false;
@@ -162,17 +156,14 @@ static bool extrapolate(const opc_result_t *steps, size_t i, int64_t *sizes) {
 
 /* ---- what the Meta kernel says ---- */
 
-static opc_status_t run_meta(opc_case_context_t *context, opc_result_t *out, bool *out_ran, opc_error_t *error) {
+static opc_status_t run_on_meta(opc_case_context_t *context, opc_result_t *out, bool *out_ran, opc_error_t *error) {
   const opc_device_t meta = {OPC_DEVICE_META, -1};
   const opc_again_t again = {
       .context = context, .device = &meta, .label = {OPC_CALL_KIND_META, ""}, .only_shapes = true};
-  opc_call_outcome_t outcome;
-  opc_status_t status = opc_again_run(&again, out, &outcome, NULL, error);
-  *out_ran = status == OPC_OK && outcome == OPC_CALL_RETURNED;
-  return status;
+  return opc_again_try(&again, out, out_ran, error);
 }
 
-static bool same_sizes(const opc_tensor_meta_t *meta, int ndim, const int64_t *sizes) {
+static bool has_sizes(const opc_tensor_meta_t *meta, int ndim, const int64_t *sizes) {
   return meta->ndim == ndim && memcmp(meta->sizes, sizes, (size_t)ndim * sizeof sizes[0]) == 0;
 }
 
@@ -194,19 +185,16 @@ static opc_status_t is_wrong_anyway(opc_case_context_t *context, const opc_resul
                             .label = {OPC_CALL_KIND_ON_OTHERS, "the sample itself"},
                             .only_shapes = true};
   opc_again_t said = real;
-  opc_result_t got = {0}, expected = {0};
-  opc_call_outcome_t outcome, of_meta = OPC_CALL_UNCONVERTIBLE;
+  OPC_SCOPED(opc_result_clear) opc_result_t got = {0}, expected = {0};
+  bool returned = false, meta_returned = false;
   said.device = &meta;
   said.label = OPC_CALL_LABEL(META_OTHERWISE, "on the sample itself");
   *out = false;
-  opc_status_t status = opc_again_run(&real, &got, &outcome, NULL, error);
-  if (status == OPC_OK) status = opc_again_run(&said, &expected, &of_meta, NULL, error);
-  if (status == OPC_OK && outcome == OPC_CALL_RETURNED && of_meta == OPC_CALL_RETURNED && item < got.count &&
-      item < expected.count && item < meta_of_empty->count)
-    *out = !same_sizes(&got.items[item].meta, expected.items[item].meta.ndim, expected.items[item].meta.sizes);
-  opc_result_clear(&got);
-  opc_result_clear(&expected);
-  return status;
+  OPC_RETURN_IF_ERROR(opc_again_try(&real, &got, &returned, error));
+  OPC_RETURN_IF_ERROR(opc_again_try(&said, &expected, &meta_returned, error));
+  if (returned && meta_returned && item < got.count && item < expected.count && item < meta_of_empty->count)
+    *out = !has_sizes(&got.items[item].meta, expected.items[item].meta.ndim, expected.items[item].meta.sizes);
+  return OPC_OK;
 }
 
 typedef struct shape_oracle {
@@ -216,12 +204,17 @@ typedef struct shape_oracle {
   bool meta_is_own;       /* not the same kernel again, which would agree with itself */
 } shape_oracle_t;
 
+static void shape_oracle_clear(shape_oracle_t *oracle) {
+  opc_result_clear(&oracle->meta);
+  for (int n = 0; n < STEPS; n++) opc_result_clear(&oracle->steps[n]);
+}
+
 /* The largest index determines the number of rows: no sequence of sizes predicts it. */
 static void note_other_shapes(shape_oracle_t *oracle, const opc_result_t *others) {
   const opc_result_t *last = &oracle->steps[STEPS - 1];
   for (size_t i = 0; i < others->count && i < last->count && i < 64; i++) {
     if (others->items[i].kind != OPC_VALUE_TENSOR || last->items[i].kind != OPC_VALUE_TENSOR) continue;
-    if (!same_sizes(&others->items[i].meta, last->items[i].meta.ndim, last->items[i].meta.sizes))
+    if (!has_sizes(&others->items[i].meta, last->items[i].meta.ndim, last->items[i].meta.sizes))
       oracle->follow_values |= UINT64_C(1) << i;
   }
 }
@@ -230,7 +223,7 @@ static void note_other_shapes(shape_oracle_t *oracle, const opc_result_t *others
 static void note_far_shapes(shape_oracle_t *oracle, const opc_result_t *far) {
   for (size_t i = 0; i < far->count && i < oracle->steps[0].count && i < 64; i++) {
     const opc_tensor_meta_t *meta = &far->items[i].meta, *one = &oracle->steps[0].items[i].meta;
-    if (far->items[i].kind != OPC_VALUE_TENSOR || !comparable(oracle->steps, far, i)) continue;
+    if (far->items[i].kind != OPC_VALUE_TENSOR || !steps_are_comparable(oracle->steps, far, i)) continue;
     for (int d = 0; d < one->ndim; d++) {
       const int64_t step = oracle->steps[1].items[i].meta.sizes[d] - one->sizes[d];
       if (meta->ndim != one->ndim || meta->sizes[d] != one->sizes[d] + (FAR - 1) * step)
@@ -241,13 +234,14 @@ static void note_far_shapes(shape_oracle_t *oracle, const opc_result_t *far) {
 
 static bool has_row(const shape_oracle_t *oracle, const opc_result_t *got, size_t i, int64_t *sizes) {
   const bool follows = i < 64 && (oracle->follow_values >> i & 1) != 0;
-  return !follows && oracle->has_steps && comparable(oracle->steps, got, i) && extrapolate(oracle->steps, i, sizes);
+  return !follows && oracle->has_steps && steps_are_comparable(oracle->steps, got, i) &&
+         extrapolate(oracle->steps, i, sizes);
 }
 
 /* The Meta kernel gives another shape for this output. */
 static bool disagrees(const shape_oracle_t *oracle, const opc_result_t *got, size_t i) {
   const opc_result_item_t *said = i < oracle->meta.count ? &oracle->meta.items[i] : NULL;
-  return said && said->kind == OPC_VALUE_TENSOR && !same_sizes(&got->items[i].meta, said->meta.ndim, said->meta.sizes);
+  return said && said->kind == OPC_VALUE_TENSOR && !has_sizes(&got->items[i].meta, said->meta.ndim, said->meta.sizes);
 }
 
 /* True: this output could be checked. */
@@ -259,7 +253,7 @@ static bool check_shape(const shape_oracle_t *oracle, const opc_result_t *got, s
   if (strcmp(meta->layout, "strided") != 0) return false; /* a sparse tensor's sizes may come from the largest index */
   bool row = has_row(oracle, got, i, expected);
   bool meta_known = said && said->kind == OPC_VALUE_TENSOR;
-  bool meta_agrees = meta_known && same_sizes(meta, said->meta.ndim, said->meta.sizes);
+  bool meta_agrees = meta_known && has_sizes(meta, said->meta.ndim, said->meta.sizes);
   opc_sizes_text(meta->ndim, meta->sizes, here, sizeof here);
 
   if ((meta_agrees && (oracle->meta_is_own || !row)) ||
@@ -267,12 +261,12 @@ static bool check_shape(const shape_oracle_t *oracle, const opc_result_t *got, s
     return true;
   if (row) {
     opc_sizes_text(oracle->steps[0].items[i].meta.ndim, expected, there, sizeof there);
-    opc_finding_fail(finding, "empty.shape", "%s has shape %s; the shapes for sizes 1, 2 and 3 suggest %s",
+    opc_finding_fail(finding, OPC_RULE_empty_shape, "%s has shape %s; the shapes for sizes 1, 2 and 3 suggest %s",
                      got->items[i].path, here, there);
   } else if (meta_known) {
     opc_sizes_text(said->meta.ndim, said->meta.sizes, there, sizeof there);
-    opc_finding_fail(finding, "empty.shape", "%s has shape %s; the Meta kernel says %s", got->items[i].path, here,
-                     there);
+    opc_finding_fail(finding, OPC_RULE_empty_shape, "%s has shape %s; the Meta kernel says %s", got->items[i].path,
+                     here, there);
   }
   return row || meta_known;
 }
@@ -293,15 +287,14 @@ static bool breaks_row(const shape_oracle_t *oracle, const opc_result_t *got) {
 static opc_status_t ask_others(opc_case_context_t *context, narrower_t *narrower, shape_oracle_t *oracle,
                                opc_error_t *error) {
   const size_t count = narrower->base->tensor_arg_count;
-  opc_status_t status = OPC_OK;
-  for (size_t round = 0; status == OPC_OK && round < 2 * (count > 1 ? count + 1 : 1); round++) {
+  for (size_t round = 0; round < 2 * (count > 1 ? count + 1 : 1); round++) {
     const size_t probe = round / 2;
     OPC_SCOPED(opc_result_clear) opc_result_t others = {0};
     bool ran = false;
     narrower->other = round % 2;
     narrower->others_from = probe > 0 ? probe - 1 : 0;
     narrower->others_to = probe > 0 ? probe : count;
-    status = run_narrowed(context, narrower, &others, &ran, error);
+    OPC_RETURN_IF_ERROR(run_narrowed(context, narrower, &others, &ran, error));
     if (ran) note_other_shapes(oracle, &others);
   }
   OPC_SCOPED(opc_result_clear) opc_result_t far = {0};
@@ -310,115 +303,103 @@ static opc_status_t ask_others(opc_case_context_t *context, narrower_t *narrower
   narrower->other = 0;
   narrower->others_from = 0;
   narrower->others_to = count;
-  if (status == OPC_OK) status = run_narrowed(context, narrower, &far, &ran, error);
+  OPC_RETURN_IF_ERROR(run_narrowed(context, narrower, &far, &ran, error));
   if (ran) note_far_shapes(oracle, &far);
-  return status;
+  return OPC_OK;
 }
 
 static opc_status_t ask_oracles(opc_case_context_t *context, const opc_call_t *empty, const opc_result_t *got,
                                 shape_oracle_t *oracle, opc_error_t *error) {
-  opc_call_t base = {0};
-  opc_replay_t values = {0};
-  oracle->meta_is_own = opc_operator_kernel(context->op, "Meta") != NULL;
-  opc_status_t status = run_meta(context, &oracle->meta, &oracle->has_meta, error);
-  if (status == OPC_OK)
-    status = opc_call_make(&base, context->op, context->base, context->device, context->seed, error);
-  if (status == OPC_OK) status = opc_replay_take(&values, &base, error);
+  OPC_SCOPED(opc_call_clear) opc_call_t base = {0};
+  OPC_SCOPED(opc_replay_clear) opc_replay_t values = {0};
+  oracle->meta_is_own = opc_operator_kernel(context->op, "Meta");
+  OPC_RETURN_IF_ERROR(run_on_meta(context, &oracle->meta, &oracle->has_meta, error));
+  OPC_RETURN_IF_ERROR(opc_call_make(&base, context->op, context->base, context->device, context->seed, error));
+  OPC_RETURN_IF_ERROR(opc_replay_take(&values, &base, error));
   /* An integer that depends on the size differs here from sizes 1, 2 and 3. */
-  oracle->has_steps =
-      status == OPC_OK && opc_variant_keeps_integers(context->base, context->sample) && same_tree(&base, empty);
-  for (int n = 0; status == OPC_OK && oracle->has_steps && n < STEPS; n++) {
+  oracle->has_steps = opc_variant_keeps_integers(context->base, context->sample) && same_tree(&base, empty);
+  for (int n = 0; oracle->has_steps && n < STEPS; n++) {
     narrower_t narrower = {.base = &base, .empty = empty, .values = &values, .size = n + 1};
-    status = run_narrowed(context, &narrower, &oracle->steps[n], &oracle->has_steps, error);
+    OPC_RETURN_IF_ERROR(run_narrowed(context, &narrower, &oracle->steps[n], &oracle->has_steps, error));
   }
-  if (status == OPC_OK && oracle->has_steps && breaks_row(oracle, got)) {
-    narrower_t narrower = {.base = &base, .empty = empty, .values = &values, .size = STEPS};
-    status = ask_others(context, &narrower, oracle, error);
-  }
-  opc_replay_clear(&values);
-  opc_call_clear(&base);
-  return status;
+  if (!oracle->has_steps || !breaks_row(oracle, got)) return OPC_OK;
+  narrower_t narrower = {.base = &base, .empty = empty, .values = &values, .size = STEPS};
+  return ask_others(context, &narrower, oracle, error);
 }
 
 static opc_status_t check_shapes(opc_case_context_t *context, const opc_call_t *call, const opc_result_t *got,
                                  int *out_known, opc_finding_t *finding, opc_error_t *error) {
-  shape_oracle_t oracle = {0};
-  opc_status_t status = OPC_OK;
+  OPC_SCOPED(shape_oracle_clear) shape_oracle_t oracle = {0};
   *out_known = 0;
-  if (!opc_operator_output_depends_on_data(context->op)) status = ask_oracles(context, call, got, &oracle, error);
-  for (size_t i = 0; status == OPC_OK && i < got->count; i++)
-    if (got->items[i].kind == OPC_VALUE_TENSOR && !got->items[i].argument) {
-      bool wrong = false;
-      if (oracle.has_meta && disagrees(&oracle, got, i))
-        status = is_wrong_anyway(context, &oracle.meta, i, &wrong, error);
-      if (status == OPC_OK && !wrong) *out_known += check_shape(&oracle, got, i, finding);
-    }
-  opc_result_clear(&oracle.meta);
-  for (int n = 0; n < STEPS; n++) opc_result_clear(&oracle.steps[n]);
-  return status;
+  if (!opc_operator_output_depends_on_data(context->op))
+    OPC_RETURN_IF_ERROR(ask_oracles(context, call, got, &oracle, error));
+  for (size_t i = 0; i < got->count; i++) {
+    bool wrong = false;
+    if (got->items[i].kind != OPC_VALUE_TENSOR || got->items[i].argument) continue;
+    if (oracle.has_meta && disagrees(&oracle, got, i))
+      OPC_RETURN_IF_ERROR(is_wrong_anyway(context, &oracle.meta, i, &wrong, error));
+    if (!wrong) *out_known += check_shape(&oracle, got, i, finding);
+  }
+  return OPC_OK;
 }
 
 /* ---- values ---- */
 
 static opc_status_t check_poison(opc_case_context_t *context, const opc_result_t *got, opc_finding_t *finding,
                                  opc_error_t *error) {
-  opc_result_t other = {0}, again = {0};
-  opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
-  opc_text_t text = {0};
-  opc_again_t same = {.context = context, .label = {OPC_CALL_KIND_OPERATOR, "second run"}};
+  OPC_SCOPED(opc_result_clear) opc_result_t other = {0}, again = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
+  bool returned = false;
+  const opc_again_t same = {.context = context, .label = {OPC_CALL_KIND_OPERATOR, "second run"}};
   opc_poison_pattern(OPC_PATTERN_SECOND);
   opc_scratch_memory_fill(OPC_PATTERN_SECOND);
-  opc_status_t status = opc_again_run(&same, &other, &outcome, NULL, error);
+  const opc_status_t status = opc_again_try(&same, &other, &returned, error);
   opc_scratch_memory_plain();
   opc_poison_pattern(OPC_PATTERN_FIRST);
-  if (status != OPC_OK || outcome != OPC_CALL_RETURNED) goto release;
-  opc_difference_t difference = opc_result_compare(got, &other, NULL, NULL);
+  OPC_RETURN_IF_ERROR(status);
+  if (!returned) return OPC_OK;
+  const opc_difference_t difference = opc_result_compare(got, &other, NULL, NULL);
   /* A handle depends on what was allocated before (determinism.handle). */
-  if (difference.kind != OPC_DIFFERENCE_VALUE || opc_results_are_handles(got, &other)) goto release;
-  status = opc_again_run(&same, &again, &outcome, NULL, error);
+  if (difference.kind != OPC_DIFFERENCE_VALUE || opc_results_are_handles(got, &other)) return OPC_OK;
+  OPC_RETURN_IF_ERROR(opc_again_try(&same, &again, &returned, error));
   /* A result that also changes with the same pattern is no uninitialised memory but chance: run_to_run reports it. */
-  if (status != OPC_OK || outcome != OPC_CALL_RETURNED ||
-      opc_result_compare(got, &again, NULL, NULL).kind != OPC_DIFFERENCE_NONE)
-    goto release;
+  if (!returned || opc_result_compare(got, &again, NULL, NULL).kind != OPC_DIFFERENCE_NONE) return OPC_OK;
   opc_difference_text(&difference, got, &other, "with other bytes in new memory it", &text);
   /* An empty list of counts together with what they count into. */
   bool made_up = context->sample->source == OPC_SAMPLE_SEARCHED && context->sample->argument_count > 1 &&
                  !opc_case_arguments_fit(context);
-  if (!made_up) opc_finding_fail(finding, "empty.poison", "%s", opc_text_c(&text));
+  if (!made_up) opc_finding_fail(finding, OPC_RULE_empty_poison, "%s", opc_text_c(&text));
   else if (!finding->decided)
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
                      "the search made up these arguments; one is empty, and the others may no longer fit it: %s",
                      opc_text_c(&text));
-
-release:
-  opc_text_clear(&text);
-  opc_result_clear(&again);
-  opc_result_clear(&other);
-  return status;
+  return OPC_OK;
 }
 
-static void run(opc_case_context_t *context, opc_finding_t *finding) {
-  OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
+static opc_status_t check_result(opc_case_context_t *context, const opc_call_t *call, opc_finding_t *finding,
+                                 opc_error_t *error) {
   OPC_SCOPED(opc_result_clear) opc_result_t got = {0};
-  opc_error_t error = {0};
   int known = 0;
-  opc_status_t status = OPC_OK;
-  if (!opc_case_call(context, false, &call, finding)) goto release;
-  status = opc_result_take(&got, &call, 0, &error);
+  OPC_RETURN_IF_ERROR(opc_result_take(&got, call, 0, error));
   const bool touched = opc_accesses_count(TOUCHED) > 0;
-  if (status == OPC_OK) status = check_shapes(context, &call, &got, &known, finding, &error);
+  const opc_status_t status = check_shapes(context, call, &got, &known, finding, error);
   /* Uses only part of the sample's values, so its indices may be out of range. */
   if (!touched) opc_guard_accesses_reset();
-  if (status == OPC_OK) status = check_poison(context, &got, finding, &error);
-  if (status != OPC_OK) goto release;
-  int64_t numel = opc_result_numel(&got);
-  if (finding->decided) goto release;
+  OPC_RETURN_IF_ERROR(status);
+  OPC_RETURN_IF_ERROR(check_poison(context, &got, finding, error));
+  const int64_t numel = opc_result_numel(&got);
+  if (finding->decided) return OPC_OK;
   if (known || numel)
     opc_finding_pass(finding, "%d output shapes are as expected, %lld values are defined", known, (long long)numel);
   else opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "it returns, but nothing says what its shape should be");
-
-release:
-  if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
+  return OPC_OK;
 }
 
-const opc_check_t opc_check_empty = {.name = "empty", .run = run};
+static void empty_run(opc_case_context_t *context, opc_finding_t *finding) {
+  OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
+  opc_error_t error = {0};
+  if (opc_case_call(context, false, &call, finding) && check_result(context, &call, finding, &error) != OPC_OK)
+    opc_finding_from_error(context, &error, finding);
+}
+
+const opc_check_t opc_check_empty = {.name = "empty", .run = empty_run};

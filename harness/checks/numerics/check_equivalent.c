@@ -4,10 +4,7 @@
 
 #include "checks/compare/tolerance.h"
 #include "checks/framework/outcome.h"
-#include "checks/numerics/equivalent_ignored.h"
-#include "checks/numerics/equivalent_narrow.h"
-#include "checks/numerics/equivalent_number.h"
-#include "checks/numerics/equivalent_uneven.h"
+#include "checks/numerics/equivalent.h"
 
 /* The other call means another thing altogether if it is wrong. Rounding, and a sum in another order, stay below. */
 static const double close_enough = 1e-3;
@@ -17,12 +14,12 @@ typedef struct pair {
   opc_replay_t *values; /* of the case's arguments */
 } pair_t;
 
-static bool is_near(double left, double right) {
+static bool numbers_are_near(double left, double right) {
   if (isnan(left) || isnan(right)) return isnan(left) && isnan(right);
   return left == right || fabs(left - right) <= close_enough * fmax(fabs(left), fabs(right));
 }
 
-static bool is_close(size_t item, int64_t element, void *context) {
+static bool element_is_close(size_t item, int64_t element, void *context) {
   const pair_t *pair = context;
   const opc_result_item_t *got = &pair->got->items[item], *wanted = &pair->wanted->items[item];
   const opc_dtype_t dtype = got->meta.dtype;
@@ -31,23 +28,25 @@ static bool is_close(size_t item, int64_t element, void *context) {
   const opc_number_t left = opc_number_load(dtype, (const char *)got->bytes + at),
                      right = opc_number_load(dtype, (const char *)wanted->bytes + at);
   if (opc_dtype_class(dtype) == OPC_CLASS_COMPLEX)
-    return is_near(left.c.re, right.c.re) && is_near(left.c.im, right.c.im);
-  return is_near(left.f, right.f);
+    return numbers_are_near(left.c.re, right.c.re) && numbers_are_near(left.c.im, right.c.im);
+  return numbers_are_near(left.f, right.f);
 }
 
 /* How the call is written differently. */
 typedef struct way {
-  const char *variant, *rule, *pass, *usual; /* usual: names the sample's own result */
-  bool dtype;                                /* an argument has another dtype */
+  const char *variant;
+  opc_rule_id_t rule;
+  const char *pass, *usual; /* usual: names the sample's own result */
+  bool dtype;               /* an argument has another dtype */
 } way_t;
 
 static const way_t *way_of(const opc_case_context_t *context) {
   static const char own[] = "with the sample's own dtype it";
   static const way_t ways[] = {
-      {".from_end", "equivalent.negative_dim", "a dimension counted from the end gives the same",
+      {".from_end", OPC_RULE_equivalent_negative_dim, "a dimension counted from the end gives the same",
        "with the dimension counted from the front it", false},
-      {".other_width", "equivalent.index_dtype", "integers of another width give the same", own, true},
-      {".other_float", "equivalent.float_dtype", "floating numbers of another width give the same", own, true}};
+      {".other_width", OPC_RULE_equivalent_index_dtype, "integers of another width give the same", own, true},
+      {".other_float", OPC_RULE_equivalent_float_dtype, "floating numbers of another width give the same", own, true}};
   size_t i = 0;
   while (i + 1 < sizeof ways / sizeof *ways && !strstr(context->id.variant, ways[i].variant)) i++;
   return &ways[i];
@@ -69,11 +68,12 @@ static const char *excuse(const way_t *way, const opc_call_t *call, const opc_re
   return NULL;
 }
 
-static opc_status_t judge(opc_case_context_t *context, const opc_call_t *call, const pair_t *pair,
-                          opc_finding_t *finding, opc_error_t *error) {
+static opc_status_t compare_pair(opc_case_context_t *context, const opc_call_t *call, const pair_t *pair,
+                                 opc_finding_t *finding, opc_error_t *error) {
   const way_t *way = way_of(context);
   const opc_again_t again = {.context = context, .replay = pair->values, .label = {OPC_CALL_KIND_OPERATOR, "again"}};
-  const opc_difference_t difference = opc_result_compare(pair->got, pair->wanted, is_close, (void *)(uintptr_t)pair);
+  const opc_difference_t difference =
+      opc_result_compare(pair->got, pair->wanted, element_is_close, (void *)(uintptr_t)pair);
   OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
   bool random = false;
   if (difference.kind == OPC_DIFFERENCE_NONE) {
@@ -81,8 +81,7 @@ static opc_status_t judge(opc_case_context_t *context, const opc_call_t *call, c
     return OPC_OK;
   }
   const char *why = excuse(way, call, pair->got, &difference);
-  opc_status_t status = why ? OPC_OK : opc_result_is_nondeterministic(&again, pair->got, &random, error);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(why ? OPC_OK : opc_result_is_nondeterministic(&again, pair->got, &random, error));
   if (random) why = OPC_NONDETERMINISTIC_TEXT;
   if (why) {
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "%s", why);
@@ -93,15 +92,25 @@ static opc_status_t judge(opc_case_context_t *context, const opc_call_t *call, c
   return OPC_OK;
 }
 
-static void run(opc_case_context_t *context, opc_finding_t *finding) {
+static opc_status_t check_written_differently(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
   OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
   OPC_SCOPED(opc_replay_clear) opc_replay_t values = {0};
   OPC_SCOPED(opc_result_clear) opc_result_t got = {0}, wanted = {0};
   const opc_again_t base = {
       .context = context, .sample = context->base, .label = {OPC_CALL_KIND_ON_OTHERS, "the sample itself"}};
-  opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
+  const pair_t pair = {.got = &got, .wanted = &wanted, .values = &values};
+  bool returned = false;
+  if (!opc_case_call_keeping(context, &values, &call, finding)) return OPC_OK;
+  OPC_RETURN_IF_ERROR(opc_result_take(&got, &call, OPC_RESULT_ARGUMENTS, error));
+  OPC_RETURN_IF_ERROR(opc_again_try(&base, &wanted, &returned, error));
+  if (returned && opc_result_numel(&got) > 0) return compare_pair(context, &call, &pair, finding, error);
+  opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "%s",
+                   returned ? "nothing is returned that could be compared" : "the sample itself is refused here");
+  return OPC_OK;
+}
+
+static void equivalent_run(opc_case_context_t *context, opc_finding_t *finding) {
   opc_error_t error = {0};
-  opc_status_t status = OPC_OK;
   if (context->variant.families & OPC_VARIANT_PLAIN && strcmp(context->id.dtype, "float64") == 0) {
     opc_equivalent_float(context, finding);
     return;
@@ -118,16 +127,7 @@ static void run(opc_case_context_t *context, opc_finding_t *finding) {
     opc_equivalent_uneven(context, finding);
     return;
   }
-  if (!opc_case_call_keeping(context, &values, &call, finding)) return;
-  status = opc_result_take(&got, &call, OPC_RESULT_ARGUMENTS, &error);
-  if (status == OPC_OK) status = opc_again_run(&base, &wanted, &outcome, NULL, &error);
-  const pair_t pair = {.got = &got, .wanted = &wanted, .values = &values};
-  if (status == OPC_OK && outcome != OPC_CALL_RETURNED)
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the sample itself is refused here");
-  else if (status == OPC_OK && opc_result_numel(&got) == 0)
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "nothing is returned that could be compared");
-  else if (status == OPC_OK) status = judge(context, &call, &pair, finding, &error);
-  if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
+  if (check_written_differently(context, finding, &error) != OPC_OK) opc_finding_from_error(context, &error, finding);
 }
 
-const opc_check_t opc_check_equivalent = {.name = "equivalent", .run = run};
+const opc_check_t opc_check_equivalent = {.name = "equivalent", .run = equivalent_run};

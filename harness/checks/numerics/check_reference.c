@@ -51,8 +51,7 @@ static opc_status_t pass(reference_t *reference, size_t to, size_t from, opc_err
         op->arguments[from].name, reference->op.name, reference->op.arguments[to].name, op->arguments[from].name);
   }
   opc_value_clear(&reference->sample.arguments[to]);
-  opc_status_t status = opc_value_copy(&sample->arguments[from], &reference->sample.arguments[to], error);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(opc_value_copy(&sample->arguments[from], &reference->sample.arguments[to], error));
   opc_value_visit_tensors(op->arguments[from].name, &reference->sample.arguments[to], keep_stream, &room);
   reference->sample.absent[to] = false;
   return room ? OPC_OK : opc_out_of_memory(error);
@@ -73,31 +72,29 @@ static opc_status_t pass_all(reference_t *reference, opc_error_t *error) {
   const opc_expect_t *expect = &reference->context->base->expect;
   const size_t own = reference->context->op->argument_count, its = reference->op.argument_count;
   const size_t count = expect->reference_argument_count;
-  opc_status_t status = opc_sample_init(&reference->sample, &reference->op, error);
-  bool *given = calloc(its + 1, sizeof *given);
-  if (status == OPC_OK && !given) status = opc_out_of_memory(error);
-  if (status == OPC_OK && count == 0 && own > its)
-    status = opc_error_set(error, OPC_ERR_NOT_FOUND,
-                           "%s takes %zu argument%s, and %s has %zu: say in expect.arguments what they get",
-                           reference->op.name, its, its == 1 ? "" : "s", reference->context->op->name, own);
-  for (size_t i = 0; status == OPC_OK && i < (count ? count : own); i++) {
-    status = count ? pass_named(reference, &expect->reference_arguments[i], error) : pass(reference, i, i, error);
-    if (status == OPC_OK)
-      given[count ? (size_t)opc_operator_argument(&reference->op, expect->reference_arguments[i].name) : i] = true;
+  OPC_SCOPED(opc_scope_free) bool *given = calloc(its + 1, sizeof *given);
+  if (!given) return opc_out_of_memory(error);
+  OPC_RETURN_IF_ERROR(opc_sample_init(&reference->sample, &reference->op, error));
+  if (count == 0 && own > its)
+    return opc_error_set(error, OPC_ERR_NOT_FOUND,
+                         "%s takes %zu argument%s, and %s has %zu: say in expect.arguments what they get",
+                         reference->op.name, its, its == 1 ? "" : "s", reference->context->op->name, own);
+  for (size_t i = 0; i < (count ? count : own); i++) {
+    OPC_RETURN_IF_ERROR(count ? pass_named(reference, &expect->reference_arguments[i], error)
+                              : pass(reference, i, i, error));
+    given[count ? (size_t)opc_operator_argument(&reference->op, expect->reference_arguments[i].name) : i] = true;
   }
-  for (size_t i = 0; status == OPC_OK && i < its; i++)
+  for (size_t i = 0; i < its; i++)
     if (!given[i] && !reference->op.arguments[i].has_default)
-      status = opc_error_set(error, OPC_ERR_NOT_FOUND, "nothing is given for %s of %s", reference->op.arguments[i].name,
-                             reference->op.name);
-  free(given);
-  return status;
+      return opc_error_set(error, OPC_ERR_NOT_FOUND, "nothing is given for %s of %s", reference->op.arguments[i].name,
+                           reference->op.name);
+  return OPC_OK;
 }
 
 static opc_status_t reference_make(reference_t *reference, opc_error_t *error) {
   const char *name = reference->context->base->expect.reference;
-  opc_status_t status = opc_op_find(name, &reference->handle, error);
-  if (status == OPC_OK) status = opc_bridge_describe(name, &reference->op, error);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(opc_op_find(name, &reference->handle, error));
+  OPC_RETURN_IF_ERROR(opc_bridge_describe(name, &reference->op, error));
   reference->own = *reference->context;
   reference->own.op = &reference->op;
   reference->own.handle = reference->handle;
@@ -112,16 +109,15 @@ static opc_status_t stays_inside(reference_t *reference, const opc_result_t *wan
                                  opc_error_t *error) {
   enum { ANY = 1U << OPC_ACCESS_OUTSIDE | 1U << OPC_ACCESS_FREED };
   OPC_SCOPED(opc_result_clear) opc_result_t result = {0};
-  opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
+  bool returned = false;
   const opc_again_t again = {.context = &reference->own, .label = {OPC_CALL_KIND_REFERENCE, "on guarded memory"}};
   opc_guard_accesses_reset();
   opc_poison_pattern(side == OPC_GUARD_BEHIND ? OPC_PATTERN_FIRST : OPC_PATTERN_SECOND);
   opc_cpu_memory_guard(side);
-  opc_status_t status = opc_again_run(&again, &result, &outcome, NULL, error);
-  *out =
-      status == OPC_OK && outcome == OPC_CALL_RETURNED && opc_accesses_count(ANY) == 0 && result.count >= wanted->count;
+  const opc_status_t status = opc_again_try(&again, &result, &returned, error);
   const opc_result_t own = {.items = result.items, .count = wanted->count};
-  if (*out) *out = opc_result_compare(&own, wanted, NULL, NULL).kind == OPC_DIFFERENCE_NONE;
+  *out = returned && opc_accesses_count(ANY) == 0 && result.count >= wanted->count &&
+         opc_result_compare(&own, wanted, NULL, NULL).kind == OPC_DIFFERENCE_NONE;
   opc_cpu_memory_plain();
   opc_guard_accesses_reset();
   opc_poison_pattern(OPC_PATTERN_FIRST);
@@ -137,30 +133,26 @@ static opc_status_t is_vouched_for(reference_t *reference, const opc_result_t *w
   if (opc_case_arguments_fit(context) || context->device.type != OPC_DEVICE_CPU ||
       (context->variant.families & (OPC_VARIANT_SPECIAL | OPC_VARIANT_CAST)))
     return OPC_OK;
-  opc_status_t status = stays_inside(reference, wanted, OPC_GUARD_BEHIND, out, error);
-  if (status == OPC_OK && *out) status = stays_inside(reference, wanted, OPC_GUARD_BEFORE, out, error);
-  return status;
+  OPC_RETURN_IF_ERROR(stays_inside(reference, wanted, OPC_GUARD_BEHIND, out, error));
+  if (*out) OPC_RETURN_IF_ERROR(stays_inside(reference, wanted, OPC_GUARD_BEFORE, out, error));
+  return OPC_OK;
 }
 
 /* ---- comparison ---- */
 
-static void report(const opc_bound_t *bound, const opc_difference_t *difference, const char *name,
-                   opc_finding_t *finding) {
+static void report_values(const opc_bound_t *bound, const opc_difference_t *difference, const char *name,
+                          opc_finding_t *finding) {
   OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
   opc_difference_text(difference, bound->got, bound->reference, name, &text);
-  opc_finding_fail(finding, "reference.other_values", "%s", opc_text_c(&text));
+  opc_finding_fail(finding, OPC_RULE_reference_other_values, "%s", opc_text_c(&text));
   if (difference->kind != OPC_DIFFERENCE_VALUE || bound->got->items[difference->item].kind != OPC_VALUE_TENSOR) return;
-  json_t *tolerance =
-      json_pack("{s:f, s:f, s:i, s:i}", "bound", opc_bound_value(bound, difference->item, difference->first),
-                "change_by_one_ulp", bound->tolerance->change[difference->item], "factor", OPC_TOLERANCE_FACTOR, "ulps",
-                opc_bound_ulps(bound, difference->item));
-  if (tolerance) opc_finding_evidence(finding, "tolerance", tolerance);
+  opc_finding_evidence(finding, "tolerance", opc_bound_evidence(bound, difference));
 }
 
 /* The bits differ. Only now the expensive tests: chance, rounding, or wrong. */
-static opc_status_t judge(reference_t *reference, const opc_replay_t *values, const opc_result_t *got,
-                          const opc_result_t *wanted, opc_difference_t difference, opc_finding_t *finding,
-                          opc_error_t *error) {
+static opc_status_t check_difference(reference_t *reference, const opc_replay_t *values, const opc_result_t *got,
+                                     const opc_result_t *wanted, opc_difference_t difference, opc_finding_t *finding,
+                                     opc_error_t *error) {
   opc_case_context_t *context = reference->context;
   OPC_SCOPED(opc_tolerance_clear) opc_tolerance_t tolerance = {0};
   OPC_SCOPED(opc_replay_clear) opc_replay_t its_values = {0};
@@ -175,36 +167,33 @@ static opc_status_t judge(reference_t *reference, const opc_replay_t *values, co
                        .any_nan = true};
   bool random = false, vouched = false;
   if (context->base->expect.has_tolerance) bound.relative = context->base->expect.tolerance;
-  opc_status_t status = opc_result_is_nondeterministic(&again, got, &random, error);
-  if (status == OPC_OK) status = opc_again_values(&its_again, &its_values, error);
+  OPC_RETURN_IF_ERROR(opc_result_is_nondeterministic(&again, got, &random, error));
+  OPC_RETURN_IF_ERROR(opc_again_values(&its_again, &its_values, error));
   its_again.replay = &its_values;
-  if (status == OPC_OK && !random) status = opc_result_is_nondeterministic(&its_again, wanted, &random, error);
-  if (status == OPC_OK && !random) status = opc_tolerance_measure(&tolerance, &its_again, wanted, error);
-  if (status != OPC_OK) return status;
+  if (!random) OPC_RETURN_IF_ERROR(opc_result_is_nondeterministic(&its_again, wanted, &random, error));
+  if (!random) OPC_RETURN_IF_ERROR(opc_tolerance_measure(&tolerance, &its_again, wanted, error));
   if (random) {
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, OPC_NONDETERMINISTIC_TEXT);
     return OPC_OK;
   }
   if (difference.kind == OPC_DIFFERENCE_VALUE) difference = opc_result_compare(got, wanted, opc_bound_holds, &bound);
   if (difference.kind != OPC_DIFFERENCE_NONE) {
-    status = is_vouched_for(reference, wanted, &vouched, error);
-    if (status != OPC_OK) return status;
-    report(&bound, &difference, reference->op.name, finding);
+    OPC_RETURN_IF_ERROR(is_vouched_for(reference, wanted, &vouched, error));
+    report_values(&bound, &difference, reference->op.name, finding);
     if (vouched) opc_finding_evidence(finding, "clean_reference", json_true());
   } else opc_finding_pass(finding, "equal to %s within its own sensitivity to the last place", reference->op.name);
   return OPC_OK;
 }
 
-static opc_status_t compare(reference_t *reference, const opc_replay_t *values, const opc_result_t *got,
-                            opc_finding_t *finding, opc_error_t *error) {
+static opc_status_t compare_results(reference_t *reference, const opc_replay_t *values, const opc_result_t *got,
+                                    opc_finding_t *finding, opc_error_t *error) {
   OPC_SCOPED(opc_result_clear) opc_result_t wanted = {0};
   OPC_SCOPED(opc_text_clear) opc_text_t message = {0};
   opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
   const opc_again_t again = {.context = &reference->own, .label = {OPC_CALL_KIND_REFERENCE, ""}};
-  opc_status_t status = opc_again_run(&again, &wanted, &outcome, &message, error);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(opc_again_run(&again, &wanted, &outcome, &message, error));
   if (outcome != OPC_CALL_RETURNED && opc_case_is_declared(reference->context)) {
-    opc_finding_fail(finding, "reference.unusable", "%s refuses the sample: %.300s", reference->op.name,
+    opc_finding_fail(finding, OPC_RULE_reference_unusable, "%s refuses the sample: %.300s", reference->op.name,
                      opc_text_c(&message));
     return OPC_OK;
   }
@@ -223,30 +212,30 @@ static opc_status_t compare(reference_t *reference, const opc_replay_t *values, 
   }
   const opc_difference_t difference = opc_result_compare(&left, &right, NULL, NULL);
   if (difference.kind != OPC_DIFFERENCE_NONE)
-    return judge(reference, values, &left, &right, difference, finding, error);
+    return check_difference(reference, values, &left, &right, difference, finding, error);
   opc_finding_pass(finding, "%lld values have the bits of %s's", (long long)numel, reference->op.name);
   return OPC_OK;
 }
 
-static void run(opc_case_context_t *context, opc_finding_t *finding) {
+static opc_status_t check_against(reference_t *reference, opc_finding_t *finding, opc_error_t *error) {
   OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
   OPC_SCOPED(opc_replay_clear) opc_replay_t values = {0};
   OPC_SCOPED(opc_result_clear) opc_result_t got = {0};
-  OPC_SCOPED(reference_clear) reference_t reference = {.context = context};
-  opc_error_t error = {0};
-  opc_status_t status = reference_make(&reference, &error);
-  if (status == OPC_ERR_NOT_FOUND && context->unmodified) {
-    opc_finding_fail(finding, "reference.unusable", "%s", error.message);
-    return;
-  }
-  if (status == OPC_ERR_NOT_FOUND) {
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the reference cannot be called: %s", error.message);
-    return;
-  }
-  if (status == OPC_OK && !opc_case_call_keeping(context, &values, &call, finding)) return;
-  if (status == OPC_OK) status = opc_result_take(&got, &call, OPC_RESULT_ARGUMENTS, &error);
-  if (status == OPC_OK) status = compare(&reference, &values, &got, finding, &error);
-  if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
+  if (!opc_case_call_keeping(reference->context, &values, &call, finding)) return OPC_OK;
+  OPC_RETURN_IF_ERROR(opc_result_take(&got, &call, OPC_RESULT_ARGUMENTS, error));
+  return compare_results(reference, &values, &got, finding, error);
 }
 
-const opc_check_t opc_check_reference = {.name = "reference", .run = run};
+static void reference_run(opc_case_context_t *context, opc_finding_t *finding) {
+  OPC_SCOPED(reference_clear) reference_t reference = {.context = context};
+  opc_error_t error = {0};
+  const opc_status_t status = reference_make(&reference, &error);
+  if (status == OPC_ERR_NOT_FOUND && context->unmodified)
+    opc_finding_fail(finding, OPC_RULE_reference_unusable, "%s", error.message);
+  else if (status == OPC_ERR_NOT_FOUND)
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the reference cannot be called: %s", error.message);
+  else if (status != OPC_OK || check_against(&reference, finding, &error) != OPC_OK)
+    opc_finding_from_error(context, &error, finding);
+}
+
+const opc_check_t opc_check_reference = {.name = "reference", .run = reference_run};

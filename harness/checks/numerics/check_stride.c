@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "checks/compare/as_strided_like.h"
-#include "checks/compare/nan_bits.h"
 #include "checks/compare/tolerance.h"
 #include "checks/framework/outcome.h"
 
@@ -16,6 +15,13 @@ typedef struct reference {
   opc_call_outcome_t outcome;
   opc_text_t message;
 } reference_t;
+
+static void contiguous_clear(reference_t *reference) {
+  opc_result_clear(&reference->result);
+  opc_text_clear(&reference->message);
+  opc_replay_clear(&reference->values);
+  opc_sample_clear(&reference->sample);
+}
 
 static opc_again_t reference_again(opc_case_context_t *context, reference_t *reference) {
   return (opc_again_t){.context = context,
@@ -45,60 +51,51 @@ static const char *why_not_comparable(const opc_call_t *call) {
 
 /* Whether the item of the contiguous result depends on the arguments' values at all. If not, it describes the layout (a
  * stride, is_contiguous). */
-static opc_status_t follows_values(const opc_again_t *again, const reference_t *reference, size_t item, bool *out,
-                                   opc_error_t *error) {
-  opc_result_t other = {0};
-  opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
+static opc_status_t depends_on_values(const opc_again_t *again, const reference_t *reference, size_t item, bool *out,
+                                      opc_error_t *error) {
   opc_again_t fresh = *again;
   *out = false;
   for (uint64_t i = 1; i <= 3 && !*out; i++) {
+    OPC_SCOPED(opc_result_clear) opc_result_t other = {0};
+    bool returned = false;
     fresh.replay = NULL;
     fresh.other_seed = again->other_seed + i;
-    opc_status_t status = opc_again_run(&fresh, &other, &outcome, NULL, error);
-    if (status != OPC_OK) return status;
-    if (outcome == OPC_CALL_RETURNED) *out = opc_result_item_differs(&reference->result, &other, item);
-    opc_result_clear(&other);
+    OPC_RETURN_IF_ERROR(opc_again_try(&fresh, &other, &returned, error));
+    *out = returned && opc_result_item_differs(&reference->result, &other, item);
   }
   return OPC_OK;
 }
 
-static void report(const opc_bound_t *bound, const opc_difference_t *difference, bool moves_data,
-                   opc_finding_t *finding) {
-  opc_text_t text = {0};
+static void report_layout(const opc_bound_t *bound, const opc_difference_t *difference, bool moves_data,
+                          opc_finding_t *finding) {
+  OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
   opc_difference_text(difference, bound->got, bound->reference, "for a contiguous copy it", &text);
-  opc_finding_fail(finding, "stride.wrong_result", "%s", opc_text_c(&text));
-  opc_text_clear(&text);
+  opc_finding_fail(finding, OPC_RULE_stride_wrong_result, "%s", opc_text_c(&text));
   if (difference->kind != OPC_DIFFERENCE_VALUE || bound->got->items[difference->item].kind != OPC_VALUE_TENSOR) return;
   if (moves_data) {
     opc_finding_evidence(finding, "tolerance",
                          json_string("none: on contiguous copies every output element is an input element"));
     return;
   }
-  json_t *tolerance = json_pack(
-      "{s:f, s:f, s:i, s:i}", "bound", opc_bound_value(bound, difference->item, difference->first), "change_by_one_ulp",
-      bound->tolerance->change[difference->item], "factor", OPC_TOLERANCE_FACTOR, "ulps", OPC_TOLERANCE_ULPS);
-  if (tolerance) opc_finding_evidence(finding, "tolerance", tolerance);
+  opc_finding_evidence(finding, "tolerance", opc_bound_evidence(bound, difference));
 }
 
 /* Repeats the call on the same layout, alternately with the original and with other bytes between the elements: twice
  * each, so that a race does not look the same. *other is the result with the other bytes. */
-static opc_status_t follows_gaps(opc_case_context_t *context, const opc_result_t *got, opc_result_t *other, bool *out,
-                                 opc_error_t *error) {
+static opc_status_t depends_on_padding(opc_case_context_t *context, const opc_result_t *got, opc_result_t *other,
+                                       bool *out, opc_error_t *error) {
   enum { CALLS = 4 };
-  opc_again_t again = {.context = context, .label = {OPC_CALL_KIND_WITH_OTHERS, "other bytes beside the elements"}};
+  opc_again_t again = {.context = context, .label = {OPC_CALL_KIND_WITH_OTHERS, "other padding bytes"}};
   *out = true;
   for (int i = 0; *out && i < CALLS; i++) {
-    opc_result_t result = {0};
-    opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
-    again.other_gaps = i % 2 == 1;
-    opc_status_t status = opc_again_run(&again, &result, &outcome, NULL, error);
-    if (status != OPC_OK) return status;
-    const opc_result_t *wanted = again.other_gaps && i > 1 ? other : got;
-    bool same =
-        outcome == OPC_CALL_RETURNED && opc_result_compare(&result, wanted, NULL, NULL).kind == OPC_DIFFERENCE_NONE;
-    *out = outcome == OPC_CALL_RETURNED && same == (i != 1);
-    if (i == 1) *other = result;
-    else opc_result_clear(&result);
+    OPC_SCOPED(opc_result_clear) opc_result_t result = {0};
+    bool returned = false;
+    again.other_padding = i % 2 == 1;
+    OPC_RETURN_IF_ERROR(opc_again_try(&again, &result, &returned, error));
+    const opc_result_t *wanted = again.other_padding && i > 1 ? other : got;
+    const bool same = opc_result_compare(&result, wanted, NULL, NULL).kind == OPC_DIFFERENCE_NONE;
+    *out = returned && same == (i != 1);
+    if (i == 1) OPC_MOVE(other, result);
   }
   return OPC_OK;
 }
@@ -107,22 +104,21 @@ static opc_status_t follows_gaps(opc_case_context_t *context, const opc_result_t
  * nothing. A dependence on bytes that belong to no element is no rounding. */
 static opc_status_t excused(opc_case_context_t *context, const opc_result_t *got, opc_finding_t *finding,
                             opc_error_t *error) {
-  opc_result_t other = {0};
-  bool follows = false;
-  opc_status_t status = follows_gaps(context, got, &other, &follows, error);
-  if (status == OPC_OK && follows) {
-    opc_difference_t difference = opc_result_compare(&other, got, NULL, NULL);
+  OPC_SCOPED(opc_result_clear) opc_result_t other = {0};
+  bool depends = false;
+  OPC_RETURN_IF_ERROR(depends_on_padding(context, got, &other, &depends, error));
+  if (depends) {
+    const opc_difference_t difference = opc_result_compare(&other, got, NULL, NULL);
     OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
     opc_difference_text(&difference, &other, got, "before it", &text);
-    opc_finding_fail(finding, "stride.wrong_result", "with other bytes in the storage, outside the elements, %s",
+    opc_finding_fail(finding, OPC_RULE_stride_wrong_result, "with other bytes in the storage, outside the elements, %s",
                      opc_text_c(&text));
-  } else if (status == OPC_OK) {
+  } else {
     opc_finding_pass(finding,
                      "equal within the operator's own sensitivity to the last place (%d times the change measured)",
                      OPC_TOLERANCE_FACTOR);
   }
-  opc_result_clear(&other);
-  return status;
+  return OPC_OK;
 }
 
 static bool repeats_values(const opc_sample_t *sample) {
@@ -150,34 +146,32 @@ static bool holds_or_is_singular(size_t item, int64_t element, void *context) {
 }
 
 /* The results differ in bits. Only now the expensive tests: chance, reassociation, or wrong. */
-static opc_status_t judge(opc_case_context_t *context, reference_t *reference, const opc_call_t *call,
-                          const opc_result_t *got, opc_difference_t difference, opc_finding_t *finding,
-                          opc_error_t *error) {
+static opc_status_t check_bits_that_differ(opc_case_context_t *context, reference_t *reference, const opc_call_t *call,
+                                           const opc_result_t *got, opc_difference_t difference, opc_finding_t *finding,
+                                           opc_error_t *error) {
   opc_again_t again = reference_again(context, reference);
-  opc_tolerance_t tolerance = {0};
-  bool nondeterministic = false, follows = true, names_places = false, *exact = NULL;
-  opc_status_t status = opc_call_names_places(call, &names_places, error);
-  if (status == OPC_OK && names_places) {
+  OPC_SCOPED(opc_tolerance_clear) opc_tolerance_t tolerance = {0};
+  bool nondeterministic = false, depends = true, as_strided_like = false;
+  OPC_RETURN_IF_ERROR(opc_call_is_as_strided_like(call, &as_strided_like, error));
+  if (as_strided_like) {
     opc_finding_skip(
         finding, OPC_SKIP_NOT_APPLICABLE,
         "its arguments say at which sizes and strides to read a storage: another layout gives another result");
-    goto release;
+    return OPC_OK;
   }
-  if (status == OPC_OK) status = opc_result_is_nondeterministic(&again, &reference->result, &nondeterministic, error);
-  if (status != OPC_OK) goto release;
+  OPC_RETURN_IF_ERROR(opc_result_is_nondeterministic(&again, &reference->result, &nondeterministic, error));
   if (nondeterministic) {
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, OPC_NONDETERMINISTIC_TEXT);
-    goto release;
+    return OPC_OK;
   }
   bool plain_value =
       difference.kind == OPC_DIFFERENCE_VALUE && reference->result.items[difference.item].kind != OPC_VALUE_TENSOR;
-  if (plain_value) status = follows_values(&again, reference, difference.item, &follows, error);
-  if (status != OPC_OK) goto release;
-  if (!follows) {
+  if (plain_value) OPC_RETURN_IF_ERROR(depends_on_values(&again, reference, difference.item, &depends, error));
+  if (!depends) {
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
                      "%s depends on the layout, not on the values: it describes the layout",
                      reference->result.items[difference.item].path);
-    goto release;
+    return OPC_OK;
   }
 
   opc_bound_t bound = {.got = got,
@@ -186,56 +180,44 @@ static opc_status_t judge(opc_case_context_t *context, reference_t *reference, c
                        .ulps = OPC_TOLERANCE_ULPS,
                        .narrow = OPC_DTYPE_OTHER};
   if (context->base && context->base->expect.has_tolerance) bound.relative = context->base->expect.tolerance;
-  exact = calloc(reference->result.count + 1, sizeof *exact);
-  if (!exact) {
-    status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory for a comparison");
-    goto release;
-  }
+  OPC_SCOPED(opc_scope_free) bool *exact = calloc(reference->result.count + 1, sizeof *exact);
+  if (!exact) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for a comparison");
   for (size_t i = 0; !bound.relative && i < reference->result.count; i++)
     exact[i] = opc_result_moves_data(&reference->result.items[i], &reference->values);
   bound.exact = exact;
   bound.any_nan = opc_case_loses_nan_bits(context);
-  status = opc_tolerance_measure(&tolerance, &again, &reference->result, error);
-  if (status != OPC_OK) goto release;
+  OPC_RETURN_IF_ERROR(opc_tolerance_measure(&tolerance, &again, &reference->result, error));
   if (difference.kind == OPC_DIFFERENCE_VALUE)
     difference = opc_result_compare(got, &reference->result,
                                     repeats_values(context->sample) ? holds_or_is_singular : opc_bound_holds, &bound);
-  if (difference.kind == OPC_DIFFERENCE_NONE) status = excused(context, got, finding, error);
-  else report(&bound, &difference, exact[difference.item], finding);
-
-release:
-  free(exact);
-  opc_tolerance_clear(&tolerance);
-  return status;
+  if (difference.kind == OPC_DIFFERENCE_NONE) return excused(context, got, finding, error);
+  report_layout(&bound, &difference, exact[difference.item], finding);
+  return OPC_OK;
 }
 
-static opc_status_t compare(opc_case_context_t *context, reference_t *reference, const opc_call_t *call,
-                            opc_finding_t *finding, opc_error_t *error) {
-  opc_result_t got = {0};
-  opc_status_t status = opc_result_take(&got, call, OPC_RESULT_ARGUMENTS, error);
+static opc_status_t compare_with_contiguous(opc_case_context_t *context, reference_t *reference, const opc_call_t *call,
+                                            opc_finding_t *finding, opc_error_t *error) {
+  OPC_SCOPED(opc_result_clear) opc_result_t got = {0};
+  OPC_RETURN_IF_ERROR(opc_result_take(&got, call, OPC_RESULT_ARGUMENTS, error));
   opc_again_t again = reference_again(context, reference);
-  if (status == OPC_OK)
-    status = opc_again_run(&again, &reference->result, &reference->outcome, &reference->message, error);
-  if (status != OPC_OK) goto release;
+  OPC_RETURN_IF_ERROR(opc_again_run(&again, &reference->result, &reference->outcome, &reference->message, error));
   if (reference->outcome != OPC_CALL_RETURNED) {
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "a contiguous copy of the same values is refused: %.300s",
                      opc_text_c(&reference->message));
-    goto release;
+    return OPC_OK;
   }
   opc_difference_t difference = opc_result_compare(&got, &reference->result, NULL, NULL);
   int64_t numel = opc_result_numel(&got);
   if (difference.kind != OPC_DIFFERENCE_NONE)
-    status = judge(context, reference, call, &got, difference, finding, error);
+    OPC_RETURN_IF_ERROR(check_bits_that_differ(context, reference, call, &got, difference, finding, error));
   else if (numel) opc_finding_pass(finding, "%lld values have the bits of the contiguous call", (long long)numel);
   else opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the operator returns nothing that could be compared");
 
-release:
-  opc_result_clear(&got);
-  return status;
+  return OPC_OK;
 }
 
 /* It takes at least two lists of integers, as at::as_strided does: another layout is another call. */
-static bool may_name_places(const opc_operator_t *op) {
+static bool may_be_as_strided_like(const opc_operator_t *op) {
   size_t lists = 0;
   for (size_t i = 0; i < op->argument_count; i++) {
     const opc_type_t *type = &op->arguments[i].type;
@@ -247,44 +229,39 @@ static bool may_name_places(const opc_operator_t *op) {
 }
 
 /* The operator refuses the layout because of a view of its own: it asks for elements that the storage does not have. */
-static opc_status_t judge_refusal(opc_case_context_t *context, reference_t *reference, const opc_call_t *call,
-                                  opc_finding_t *finding, opc_error_t *error) {
+static opc_status_t check_refused_layout(opc_case_context_t *context, reference_t *reference, const opc_call_t *call,
+                                         opc_finding_t *finding, opc_error_t *error) {
   opc_again_t again = reference_again(context, reference);
   const char *message = opc_text_c(&call->message);
   if (call->outcome != OPC_CALL_REJECTED || !opc_torch_says(OPC_TORCH_VIEW_OUTSIDE, message) ||
-      may_name_places(context->op))
+      may_be_as_strided_like(context->op))
     return OPC_OK;
-  opc_status_t status = opc_again_run(&again, &reference->result, &reference->outcome, &reference->message, error);
-  if (status == OPC_OK && reference->outcome == OPC_CALL_RETURNED)
+  OPC_RETURN_IF_ERROR(opc_again_run(&again, &reference->result, &reference->outcome, &reference->message, error));
+  if (reference->outcome == OPC_CALL_RETURNED)
     opc_finding_fail(
-        finding, "stride.view_outside",
+        finding, OPC_RULE_stride_view_outside,
         "it asks libtorch for a view that does not fit into the storage, and a contiguous copy of the same "
         "values is accepted: %.300s",
         message);
-  return status;
+  return OPC_OK;
 }
 
-static void run(opc_case_context_t *context, opc_finding_t *finding) {
+static opc_status_t check_layout(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
   OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
-  reference_t reference = {0};
-  opc_error_t error = {0};
-  opc_status_t status = opc_sample_copy(context->sample, &reference.sample, &error);
-  if (status != OPC_OK) goto release;
+  OPC_SCOPED(contiguous_clear) reference_t reference = {0};
+  OPC_RETURN_IF_ERROR(opc_sample_copy(context->sample, &reference.sample, error));
   opc_sample_make_contiguous(&reference.sample);
-  if (!opc_case_call_keeping(context, &reference.values, &call, finding)) {
-    status = judge_refusal(context, &reference, &call, finding, &error);
-    goto release;
-  }
+  if (!opc_case_call_keeping(context, &reference.values, &call, finding))
+    return check_refused_layout(context, &reference, &call, finding, error);
   const char *why = why_not_comparable(&call);
-  if (why) opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "it returns; %s", why);
-  else status = compare(context, &reference, &call, finding, &error);
-
-release:
-  if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
-  opc_result_clear(&reference.result);
-  opc_text_clear(&reference.message);
-  opc_replay_clear(&reference.values);
-  opc_sample_clear(&reference.sample);
+  if (!why) return compare_with_contiguous(context, &reference, &call, finding, error);
+  opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "it returns; %s", why);
+  return OPC_OK;
 }
 
-const opc_check_t opc_check_stride = {.name = "stride", .run = run};
+static void stride_run(opc_case_context_t *context, opc_finding_t *finding) {
+  opc_error_t error = {0};
+  if (check_layout(context, finding, &error) != OPC_OK) opc_finding_from_error(context, &error, finding);
+}
+
+const opc_check_t opc_check_stride = {.name = "stride", .run = stride_run};

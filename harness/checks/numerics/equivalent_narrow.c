@@ -1,12 +1,9 @@
-#include "checks/numerics/equivalent_narrow.h"
+#include "checks/numerics/equivalent.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "checks/compare/tolerance.h"
 #include "checks/framework/outcome.h"
-#include "checks/numerics/equivalent_number.h"
-#include "checks/numerics/equivalent_padding.h"
 #include "model/sample/relations.h"
 
 /* Numbers whose sum with the ones below stays in range. */
@@ -61,7 +58,7 @@ static bool gives_narrow_integers(const opc_result_t *result) {
   return false;
 }
 
-static void add(struct opc_replay_tensor_arg *arg, uint64_t by) {
+static void add_to_all(struct opc_replay_tensor_arg *arg, uint64_t by) {
   int64_t *numbers = arg->bytes;
   for (int64_t i = 0; i < arg->numel; i++) numbers[i] = (int64_t)((uint64_t)numbers[i] + by);
 }
@@ -78,11 +75,9 @@ static opc_status_t run_moved(narrow_t *narrow, struct opc_replay_tensor_arg *ar
                               bool *out, opc_error_t *error) {
   const opc_again_t again = {
       .context = narrow->context, .replay = narrow->values, .label = {OPC_CALL_KIND_WITH_OTHERS, "other numbers"}};
-  opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
-  add(arg, by);
-  opc_status_t status = opc_again_run(&again, result, &outcome, NULL, error);
-  add(arg, -by);
-  *out = status == OPC_OK && outcome == OPC_CALL_RETURNED;
+  add_to_all(arg, by);
+  const opc_status_t status = opc_again_try(&again, result, out, error);
+  add_to_all(arg, -by);
   return status;
 }
 
@@ -90,9 +85,9 @@ static opc_status_t run_moved(narrow_t *narrow, struct opc_replay_tensor_arg *ar
 static opc_status_t compare_moved(narrow_t *narrow, struct opc_replay_tensor_arg *arg, uint64_t by,
                                   const opc_result_t *with, bool *out, bool *out_same, opc_error_t *error) {
   OPC_SCOPED(opc_result_clear) opc_result_t result = {0};
-  opc_status_t status = run_moved(narrow, arg, by, &result, out, error);
+  OPC_RETURN_IF_ERROR(run_moved(narrow, arg, by, &result, out, error));
   *out_same = *out && opc_result_compare(&result, with, NULL, NULL).kind == OPC_DIFFERENCE_NONE;
-  return status;
+  return OPC_OK;
 }
 
 /* A square of 2^32 is 0, too; one of 2^32 + 1 is not 1. *out: the result is that of 1 more. */
@@ -100,61 +95,62 @@ static opc_status_t reads_half_of_odd(narrow_t *narrow, struct opc_replay_tensor
                                       opc_error_t *error) {
   OPC_SCOPED(opc_result_clear) opc_result_t one = {0};
   bool returned = false, same = false;
-  opc_status_t status = run_moved(narrow, arg, 1, &one, &returned, error);
-  if (status == OPC_OK && returned)
-    status = compare_moved(narrow, arg, (UINT64_C(1) << 32) + 1, &one, &returned, &same, error);
-  *out = status == OPC_OK && returned && same;
-  return status;
+  OPC_RETURN_IF_ERROR(run_moved(narrow, arg, 1, &one, &returned, error));
+  if (returned) OPC_RETURN_IF_ERROR(compare_moved(narrow, arg, (UINT64_C(1) << 32) + 1, &one, &returned, &same, error));
+  *out = returned && same;
+  return OPC_OK;
 }
 
 /* *out: the operator gives with these numbers what it would give if it read 32 bits of them. */
 static opc_status_t reads_half(narrow_t *narrow, size_t index, bool *out, opc_error_t *error) {
   struct opc_replay_tensor_arg *arg = &narrow->values->tensor_args[index];
-  opc_status_t status = OPC_OK;
   *out = true;
-  for (size_t i = 0; i < sizeof steps / sizeof *steps && *out && status == OPC_OK; i++) {
+  for (size_t i = 0; i < sizeof steps / sizeof *steps && *out; i++) {
     bool returned = false, same = false;
-    status = compare_moved(narrow, arg, steps[i].by, narrow->plain, &returned, &same, error);
+    OPC_RETURN_IF_ERROR(compare_moved(narrow, arg, steps[i].by, narrow->plain, &returned, &same, error));
     *out = returned && same != steps[i].must_differ;
   }
-  return *out && status == OPC_OK ? reads_half_of_odd(narrow, arg, out, error) : status;
+  return *out ? reads_half_of_odd(narrow, arg, out, error) : OPC_OK;
 }
 
 /* 1 more changes the result, and not only by chance, as a number that passes the next multiple of 1000 does. */
 static opc_status_t counts_ones(narrow_t *narrow, struct opc_replay_tensor_arg *arg, bool *out, opc_error_t *error) {
   static const uint64_t from[] = {0, 7, 100};
-  opc_status_t status = OPC_OK;
   *out = true;
-  for (size_t i = 0; i < sizeof from / sizeof *from && *out && status == OPC_OK; i++) {
+  for (size_t i = 0; i < sizeof from / sizeof *from && *out; i++) {
     OPC_SCOPED(opc_result_clear) opc_result_t result = {0};
     bool same = false;
-    status = run_moved(narrow, arg, from[i], &result, out, error);
-    if (*out) status = compare_moved(narrow, arg, from[i] + 1, &result, out, &same, error);
+    OPC_RETURN_IF_ERROR(run_moved(narrow, arg, from[i], &result, out, error));
+    if (*out) OPC_RETURN_IF_ERROR(compare_moved(narrow, arg, from[i] + 1, &result, out, &same, error));
     *out = *out && !same;
   }
-  return status;
+  return OPC_OK;
+}
+
+/* The numbers are large. *out: the result ignores the steps that are lost, and not the one that is kept. */
+static opc_status_t loses_steps(narrow_t *narrow, struct opc_replay_tensor_arg *arg, const struct rounding *rounding,
+                                bool *out, opc_error_t *error) {
+  const opc_again_t again = {
+      .context = narrow->context, .replay = narrow->values, .label = {OPC_CALL_KIND_WITH_OTHERS, "larger numbers"}};
+  OPC_SCOPED(opc_result_clear) opc_result_t large = {0};
+  bool returned = false, same = false;
+  OPC_RETURN_IF_ERROR(opc_again_try(&again, &large, out, error));
+  for (size_t i = 0; i < sizeof rounding->lost / sizeof *rounding->lost && *out; i++) {
+    OPC_RETURN_IF_ERROR(compare_moved(narrow, arg, rounding->lost[i], &large, &returned, &same, error));
+    *out = returned && same;
+  }
+  if (!*out) return OPC_OK;
+  OPC_RETURN_IF_ERROR(compare_moved(narrow, arg, rounding->kept, &large, &returned, &same, error));
+  *out = returned && !same;
+  return OPC_OK;
 }
 
 static opc_status_t rounds(narrow_t *narrow, size_t index, const struct rounding *rounding, bool *out,
                            opc_error_t *error) {
   struct opc_replay_tensor_arg *arg = &narrow->values->tensor_args[index];
-  const opc_again_t again = {
-      .context = narrow->context, .replay = narrow->values, .label = {OPC_CALL_KIND_WITH_OTHERS, "larger numbers"}};
-  OPC_SCOPED(opc_result_clear) opc_result_t large = {0};
-  opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
-  bool returned = false, same = false;
-  add(arg, rounding->base);
-  opc_status_t status = opc_again_run(&again, &large, &outcome, NULL, error);
-  *out = status == OPC_OK && outcome == OPC_CALL_RETURNED;
-  for (size_t i = 0; i < sizeof rounding->lost / sizeof *rounding->lost && *out && status == OPC_OK; i++) {
-    status = compare_moved(narrow, arg, rounding->lost[i], &large, &returned, &same, error);
-    *out = returned && same;
-  }
-  if (*out && status == OPC_OK) {
-    status = compare_moved(narrow, arg, rounding->kept, &large, &returned, &same, error);
-    *out = status == OPC_OK && returned && !same;
-  }
-  add(arg, -rounding->base);
+  add_to_all(arg, rounding->base);
+  const opc_status_t status = loses_steps(narrow, arg, rounding, out, error);
+  add_to_all(arg, -rounding->base);
   return status;
 }
 
@@ -181,12 +177,11 @@ static opc_status_t rounds_result(narrow_t *narrow, struct opc_replay_tensor_arg
   const opc_again_t again = {
       .context = narrow->context, .replay = narrow->values, .label = {OPC_CALL_KIND_WITH_OTHERS, "other numbers"}};
   OPC_SCOPED(opc_result_clear) opc_result_t thrice = {0};
-  opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
   int64_t *numbers = arg->bytes;
   for (int64_t i = 0; i < arg->numel; i++) numbers[i] *= 3;
-  opc_status_t status = opc_again_run(&again, &thrice, &outcome, NULL, error);
+  const opc_status_t status = opc_again_try(&again, &thrice, out, error);
   for (int64_t i = 0; i < arg->numel; i++) numbers[i] /= 3;
-  *out = status == OPC_OK && outcome == OPC_CALL_RETURNED && are_thrice(&thrice, narrow->plain);
+  *out = *out && are_thrice(&thrice, narrow->plain);
   return status;
 }
 
@@ -197,76 +192,80 @@ static bool takes_real_number(const opc_sample_t *sample) {
   return false;
 }
 
-/* *out: a finding was told. */
-static opc_status_t judge_rounding(narrow_t *narrow, size_t index, const char *path, opc_finding_t *finding, bool *out,
+/* *out: a finding was reported. */
+static opc_status_t check_rounding(narrow_t *narrow, size_t index, const char *path, opc_finding_t *finding, bool *out,
                                    opc_error_t *error) {
   bool counts = false;
   *out = false;
   if (!gives_int64_only(narrow->plain) || takes_real_number(narrow->context->sample)) return OPC_OK;
-  opc_status_t status = counts_ones(narrow, &narrow->values->tensor_args[index], &counts, error);
-  if (status == OPC_OK && counts) {
+  OPC_RETURN_IF_ERROR(counts_ones(narrow, &narrow->values->tensor_args[index], &counts, error));
+  if (counts) {
     bool rounded = false;
-    status = rounds_result(narrow, &narrow->values->tensor_args[index], &rounded, error);
+    OPC_RETURN_IF_ERROR(rounds_result(narrow, &narrow->values->tensor_args[index], &rounded, error));
     counts = !rounded;
   }
-  for (size_t i = 0; i < sizeof roundings / sizeof *roundings && counts && !*out && status == OPC_OK; i++) {
-    status = rounds(narrow, index, &roundings[i], out, error);
-    if (status != OPC_OK || !*out) continue;
-    opc_finding_fail(finding, "equivalent.rounded_integer",
+  for (size_t i = 0; i < sizeof roundings / sizeof *roundings && counts && !*out; i++) {
+    OPC_RETURN_IF_ERROR(rounds(narrow, index, &roundings[i], out, error));
+    if (!*out) continue;
+    opc_finding_fail(finding, OPC_RULE_equivalent_rounded_integer,
                      "with %s added to every number of %s, 1 or %s more makes no difference to the result, but 2^20 "
                      "does; 1 more does for the sample's own numbers: int64 numbers are computed in %s, it seems",
                      roundings[i].base_text, path, roundings[i].lost_text, roundings[i].dtype);
   }
-  return status;
+  return OPC_OK;
 }
 
-static opc_status_t judge(narrow_t *narrow, const opc_call_t *call, opc_finding_t *finding, opc_error_t *error) {
+static opc_status_t check_tensors_and_numbers(narrow_t *narrow, const opc_call_t *call, opc_finding_t *finding,
+                                              opc_error_t *error) {
   const opc_again_t again = {
       .context = narrow->context, .replay = narrow->values, .label = {OPC_CALL_KIND_OPERATOR, "again"}};
   bool random = false, half = false, rounded = false;
-  bool judged = false;
-  opc_status_t status = OPC_OK;
-  for (size_t i = 0; i < call->tensor_arg_count && i < narrow->values->count && !half && status == OPC_OK; i++) {
+  bool compared = false;
+  for (size_t i = 0; i < call->tensor_arg_count && i < narrow->values->count && !half; i++) {
     const opc_tensor_arg_t *arg = &call->tensor_args[i];
     if (!is_data(narrow->context, arg) || narrow->values->tensor_args[i].dtype != OPC_DTYPE_INT64 ||
         !are_in_range(&narrow->values->tensor_args[i]))
       continue;
-    judged = true;
-    status = reads_half(narrow, i, &half, error);
-    if (status == OPC_OK && !half && !rounded) status = judge_rounding(narrow, i, arg->path, finding, &rounded, error);
-    if (status == OPC_OK && half) status = opc_result_is_nondeterministic(&again, narrow->plain, &random, error);
-    if (status != OPC_OK || !half) continue;
+    compared = true;
+    OPC_RETURN_IF_ERROR(reads_half(narrow, i, &half, error));
+    if (!half && !rounded) OPC_RETURN_IF_ERROR(check_rounding(narrow, i, arg->path, finding, &rounded, error));
+    if (half) OPC_RETURN_IF_ERROR(opc_result_is_nondeterministic(&again, narrow->plain, &random, error));
+    if (!half) continue;
     if (random) opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, OPC_NONDETERMINISTIC_TEXT);
     else
-      opc_finding_fail(finding, "equivalent.truncated_integer",
+      opc_finding_fail(finding, OPC_RULE_equivalent_truncated_integer,
                        "with 2^32 added to every number of %s the result has the same bits, and with 3 times 2^32, but "
                        "not with 1 or 2^20: of its int64 numbers the operator reads 32 bits",
                        arg->path);
   }
-  if (status != OPC_OK || half) return status;
-  status = opc_equivalent_integer(narrow->context, narrow->values, &judged, finding, error);
-  if (status != OPC_OK) return status;
-  if (judged) opc_finding_pass(finding, "int64 numbers are not read as 32 bits");
+  if (half) return OPC_OK;
+  OPC_RETURN_IF_ERROR(opc_equivalent_integer(narrow->context, narrow->values, &compared, finding, error));
+  if (compared) opc_finding_pass(finding, "int64 numbers are not read as 32 bits");
   else
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
                      "no tensor holds int64 numbers that refer to nothing, and no Scalar is an integer");
   return OPC_OK;
 }
 
-void opc_equivalent_narrow(opc_case_context_t *context, opc_finding_t *finding) {
+static opc_status_t check_narrow_integers(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
   OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
   OPC_SCOPED(opc_replay_clear) opc_replay_t values = {0};
   OPC_SCOPED(opc_result_clear) opc_result_t plain = {0};
-  opc_error_t error = {0};
-  if (!opc_case_call_keeping(context, &values, &call, finding)) return;
-  opc_status_t status = opc_result_take(&plain, &call, OPC_RESULT_ARGUMENTS, &error);
   narrow_t narrow = {.context = context, .plain = &plain, .values = &values};
   const opc_again_t again = {.context = context, .replay = &values, .label = {OPC_CALL_KIND_OPERATOR, "again"}};
   size_t rows = 0;
-  if (status == OPC_OK && !context->id.dtype[0]) /* the own dtype */
-    status = opc_equivalent_padding(&again, &call, true, &rows, finding, &error);
-  if (status == OPC_OK && !finding->decided && (opc_result_numel(&plain) == 0 || gives_narrow_integers(&plain)))
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the result is no number that 64 bits could change");
-  else if (status == OPC_OK && !finding->decided) status = judge(&narrow, &call, finding, &error);
-  if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
+  if (!opc_case_call_keeping(context, &values, &call, finding)) return OPC_OK;
+  OPC_RETURN_IF_ERROR(opc_result_take(&plain, &call, OPC_RESULT_ARGUMENTS, error));
+  if (!context->id.dtype[0]) /* the own dtype */
+    OPC_RETURN_IF_ERROR(opc_equivalent_padding(&again, &call, true, &rows, finding, error));
+  if (finding->decided) return OPC_OK;
+  if (opc_result_numel(&plain) > 0 && !gives_narrow_integers(&plain))
+    return check_tensors_and_numbers(&narrow, &call, finding, error);
+  opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the result is no number that 64 bits could change");
+  return OPC_OK;
+}
+
+void opc_equivalent_narrow(opc_case_context_t *context, opc_finding_t *finding) {
+  opc_error_t error = {0};
+  if (check_narrow_integers(context, finding, &error) != OPC_OK) opc_finding_from_error(context, &error, finding);
 }

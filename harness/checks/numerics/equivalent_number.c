@@ -1,7 +1,6 @@
-#include "checks/numerics/equivalent_number.h"
+#include "checks/numerics/equivalent.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "checks/compare/tolerance.h"
 #include "checks/framework/outcome.h"
@@ -18,42 +17,38 @@ typedef struct number {
   opc_error_t *error;
 } number_t;
 
-static const opc_type_t *type_of(const opc_operator_t *op, size_t argument) {
+static const opc_type_t *argument_type(const opc_operator_t *op, size_t argument) {
   const opc_type_t *type = &op->arguments[argument].type;
   return type->kind == OPC_TYPE_OPTIONAL ? type->element : type;
 }
 
 /* *out is empty unless the call returned. */
-static opc_status_t run_with(const number_t *number, opc_value_t value, opc_result_t *out, bool *out_returned) {
+static opc_status_t run_with_number(const number_t *number, opc_value_t value, opc_result_t *out, bool *out_returned) {
   OPC_SCOPED(opc_sample_clear) opc_sample_t sample = {0};
   const opc_again_t again = {.context = number->context,
                              .sample = &sample,
                              .replay = number->values,
                              .label = {OPC_CALL_KIND_WITH_OTHERS, "another number"}};
-  opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
-  opc_status_t status = opc_sample_copy(number->context->sample, &sample, number->error);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(opc_sample_copy(number->context->sample, &sample, number->error));
   opc_value_clear(&sample.arguments[number->argument]);
   sample.arguments[number->argument] = value;
   sample.absent[number->argument] = false;
-  status = opc_again_run(&again, out, &outcome, NULL, number->error);
-  *out_returned = status == OPC_OK && outcome == OPC_CALL_RETURNED;
-  return status;
+  return opc_again_try(&again, out, out_returned, number->error);
 }
 
-static opc_value_t floating(double number) { return (opc_value_t){.kind = OPC_VALUE_FLOAT, .floating = number}; }
-static opc_value_t integer(int64_t number) { return (opc_value_t){.kind = OPC_VALUE_INT, .integer = number}; }
+static opc_value_t floating_value(double number) { return (opc_value_t){.kind = OPC_VALUE_FLOAT, .floating = number}; }
+static opc_value_t integer_value(int64_t number) { return (opc_value_t){.kind = OPC_VALUE_INT, .integer = number}; }
 
 /* Runs with both values. *out_compared: both calls returned; *out_same: with the same bits. */
 static opc_status_t are_same(const number_t *number, opc_value_t left, opc_value_t right, bool *out_compared,
                              bool *out_same) {
   OPC_SCOPED(opc_result_clear) opc_result_t left_result = {0}, right_result = {0};
   bool returned = false;
-  opc_status_t status = run_with(number, left, &left_result, &returned);
-  if (status == OPC_OK && returned) status = run_with(number, right, &right_result, &returned);
-  *out_compared = status == OPC_OK && returned && opc_result_numel(&left_result) > 0;
+  OPC_RETURN_IF_ERROR(run_with_number(number, left, &left_result, &returned));
+  if (returned) OPC_RETURN_IF_ERROR(run_with_number(number, right, &right_result, &returned));
+  *out_compared = returned && opc_result_numel(&left_result) > 0;
   *out_same = *out_compared && opc_result_compare(&left_result, &right_result, NULL, NULL).kind == OPC_DIFFERENCE_NONE;
-  return status;
+  return OPC_OK;
 }
 
 /* ---- floating numbers ---- */
@@ -74,23 +69,21 @@ static bool moves_little(size_t item, int64_t element, void *context) {
   return !(fabs(a - b) >= least_units * opc_dtype_ulp(OPC_DTYPE_FLOAT64, fmax(fabs(a), fabs(b))));
 }
 
-static opc_status_t judge_float(const number_t *number, bool *out_judged, opc_finding_t *finding) {
+static opc_status_t check_float(const number_t *number, bool *out_compared_any, opc_finding_t *finding) {
   OPC_SCOPED(opc_result_clear) opc_result_t exact = {0}, moved = {0};
   const opc_operator_t *op = number->context->op;
   const double own = (float)opc_sample_number(number->context->sample, op, number->argument);
   bool returned = false, compared = false, same = false;
   if (!(fabs(own) >= smallest && fabs(own) <= largest)) return OPC_OK;
-  opc_status_t status = are_same(number, floating(own * (1 + unseen)), floating(own), &compared, &same);
-  *out_judged |= compared;
-  if (status != OPC_OK || !same) return status;
-  status = run_with(number, floating(own), &exact, &returned);
-  if (status == OPC_OK && returned) status = run_with(number, floating(own * (1 + seen)), &moved, &returned);
+  OPC_RETURN_IF_ERROR(are_same(number, floating_value(own * (1 + unseen)), floating_value(own), &compared, &same));
+  *out_compared_any |= compared;
+  if (!same) return OPC_OK;
+  OPC_RETURN_IF_ERROR(run_with_number(number, floating_value(own), &exact, &returned));
+  if (returned) OPC_RETURN_IF_ERROR(run_with_number(number, floating_value(own * (1 + seen)), &moved, &returned));
   pair_t pair = {.left = &exact, .right = &moved};
-  if (status != OPC_OK || !returned ||
-      opc_result_compare(&exact, &moved, moves_little, &pair).kind != OPC_DIFFERENCE_VALUE)
-    return status;
+  if (!returned || opc_result_compare(&exact, &moved, moves_little, &pair).kind != OPC_DIFFERENCE_VALUE) return OPC_OK;
   opc_finding_fail(
-      finding, "equivalent.narrow_number",
+      finding, OPC_RULE_equivalent_narrow_number,
       "with %s = %.17g and with %.17g the result has the same bits, but not with %.17g: of this number the "
       "operator keeps what float32 holds, although its tensors are float64",
       op->arguments[number->argument].name, own, own * (1 + unseen), own * (1 + seen));
@@ -101,17 +94,18 @@ void opc_equivalent_float(opc_case_context_t *context, opc_finding_t *finding) {
   OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
   OPC_SCOPED(opc_replay_clear) opc_replay_t values = {0};
   opc_error_t error = {0};
-  bool judged = false;
-  opc_status_t status = OPC_OK;
+  bool compared_any = false;
   if (!opc_case_call_keeping(context, &values, &call, finding)) return;
-  for (size_t i = 0; i < context->op->argument_count && status == OPC_OK && !finding->decided; i++) {
-    const opc_type_kind_t kind = type_of(context->op, i)->kind;
+  for (size_t i = 0; i < context->op->argument_count && !finding->decided; i++) {
+    const opc_type_kind_t kind = argument_type(context->op, i)->kind;
     const number_t number = {.context = context, .values = &values, .argument = i, .error = &error};
-    if (kind == OPC_TYPE_SCALAR || kind == OPC_TYPE_FLOAT) status = judge_float(&number, &judged, finding);
+    if ((kind == OPC_TYPE_SCALAR || kind == OPC_TYPE_FLOAT) && check_float(&number, &compared_any, finding) != OPC_OK) {
+      opc_finding_from_error(context, &error, finding);
+      return;
+    }
   }
-  if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
-  else if (judged) opc_finding_pass(finding, "number arguments keep all bits of float64");
-  else opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no number is given whose bits could be judged");
+  if (compared_any) opc_finding_pass(finding, "number arguments keep all bits of float64");
+  else opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no number is given whose bits could be compared");
 }
 
 /* ---- integers ---- */
@@ -141,7 +135,7 @@ static bool differ_in_int64(const opc_result_t *left, const opc_result_t *right)
   return item && item->kind == OPC_VALUE_TENSOR && item->meta.dtype == OPC_DTYPE_INT64;
 }
 
-static opc_status_t judge_integer(const number_t *number, const struct lost_bits *bits, bool *out_judged,
+static opc_status_t check_integer(const number_t *number, const struct lost_bits *bits, bool *out_compared_any,
                                   opc_finding_t *finding) {
   OPC_SCOPED(opc_result_clear) opc_result_t base = {0}, kept = {0};
   const opc_operator_t *op = number->context->op;
@@ -149,29 +143,28 @@ static opc_status_t judge_integer(const number_t *number, const struct lost_bits
   bool compared = false, same = false, returned = false;
   if (!(fabs(given) < (double)moderate) || given != trunc(given)) return OPC_OK;
   const int64_t own = bits->base ? bits->base : (int64_t)given;
-  opc_status_t status = are_same(number, integer(own), integer(own + bits->lost), &compared, &same);
-  *out_judged |= compared;
-  if (status != OPC_OK || !same) return status;
-  status = run_with(number, integer(own), &base, &returned);
-  if (status == OPC_OK && returned) status = run_with(number, integer(own + bits->kept), &kept, &returned);
-  if (status == OPC_OK && returned && differ_in_int64(&base, &kept))
-    opc_finding_fail(finding, "equivalent.narrow_number",
+  OPC_RETURN_IF_ERROR(are_same(number, integer_value(own), integer_value(own + bits->lost), &compared, &same));
+  *out_compared_any |= compared;
+  if (!same) return OPC_OK;
+  OPC_RETURN_IF_ERROR(run_with_number(number, integer_value(own), &base, &returned));
+  if (returned) OPC_RETURN_IF_ERROR(run_with_number(number, integer_value(own + bits->kept), &kept, &returned));
+  if (returned && differ_in_int64(&base, &kept))
+    opc_finding_fail(finding, OPC_RULE_equivalent_narrow_number,
                      "with %s = %lld and with %lld the result has the same bits, but not with %lld: of this number the "
                      "operator keeps %s, although its tensors are int64",
                      op->arguments[number->argument].name, (long long)own, (long long)(own + bits->lost),
                      (long long)(own + bits->kept), bits->holds);
-  return status;
+  return OPC_OK;
 }
 
-opc_status_t opc_equivalent_integer(opc_case_context_t *context, opc_replay_t *values, bool *out_judged,
+opc_status_t opc_equivalent_integer(opc_case_context_t *context, opc_replay_t *values, bool *out_compared_any,
                                     opc_finding_t *finding, opc_error_t *error) {
-  opc_status_t status = OPC_OK;
   if (!are_moderate(values)) return OPC_OK;
   for (size_t i = 0; i < context->op->argument_count; i++) {
     const number_t number = {.context = context, .values = values, .argument = i, .error = error};
-    if (type_of(context->op, i)->kind != OPC_TYPE_SCALAR) continue;
-    for (size_t k = 0; k < sizeof lost_bits / sizeof *lost_bits && status == OPC_OK && !finding->decided; k++)
-      status = judge_integer(&number, &lost_bits[k], out_judged, finding);
+    if (argument_type(context->op, i)->kind != OPC_TYPE_SCALAR) continue;
+    for (size_t k = 0; k < sizeof lost_bits / sizeof *lost_bits && !finding->decided; k++)
+      OPC_RETURN_IF_ERROR(check_integer(&number, &lost_bits[k], out_compared_any, finding));
   }
-  return status;
+  return OPC_OK;
 }

@@ -1,4 +1,4 @@
-#include "checks/numerics/equivalent_padding.h"
+#include "checks/numerics/equivalent.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 static const char length_words[] = "len lens length lengths seqlen seqlens";
 
-/* A batch of rows, and what lies behind the end of one of them. */
+/* A batch of rows, and what lies past the end of one of them. */
 typedef struct padding {
   const opc_again_t *again;
   const opc_call_t *call;
@@ -41,7 +41,7 @@ static bool split_a_row(const opc_relations_t *relations, const char *lengths) {
   return false;
 }
 
-static bool has_place(const opc_relation_t *relation, const char *path, int dim) {
+static bool relation_has_place(const opc_relation_t *relation, const char *path, int dim) {
   for (size_t i = 0; i < relation->place_count; i++)
     if (relation->places[i].dim == dim && relation->places[i].more == 0 && strcmp(relation->places[i].path, path) == 0)
       return true;
@@ -51,8 +51,8 @@ static bool has_place(const opc_relation_t *relation, const char *path, int dim)
 /* The operator wants a length for each row, or reads no more. */
 static bool has_length_each(const opc_relations_t *relations, const char *lengths, const char *batch, int row_dim) {
   for (size_t i = 0; i < relations->count; i++)
-    if (relations->items[i].kind == OPC_RELATION_EQUAL && has_place(&relations->items[i], lengths, 0) &&
-        has_place(&relations->items[i], batch, row_dim))
+    if (relations->items[i].kind == OPC_RELATION_EQUAL && relation_has_place(&relations->items[i], lengths, 0) &&
+        relation_has_place(&relations->items[i], batch, row_dim))
       return true;
   return false;
 }
@@ -74,13 +74,13 @@ static bool find_batch(padding_t *p, const opc_relations_t *relations, const opc
       p->batch = k;
       p->length_dim = place->dim;
       p->row_dim = 1 - place->dim;
-      return p->again->replay->tensor_args[k].bytes != NULL;
+      return p->again->replay->tensor_args[k].bytes;
     }
   }
   return false;
 }
 
-static void index_of(const opc_tensor_meta_t *meta, int64_t element, int64_t *index) {
+static void index_of_element(const opc_tensor_meta_t *meta, int64_t element, int64_t *index) {
   for (int dim = meta->ndim; dim-- > 0;) {
     index[dim] = element % meta->sizes[dim];
     element /= meta->sizes[dim];
@@ -94,7 +94,7 @@ static bool is_padding_at(const padding_t *p, int64_t row, int64_t place) {
 
 static bool is_padding(const padding_t *p, int64_t element) {
   int64_t index[OPC_MAX_DIMS];
-  index_of(batch_of(p), element, index);
+  index_of_element(batch_of(p), element, index);
   return is_padding_at(p, index[p->row_dim], index[p->length_dim]);
 }
 
@@ -110,7 +110,7 @@ static bool is_padding_of_result(size_t item, int64_t element, void *context) {
   const opc_tensor_meta_t *meta = &of->result->items[item].meta, *batch = batch_of(p);
   int64_t index[OPC_MAX_DIMS];
   if (of->result->items[item].kind != OPC_VALUE_TENSOR || meta->ndim < 2 || meta->ndim > OPC_MAX_DIMS) return false;
-  index_of(meta, element, index);
+  index_of_element(meta, element, index);
   for (int row = 0; row < meta->ndim; row++) {
     for (int length = 0; length < meta->ndim; length++) {
       if (row != length && meta->sizes[row] == batch->sizes[p->row_dim] &&
@@ -140,18 +140,18 @@ static void change_padding(const padding_t *p, const char *own, int change) {
   }
 }
 
-static opc_status_t report(const padding_t *p, const opc_result_t *usual, const opc_result_t *changed,
-                           const opc_difference_t *difference, opc_finding_t *finding) {
+static opc_status_t report_padding(const padding_t *p, const opc_result_t *usual, const opc_result_t *changed,
+                                   const opc_difference_t *difference, opc_finding_t *finding) {
   OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
   char place[64];
   bool random = false;
   int64_t first = 0;
-  opc_status_t status = opc_result_is_nondeterministic(p->again, changed, &random, p->error);
-  if (status != OPC_OK || random) return status;
+  OPC_RETURN_IF_ERROR(opc_result_is_nondeterministic(p->again, changed, &random, p->error));
+  if (random) return OPC_OK;
   while (!is_padding(p, first)) first++;
   opc_index_text(batch_of(p), first, place, sizeof place);
   opc_difference_text(difference, changed, usual, "with the numbers before the change it", &text);
-  opc_finding_fail(finding, "equivalent.padding",
+  opc_finding_fail(finding, OPC_RULE_equivalent_padding,
                    "%s[%lld] is %lld, so that %s%s lies behind it. Other numbers there change the result: %s",
                    p->call->tensor_args[p->lengths].path, (long long)p->row, (long long)p->length,
                    p->call->tensor_args[p->batch].path, place, opc_text_c(&text));
@@ -164,91 +164,84 @@ static int changes_of(const padding_t *p) { return p->integers ? ELSEWHERE + 1 :
 /* The call with changed padding, where the result is not padding itself. *out_returned: false if it was refused. */
 static opc_status_t call_changed(const padding_t *p, const char *own, int change, const opc_result_t *usual,
                                  opc_result_t *changed, bool *out_returned, opc_difference_t *out) {
-  opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
   opc_again_t again = *p->again;
   result_padding_t of = {.padding = p, .result = usual};
-  again.label = OPC_CALL_LABEL(WITH_OTHERS, "other numbers behind a length");
+  again.label = OPC_CALL_LABEL(WITH_OTHERS, "other numbers past a length");
   change_padding(p, own, change);
-  opc_status_t status = opc_again_run(&again, changed, &outcome, NULL, p->error);
-  *out_returned = status == OPC_OK && outcome == OPC_CALL_RETURNED;
+  OPC_RETURN_IF_ERROR(opc_again_try(&again, changed, out_returned, p->error));
   if (*out_returned) *out = opc_result_compare(changed, usual, is_padding_of_result, &of);
-  return status;
+  return OPC_OK;
 }
 
 /* The operator ignores what comes before the last elements of the row. */
 static opc_status_t comes_first(const padding_t *p, const char *own, const opc_result_t *usual, bool *out) {
   padding_t front = *p;
-  opc_status_t status = OPC_OK;
   front.at_front = *out = true;
-  for (int change = 0; status == OPC_OK && *out && change < changes_of(p); change++) {
+  for (int change = 0; *out && change < changes_of(p); change++) {
     OPC_SCOPED(opc_result_clear) opc_result_t changed = {0};
     opc_difference_t difference = {0};
-    status = call_changed(&front, own, change, usual, &changed, out, &difference);
+    OPC_RETURN_IF_ERROR(call_changed(&front, own, change, usual, &changed, out, &difference));
     *out = *out && difference.kind == OPC_DIFFERENCE_NONE;
   }
-  return status;
+  return OPC_OK;
 }
 
-static opc_status_t judge_row(const padding_t *p, const char *own, bool *out_tried, opc_finding_t *finding) {
+static opc_status_t check_row(const padding_t *p, const char *own, bool *out_tried, opc_finding_t *finding) {
   OPC_SCOPED(opc_result_clear) opc_result_t usual = {0};
-  opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
   opc_again_t again = *p->again;
-  bool first = false;
+  bool accepted = false, first = false;
   again.label = OPC_CALL_LABEL(WITH_OTHERS, "a shorter length");
-  opc_status_t status = opc_again_run(&again, &usual, &outcome, NULL, p->error);
-  for (int change = 0;
-       status == OPC_OK && outcome == OPC_CALL_RETURNED && !finding->decided && !first && change < changes_of(p);
-       change++) {
+  OPC_RETURN_IF_ERROR(opc_again_try(&again, &usual, &accepted, p->error));
+  for (int change = 0; accepted && !finding->decided && !first && change < changes_of(p); change++) {
     OPC_SCOPED(opc_result_clear) opc_result_t changed = {0};
     opc_difference_t difference = {0};
     bool returned = false;
-    status = call_changed(p, own, change, &usual, &changed, &returned, &difference);
+    OPC_RETURN_IF_ERROR(call_changed(p, own, change, &usual, &changed, &returned, &difference));
     *out_tried = *out_tried || returned;
-    if (status != OPC_OK || difference.kind == OPC_DIFFERENCE_NONE) continue;
-    status = comes_first(p, own, &usual, &first);
+    if (difference.kind == OPC_DIFFERENCE_NONE) continue;
+    OPC_RETURN_IF_ERROR(comes_first(p, own, &usual, &first));
     change_padding(p, own, change);
-    if (status == OPC_OK && !first) status = report(p, &usual, &changed, &difference, finding);
+    if (!first) OPC_RETURN_IF_ERROR(report_padding(p, &usual, &changed, &difference, finding));
   }
-  return status;
+  return OPC_OK;
 }
 
 /* A row that is full gets a length of one less. */
-static opc_status_t judge_rows(padding_t *p, size_t *out_rows, opc_finding_t *finding) {
+static opc_status_t check_rows(padding_t *p, size_t *out_rows, opc_finding_t *finding) {
   enum { ROWS = 4 };
   const struct opc_replay_tensor_arg *lengths = &p->again->replay->tensor_args[p->lengths],
                                      *batch = &p->again->replay->tensor_args[p->batch];
   const size_t size = (size_t)batch->numel * opc_dtype_size(batch->dtype);
   const int64_t most = batch_of(p)->sizes[p->length_dim];
   OPC_SCOPED(opc_scope_free) char *own = malloc(size + 1);
-  opc_status_t status = OPC_OK;
   if (!own) return opc_out_of_memory(p->error);
   memcpy(own, batch->bytes, size);
-  for (p->row = 0; status == OPC_OK && !finding->decided && p->row < lengths->numel && p->row < ROWS; p->row++) {
+  for (p->row = 0; !finding->decided && p->row < lengths->numel && p->row < ROWS; p->row++) {
     char *at = (char *)lengths->bytes + (size_t)p->row * opc_dtype_size(lengths->dtype);
     const opc_number_t before = opc_number_load(lengths->dtype, at);
     bool tried = false;
     p->length = before.i < most ? before.i : most - 1;
     if (p->length < 1) continue;
     opc_number_store((opc_number_t){.kind = OPC_NUMBER_INT, .i = p->length}, lengths->dtype, at);
-    status = judge_row(p, own, &tried, finding);
+    const opc_status_t status = check_row(p, own, &tried, finding);
     opc_number_store(before, lengths->dtype, at);
     memcpy(batch->bytes, own, size);
+    OPC_RETURN_IF_ERROR(status);
     *out_rows += tried;
   }
-  return status;
+  return OPC_OK;
 }
 
 opc_status_t opc_equivalent_padding(const opc_again_t *again, const opc_call_t *call, bool integers, size_t *out_rows,
                                     opc_finding_t *finding, opc_error_t *error) {
   const opc_relations_t *relations = again->context->base->relations;
-  opc_status_t status = OPC_OK;
   for (size_t i = 0; relations && i < call->tensor_arg_count; i++) {
     padding_t p = {.again = again, .call = call, .lengths = i, .integers = integers, .error = error};
     if (!is_lengths(&call->tensor_args[i]) || split_a_row(relations, call->tensor_args[i].path) ||
         !again->replay->tensor_args[i].bytes)
       continue;
-    for (size_t k = 0; status == OPC_OK && !finding->decided && k < relations->count; k++)
-      if (find_batch(&p, relations, &relations->items[k])) status = judge_rows(&p, out_rows, finding);
+    for (size_t k = 0; !finding->decided && k < relations->count; k++)
+      if (find_batch(&p, relations, &relations->items[k])) OPC_RETURN_IF_ERROR(check_rows(&p, out_rows, finding));
   }
-  return status;
+  return OPC_OK;
 }

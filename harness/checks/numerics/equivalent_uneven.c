@@ -1,4 +1,4 @@
-#include "checks/numerics/equivalent_uneven.h"
+#include "checks/numerics/equivalent.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -42,12 +42,11 @@ static bool belongs(const way_t *way, const opc_tensor_meta_t *meta) {
   if (meta->ndim == 0 || meta->numel == 0) return false;
   if (way->part == ROWS) return meta->sizes[0] == way->count;
   if (way->part == COLUMNS) return meta->sizes[meta->ndim - 1] == way->count;
-  return meta->ndim == way->shape->ndim &&
-         memcmp(meta->sizes, way->shape->sizes, (size_t)meta->ndim * sizeof *meta->sizes) == 0;
+  return opc_tensor_same_sizes(meta, way->shape);
 }
 
 /* The element that is number `within` of its position, counted from 0. */
-static int64_t element_at(const way_t *way, int64_t numel, int64_t position, int64_t within) {
+static int64_t element_of_position(const way_t *way, int64_t numel, int64_t position, int64_t within) {
   return way->part == COLUMNS ? within * way->count + position : position * (numel / way->count) + within;
 }
 
@@ -79,8 +78,9 @@ static void copy_position(const uneven_t *uneven, size_t arg, int64_t to, int64_
   const struct opc_replay_tensor_arg *values = &uneven->values->tensor_args[arg];
   const size_t size = opc_dtype_size(values->dtype);
   for (int64_t i = 0; i < values->numel / uneven->way.count; i++)
-    memcpy((char *)values->bytes + (size_t)element_at(&uneven->way, values->numel, to, i) * size,
-           (const char *)uneven->own[arg] + (size_t)element_at(&uneven->way, values->numel, from, i) * size, size);
+    memcpy((char *)values->bytes + (size_t)element_of_position(&uneven->way, values->numel, to, i) * size,
+           (const char *)uneven->own[arg] + (size_t)element_of_position(&uneven->way, values->numel, from, i) * size,
+           size);
 }
 
 static void fill_with_first(const uneven_t *uneven, size_t arg) {
@@ -113,10 +113,7 @@ static opc_status_t run_with_values(const uneven_t *uneven, opc_result_t *out, b
   const opc_again_t again = {.context = uneven->context,
                              .replay = uneven->values,
                              .label = {OPC_CALL_KIND_ON_OTHERS, "equal elements, rows or columns"}};
-  opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
-  opc_status_t status = opc_again_run(&again, out, &outcome, NULL, uneven->error);
-  *out_returned = status == OPC_OK && outcome == OPC_CALL_RETURNED;
-  return status;
+  return opc_again_try(&again, out, out_returned, uneven->error);
 }
 
 /* ---- results ---- */
@@ -130,28 +127,30 @@ typedef struct look {
 
 static const void *bytes_at(const look_t *look, const opc_result_item_t *item, int64_t position, int64_t within) {
   return (const char *)item->bytes +
-         (size_t)element_at(&look->uneven->way, item->meta.numel, position, within) * opc_dtype_size(item->meta.dtype);
+         (size_t)element_of_position(&look->uneven->way, item->meta.numel, position, within) *
+             opc_dtype_size(item->meta.dtype);
 }
 
-static bool is_near(const look_t *look, double left, double right) {
+static bool is_near_usual(const look_t *look, double left, double right) {
   if (isnan(left) || isnan(right)) return isnan(left) && isnan(right);
   const double distance = fabs(left - right);
   return left == right || distance <= close_enough * fmax(fabs(left), fabs(right)) || distance <= look->noise;
 }
 
-static bool is_close(const look_t *look, const void *left, const void *right) {
+static bool is_close_to_usual(const look_t *look, const void *left, const void *right) {
   const opc_dtype_t dtype = look->item->meta.dtype;
   if (opc_number_is_same(dtype, left, right)) return true;
   const opc_number_t a = opc_number_load(dtype, left), b = opc_number_load(dtype, right);
-  if (a.kind == OPC_NUMBER_COMPLEX) return is_near(look, a.c.re, b.c.re) && is_near(look, a.c.im, b.c.im);
-  return a.kind == OPC_NUMBER_FLOAT && is_near(look, a.f, b.f);
+  if (a.kind == OPC_NUMBER_COMPLEX) return is_near_usual(look, a.c.re, b.c.re) && is_near_usual(look, a.c.im, b.c.im);
+  return a.kind == OPC_NUMBER_FLOAT && is_near_usual(look, a.f, b.f);
 }
 
 /* The first element of the position that differs from the same one of the usual position; -1: none. */
 static int64_t first_uneven(const look_t *look, int64_t position) {
   const int64_t usual = usual_position(look->uneven);
   for (int64_t i = 0; i < look->within; i++)
-    if (!is_close(look, bytes_at(look, look->item, position, i), bytes_at(look, look->item, usual, i))) return i;
+    if (!is_close_to_usual(look, bytes_at(look, look->item, position, i), bytes_at(look, look->item, usual, i)))
+      return i;
   return -1;
 }
 
@@ -164,50 +163,49 @@ static opc_status_t is_local(const look_t *look, size_t number, int64_t position
   bool any = false;
   make_equal(uneven);
   change(uneven, position);
-  opc_status_t status = run_with_values(uneven, &result, out);
-  if (status != OPC_OK || !*out) return status;
+  OPC_RETURN_IF_ERROR(run_with_values(uneven, &result, out));
+  if (!*out) return OPC_OK;
   const opc_result_item_t *item = number < result.count ? &result.items[number] : NULL;
   *out = item && item->bytes && item->size == look->item->size;
   for (int64_t p = 0; p < uneven->way.count && *out; p++)
     for (int64_t i = 0; i < look->within && *out; i++) {
-      const bool changed = !is_close(look, bytes_at(look, item, p, i), bytes_at(look, look->item, p, i));
+      const bool changed = !is_close_to_usual(look, bytes_at(look, item, p, i), bytes_at(look, look->item, p, i));
       if (p != position) *out = !changed;
       else if (first) pattern[i] = changed;
       else *out = pattern[i] == changed;
       any |= changed;
     }
   *out &= any;
-  return status;
+  return OPC_OK;
 }
 
 /* *out: at the exceptions as elsewhere, each position of the result depends on the same position of the arguments. */
 static opc_status_t are_local(const look_t *look, size_t number, bool *out) {
   const uneven_t *uneven = look->uneven;
-  bool *pattern = calloc((size_t)look->within, sizeof *pattern);
+  OPC_SCOPED(opc_scope_free) bool *pattern = calloc((size_t)look->within, sizeof *pattern);
   int exceptions = 0, others = 0;
-  opc_status_t status = pattern ? OPC_OK : opc_out_of_memory(uneven->error);
-  *out = status == OPC_OK;
-  for (int64_t p = 0; p < uneven->way.count && *out && status == OPC_OK; p++) {
+  *out = pattern;
+  if (!pattern) return opc_out_of_memory(uneven->error);
+  for (int64_t p = 0; p < uneven->way.count && *out; p++) {
     int *tried = first_uneven(look, p) >= 0 ? &exceptions : &others;
     if (*tried == TRIED) continue;
-    status = is_local(look, number, p, exceptions + others == 0, pattern, out);
+    OPC_RETURN_IF_ERROR(is_local(look, number, p, exceptions + others == 0, pattern, out));
     ++*tried;
   }
-  free(pattern);
-  return status;
+  return OPC_OK;
 }
 
-static void report(const look_t *look, int64_t position, int64_t exceptions, opc_finding_t *finding) {
+static void report_uneven(const look_t *look, int64_t position, int64_t exceptions, opc_finding_t *finding) {
   const way_t *way = &look->uneven->way;
   const opc_result_item_t *item = look->item;
   const int64_t within = first_uneven(look, position), usual = usual_position(look->uneven);
   char there[160], elsewhere[160], value[96], usual_value[96];
-  opc_index_text(&item->meta, element_at(way, item->meta.numel, position, within), there, sizeof there);
-  opc_index_text(&item->meta, element_at(way, item->meta.numel, usual, within), elsewhere, sizeof elsewhere);
+  opc_index_text(&item->meta, element_of_position(way, item->meta.numel, position, within), there, sizeof there);
+  opc_index_text(&item->meta, element_of_position(way, item->meta.numel, usual, within), elsewhere, sizeof elsewhere);
   opc_element_text(item->meta.dtype, bytes_at(look, item, position, within), value, sizeof value);
   opc_element_text(item->meta.dtype, bytes_at(look, item, usual, within), usual_value, sizeof usual_value);
   opc_finding_fail(
-      finding, "equivalent.uneven",
+      finding, OPC_RULE_equivalent_uneven,
       "all %ss of the arguments are equal, but %s%s is %s and %s%s is %s; %lld of %lld %ss differ from the "
       "others. A change in one %s of the arguments shows in the same %s of the result alone",
       part_names[way->part], item->path, there, value, item->path, elsewhere, usual_value, (long long)exceptions,
@@ -221,7 +219,7 @@ static double noise_of(const uneven_t *uneven, const opc_result_item_t *item) {
   return largest * fmax(rounding, ULPS * opc_dtype_ulp(item->meta.dtype, 1.0));
 }
 
-static opc_status_t judge_item(const uneven_t *uneven, const opc_result_t *equal, size_t number, bool *out_judged,
+static opc_status_t check_item(const uneven_t *uneven, const opc_result_t *equal, size_t number, bool *out_compared,
                                opc_finding_t *finding) {
   const opc_result_item_t *item = &equal->items[number];
   bool local = false, random = false;
@@ -235,23 +233,23 @@ static opc_status_t judge_item(const uneven_t *uneven, const opc_result_t *equal
     exceptions++;
     if (first < 0) first = p;
   }
-  *out_judged |= exceptions == 0;
+  *out_compared |= exceptions == 0;
   if (exceptions == 0 || exceptions > uneven->way.count / EXCEPTIONS) return OPC_OK;
-  opc_status_t status = are_local(&look, number, &local);
+  OPC_RETURN_IF_ERROR(are_local(&look, number, &local));
   make_equal(uneven);
   const opc_again_t again = {
       .context = uneven->context, .replay = uneven->values, .label = {OPC_CALL_KIND_OPERATOR, "again"}};
-  if (status == OPC_OK && local) status = opc_result_is_nondeterministic(&again, equal, &random, uneven->error);
-  if (status != OPC_OK || !local || random) return status;
-  *out_judged = true;
-  report(&look, first, exceptions, finding);
+  if (local) OPC_RETURN_IF_ERROR(opc_result_is_nondeterministic(&again, equal, &random, uneven->error));
+  if (!local || random) return OPC_OK;
+  *out_compared = true;
+  report_uneven(&look, first, exceptions, finding);
   return OPC_OK;
 }
 
 /* ---- the case ---- */
 
 /* The first tensor of the result that is large enough decides. False: none is. */
-static bool choose(uneven_t *uneven, part_t part, const opc_result_t *result) {
+static bool choose_way(uneven_t *uneven, part_t part, const opc_result_t *result) {
   for (size_t i = 0; i < result->count; i++) {
     const opc_tensor_meta_t *meta = &result->items[i].meta;
     if (result->items[i].kind != OPC_VALUE_TENSOR || meta->ndim == 0) continue;
@@ -262,22 +260,20 @@ static bool choose(uneven_t *uneven, part_t part, const opc_result_t *result) {
   return false;
 }
 
-static opc_status_t judge(uneven_t *uneven, const opc_result_t *result, opc_finding_t *finding) {
-  opc_status_t status = OPC_OK;
-  bool judged = false;
-  for (int part = 0; part < PARTS && status == OPC_OK && !finding->decided; part++) {
+static opc_status_t check_parts(uneven_t *uneven, const opc_result_t *result, opc_finding_t *finding) {
+  bool compared = false;
+  for (int part = 0; part < PARTS && !finding->decided; part++) {
     OPC_SCOPED(opc_result_clear) opc_result_t equal = {0};
     bool returned = false;
-    if (!choose(uneven, (part_t)part, result)) continue;
+    if (!choose_way(uneven, (part_t)part, result)) continue;
     make_equal(uneven);
-    status = run_with_values(uneven, &equal, &returned);
+    OPC_RETURN_IF_ERROR(run_with_values(uneven, &equal, &returned));
     /* The result is then that of memory outside: the relation that equal values break is not known. */
     returned &= opc_accesses_count(OUTSIDE) == 0;
-    for (size_t i = 0; returned && i < equal.count && status == OPC_OK && !finding->decided; i++)
-      status = judge_item(uneven, &equal, i, &judged, finding);
+    for (size_t i = 0; returned && i < equal.count && !finding->decided; i++)
+      OPC_RETURN_IF_ERROR(check_item(uneven, &equal, i, &compared, finding));
   }
-  if (status != OPC_OK) return status;
-  if (judged) opc_finding_pass(finding, "equal elements, rows or columns give equal results at every position");
+  if (compared) opc_finding_pass(finding, "equal elements, rows or columns give equal results at every position");
   else
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
                      "the result depends on the position, or no elements, rows or columns could be made equal");
@@ -298,25 +294,27 @@ static opc_status_t keep_own(uneven_t *uneven) {
   return OPC_OK;
 }
 
-void opc_equivalent_uneven(opc_case_context_t *context, opc_finding_t *finding) {
+static void own_free(uneven_t *uneven) {
+  for (size_t i = 0; uneven->own && i < uneven->values->count; i++) free(uneven->own[i]);
+  free(uneven->own);
+}
+
+static opc_status_t check_positions(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
   OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
   OPC_SCOPED(opc_replay_clear) opc_replay_t values = {0};
   OPC_SCOPED(opc_result_clear) opc_result_t result = {0};
+  OPC_SCOPED(own_free) uneven_t uneven = {.context = context, .call = &call, .values = &values, .error = error};
+  if (!opc_case_call_keeping(context, &values, &call, finding)) return OPC_OK;
+  OPC_RETURN_IF_ERROR(opc_result_take(&result, &call, OPC_RESULT_ARGUMENTS, error));
+  OPC_RETURN_IF_ERROR(keep_own(&uneven));
+  return check_parts(&uneven, &result, finding);
+}
+
+void opc_equivalent_uneven(opc_case_context_t *context, opc_finding_t *finding) {
   opc_error_t error = {0};
-  uneven_t uneven = {.context = context, .call = &call, .values = &values, .error = &error};
-  if (opc_variant_change(context->base, context->op, context->sample, context->id.variant) == OPC_INPUT_ALONE) {
+  if (opc_variant_change(context->base, context->op, context->sample, context->id.variant) == OPC_INPUT_ALONE)
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "it is not known whether arguments of these sizes fit together");
-    return;
-  }
-  if (opc_operator_is_random(context->op)) {
+  else if (opc_operator_is_random(context->op))
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "it is random: equal rows may get other random numbers");
-    return;
-  }
-  if (!opc_case_call_keeping(context, &values, &call, finding)) return;
-  opc_status_t status = opc_result_take(&result, &call, OPC_RESULT_ARGUMENTS, &error);
-  if (status == OPC_OK) status = keep_own(&uneven);
-  if (status == OPC_OK) status = judge(&uneven, &result, finding);
-  for (size_t i = 0; uneven.own && i < values.count; i++) free(uneven.own[i]);
-  free(uneven.own);
-  if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
+  else if (check_positions(context, finding, &error) != OPC_OK) opc_finding_from_error(context, &error, finding);
 }

@@ -2,7 +2,6 @@
  * with the devices here. Reads files, calls nothing. */
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "bridge/api/prepare.h"
@@ -44,7 +43,7 @@ static const char *to_simulate(const library_t *library) {
 }
 
 /* Looks for a device here, real or simulated, without code for it. */
-static void check_devices(const library_t *library, const char *has, opc_finding_t *finding) {
+static void check_devices_here(const library_t *library, const char *has, opc_finding_t *finding) {
   const opc_launch_api_t *launch = opc_launch();
   opc_cuda_limits_t limits;
   for (int i = 0; launch && i < launch->device_count(); i++) {
@@ -53,7 +52,7 @@ static void check_devices(const library_t *library, const char *has, opc_finding
       continue;
     const bool simulated = launch->mode == OPC_LAUNCH_SIMULATED;
     const char *other = simulated ? to_simulate(library) : NULL;
-    opc_finding_fail(finding, "architecture.no_image",
+    opc_finding_fail(finding, OPC_RULE_architecture_no_image,
                      "it has code for %s, but none of it runs on device %d%s, which is %s: every launch there ends "
                      "with error 209%s%s",
                      has, i, simulated ? " (simulated)" : "", limits.architecture,
@@ -65,8 +64,8 @@ static void check_devices(const library_t *library, const char *has, opc_finding
 static void check_torch(const library_t *library, const char *has, opc_finding_t *finding) {
   OPC_SCOPED(opc_text_clear) opc_text_t missing = {0};
   if (opc_gpu_codes_missing(&library->facts.gpu, &library->torch, &missing) > 0)
-    opc_finding_fail(finding, "architecture.missing",
-                     "it has code for %s: none of it runs on %s, where libtorch's own kernels run", has,
+    opc_finding_fail(finding, OPC_RULE_architecture_missing,
+                     "it has code for %s: none of it runs on %s, where libtorch's own kernels architecture_run", has,
                      opc_text_c(&missing));
 }
 
@@ -84,26 +83,24 @@ static void report_like(const library_t *library, const opc_uneven_t *uneven, si
   OPC_SCOPED(opc_text_clear) opc_text_t lacks = {0}, other = {0}, names = {0}, has = {0};
   char name[256];
   size_t count = 0;
-  bool told = false;
   missing_of(library, &uneven->items[first], &lacks);
   for (size_t i = 0; i < uneven->count; i++) {
     missing_of(library, &uneven->items[i], &other);
     if (strcmp(opc_text_c(&lacks), opc_text_c(&other)) != 0) continue;
-    told = told || i < first;
+    if (i < first) return;
     if (count < KERNELS_NAMED)
       opc_text_addf(&names, "%s%s", count ? ", " : "", opc_cuda_kernel_name(uneven->items[i].name, name, sizeof name));
     count++;
   }
   if (count > KERNELS_NAMED) opc_text_addf(&names, " and %zu more", count - KERNELS_NAMED);
   opc_gpu_codes_words(&uneven->items[first].codes, &has);
-  if (!told)
-    opc_finding_fail(
-        finding, "architecture.uneven",
-        "kernel%s %s: there is code for %s but none that runs on %s, where other kernels of the library run",
-        count > 1 ? "s" : "", opc_text_c(&names), opc_text_c(&has), opc_text_c(&lacks));
+  opc_finding_fail(
+      finding, OPC_RULE_architecture_uneven,
+      "kernel%s %s: there is code for %s but none that runs on %s, where other kernels of the library architecture_run",
+      count > 1 ? "s" : "", opc_text_c(&names), opc_text_c(&has), opc_text_c(&lacks));
 }
 
-static void check_kernels(const library_t *library, opc_finding_t *finding) {
+static void check_uneven_kernels(const library_t *library, opc_finding_t *finding) {
   OPC_SCOPED(opc_uneven_clear) opc_uneven_t uneven = {0};
   size_t size = 0;
   const unsigned char *bytes = opc_elf_section(library->file, ".nv_fatbin", &size);
@@ -116,35 +113,41 @@ static void check_kernels(const library_t *library, opc_finding_t *finding) {
   if (uneven.count > 0) opc_finding_evidence(finding, "kernels", json_incref(kernels));
 }
 
-static void run(opc_case_context_t *context, opc_finding_t *finding) {
-  library_t library = {0};
-  opc_error_t error = {0};
-  OPC_SCOPED(opc_text_clear) opc_text_t has = {0};
-  opc_status_t status = opc_elf_open(context->op->library, &library.file, &error);
-  if (status == OPC_OK) status = opc_facts_read(library.file, &library.facts, &error);
-  if (status == OPC_OK) {
-    read_torch(&library.torch);
-    opc_gpu_codes_words(&library.facts.gpu, &has);
-    if (library.facts.gpu.damaged) {
-      opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "its GPU code cannot be read completely");
-    } else {
-      check_devices(&library, opc_text_c(&has), finding);
-      check_torch(&library, opc_text_c(&has), finding);
-      check_kernels(&library, finding);
-      if (!opc_gpu_codes_have_lasting_ptx(&library.facts.gpu))
-        opc_finding_fail(finding, "architecture.no_ptx", "it has code for %s, but no PTX for GPUs newer than sm_%u",
-                         opc_text_c(&has), opc_gpu_codes_newest(&library.facts.gpu));
-    }
-    if (library.facts.gpu_runtime == OPC_GPU_RUNTIME_STATIC)
-      opc_finding_fail(finding, "architecture.static_runtime",
-                       "it has its own CUDA runtime linked into it, in addition to libtorch's");
-    opc_finding_evidence(finding, "code", json_string(opc_text_c(&has)));
-    if (!library.facts.gpu.damaged) opc_finding_pass(finding, "it has code for %s", opc_text_c(&has));
-  } else {
-    opc_finding_error(finding, "harness", "%s cannot be read: %s", context->op->library, error.message);
-  }
-  opc_facts_clear(&library.facts);
-  opc_elf_close(library.file);
+static void library_clear(library_t *library) {
+  opc_facts_clear(&library->facts);
+  opc_elf_close(library->file);
 }
 
-const opc_check_t opc_check_architecture = {.name = "architecture", .run = run};
+static void check_code(const library_t *library, const char *has, opc_finding_t *finding) {
+  if (library->facts.gpu.damaged) {
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "its GPU code cannot be read completely");
+    return;
+  }
+  check_devices_here(library, has, finding);
+  check_torch(library, has, finding);
+  check_uneven_kernels(library, finding);
+  if (!opc_gpu_codes_have_lasting_ptx(&library->facts.gpu))
+    opc_finding_fail(finding, OPC_RULE_architecture_no_ptx, "it has code for %s, but no PTX for GPUs newer than sm_%u",
+                     has, opc_gpu_codes_newest(&library->facts.gpu));
+}
+
+static void architecture_run(opc_case_context_t *context, opc_finding_t *finding) {
+  OPC_SCOPED(library_clear) library_t library = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t has = {0};
+  opc_error_t error = {0};
+  if (opc_elf_open(context->op->library, &library.file, &error) != OPC_OK ||
+      opc_facts_read(library.file, &library.facts, &error) != OPC_OK) {
+    opc_finding_error(finding, OPC_RULE_harness, "%s cannot be read: %s", context->op->library, error.message);
+    return;
+  }
+  read_torch(&library.torch);
+  opc_gpu_codes_words(&library.facts.gpu, &has);
+  check_code(&library, opc_text_c(&has), finding);
+  if (library.facts.gpu_runtime == OPC_GPU_RUNTIME_STATIC)
+    opc_finding_fail(finding, OPC_RULE_architecture_static_runtime,
+                     "it has its own CUDA runtime linked into it, in addition to libtorch's");
+  opc_finding_evidence(finding, "code", json_string(opc_text_c(&has)));
+  if (!library.facts.gpu.damaged) opc_finding_pass(finding, "it has code for %s", opc_text_c(&has));
+}
+
+const opc_check_t opc_check_architecture = {.name = "architecture", .run = architecture_run};

@@ -4,13 +4,19 @@
 
 #include "checks/framework/case_run.h"
 #include "checks/framework/outcome.h"
-#include "checks/objects/package_refusal.h"
-#include "checks/objects/package_simulated.h"
+#include "checks/objects/package_cases.h"
 #include "memory/poison.h"
 
-/* Reports for each output the input that has the same bits: information only, no promise is needed. */
-static void tell_same_bits(const opc_call_t *call, const opc_replay_t *values, const opc_result_t *result,
-                           opc_text_t *out) {
+bool opc_package_refuses_its_own(const opc_case_context_t *context, const opc_call_t *call, opc_finding_t *finding) {
+  if (call->outcome != OPC_CALL_REJECTED || context->base->source == OPC_SAMPLE_FILE) return false;
+  opc_finding_fail(finding, OPC_RULE_package_refused,
+                   "the model refuses the inputs that the package itself describes: %s", opc_text_c(&call->message));
+  return true;
+}
+
+/* Adds, for each output, the input that has the same bits: only information, no promise is needed. */
+static void add_same_bits(const opc_call_t *call, const opc_replay_t *values, const opc_result_t *result,
+                          opc_text_t *out) {
   for (size_t i = 0; i < result->count; i++) {
     const opc_result_item_t *item = &result->items[i];
     if (item->argument || item->kind != OPC_VALUE_TENSOR || !item->bytes || item->meta.numel == 0) continue;
@@ -26,57 +32,53 @@ static void tell_same_bits(const opc_call_t *call, const opc_replay_t *values, c
   }
 }
 
-static opc_status_t run_again(opc_case_context_t *context, opc_replay_t *values, opc_result_t *out,
-                              opc_finding_t *finding, opc_error_t *error) {
+static opc_status_t package_run_again(opc_case_context_t *context, opc_replay_t *values, opc_result_t *out,
+                                      opc_finding_t *finding, opc_error_t *error) {
   opc_again_t again = {.context = context, .replay = values, .label = {OPC_CALL_KIND_OPERATOR, "a second time"}};
   opc_call_outcome_t outcome;
-  opc_text_t message = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t message = {0};
   unsigned char before = opc_poison_byte();
   opc_poison_pattern(OPC_PATTERN_SECOND); /* unwritten bytes must not show */
-  opc_status_t status = opc_again_run(&again, out, &outcome, &message, error);
+  const opc_status_t status = opc_again_run(&again, out, &outcome, &message, error);
   opc_poison_pattern(before);
-  if (status == OPC_OK && outcome != OPC_CALL_RETURNED)
-    opc_finding_fail(finding, "package.not_repeatable", "the second run on the same inputs is refused: %s",
+  OPC_RETURN_IF_ERROR(status);
+  if (outcome != OPC_CALL_RETURNED)
+    opc_finding_fail(finding, OPC_RULE_package_not_repeatable, "the second run on the same inputs is refused: %s",
                      opc_text_c(&message));
-  opc_text_clear(&message);
-  return status;
+  return OPC_OK;
 }
 
-static void run_for_values(opc_case_context_t *context, opc_finding_t *finding) {
+static opc_status_t check_two_runs(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
   OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
   OPC_SCOPED(opc_replay_clear) opc_replay_t values = {0};
   OPC_SCOPED(opc_result_clear) opc_result_t first = {0}, second = {0};
   OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
-  opc_error_t error = {0};
-  opc_status_t status = opc_call_make(&call, context->op, context->sample, context->device, context->seed, &error);
-  if (status == OPC_OK) status = opc_replay_take(&values, &call, &error);
-  if (status != OPC_OK) goto release;
-
+  OPC_RETURN_IF_ERROR(opc_call_make(&call, context->op, context->sample, context->device, context->seed, error));
+  OPC_RETURN_IF_ERROR(opc_replay_take(&values, &call, error));
   context->announce(OPC_CALL_LABEL(OPERATOR, ""));
   opc_call_run(&call, context->handle, context->seed);
   if (opc_package_refuses_its_own(context, &call, finding) || opc_finding_from_outcome(context, &call, finding))
-    goto release;
-  status = opc_result_take(&first, &call, 0, &error);
-  if (status == OPC_OK) status = run_again(context, &values, &second, finding, &error);
-  if (status != OPC_OK || finding->decided) goto release;
-
+    return OPC_OK;
+  OPC_RETURN_IF_ERROR(opc_result_take(&first, &call, 0, error));
+  OPC_RETURN_IF_ERROR(package_run_again(context, &values, &second, finding, error));
+  if (finding->decided) return OPC_OK;
   opc_difference_t difference = opc_result_compare(&first, &second, NULL, NULL);
   if (difference.kind != OPC_DIFFERENCE_NONE) {
     opc_difference_text(&difference, &first, &second, "the second run", &text);
-    opc_finding_fail(finding, "package.not_repeatable", "%s", opc_text_c(&text));
+    opc_finding_fail(finding, OPC_RULE_package_not_repeatable, "%s", opc_text_c(&text));
   } else if (opc_result_numel(&first) == 0) {
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the model ran but returned nothing that could be compared");
   } else {
-    tell_same_bits(&call, &values, &first, &text);
+    add_same_bits(&call, &values, &first, &text);
     opc_finding_pass(finding, "the model ran twice, with the same bits%s", opc_text_c(&text));
   }
-
-release:
-  if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
+  return OPC_OK;
 }
 
-static void run(opc_case_context_t *context, opc_finding_t *finding) {
-  (context->simulated ? opc_package_run_simulated : run_for_values)(context, finding);
+static void package_run(opc_case_context_t *context, opc_finding_t *finding) {
+  opc_error_t error = {0};
+  if (context->simulated) opc_package_run_simulated(context, finding);
+  else if (check_two_runs(context, finding, &error) != OPC_OK) opc_finding_from_error(context, &error, finding);
 }
 
-const opc_check_t opc_check_package = {.name = "package", .run = run};
+const opc_check_t opc_check_package = {.name = "package", .run = package_run};

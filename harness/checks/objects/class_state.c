@@ -22,19 +22,18 @@ static bool is_view(const opc_method_t *method) {
 opc_status_t opc_class_state_take(const opc_operator_t *op, const opc_object_t *object,
                                   void (*announce)(opc_call_label_t label), opc_class_state_t *out,
                                   opc_error_t *error) {
-  opc_status_t status = OPC_OK;
   *out = (opc_class_state_t){.views = calloc(op->method_count + 1, sizeof *out->views)};
   if (!out->views) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for what an object says of itself");
-  for (size_t i = 0; status == OPC_OK && i < op->method_count; i++) {
+  for (size_t i = 0; i < op->method_count; i++) {
     if (!is_view(&op->methods[i])) continue;
     opc_class_view_t *view = &out->views[out->count++];
     view->method = op->methods[i].name;
     announce(OPC_CALL_LABEL(METHOD, view->method));
     view->outcome = opc_object_call(object, view->method, NULL, 0, &view->call.returns, &view->call.return_count,
                                     &view->call.message);
-    if (view->outcome == OPC_CALL_RETURNED) status = opc_result_take(&view->result, &view->call, 0, error);
+    if (view->outcome == OPC_CALL_RETURNED) OPC_RETURN_IF_ERROR(opc_result_take(&view->result, &view->call, 0, error));
   }
-  return status;
+  return OPC_OK;
 }
 
 void opc_class_state_clear(opc_class_state_t *state) {

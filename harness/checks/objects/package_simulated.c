@@ -6,8 +6,7 @@
 #include "checks/cuda/cuda_watch.h"
 #include "checks/framework/outcome.h"
 #include "checks/framework/simulated_case.h"
-#include "checks/objects/package_refusal.h"
-#include "checks/objects/package_simulated.h"
+#include "checks/objects/package_cases.h"
 
 enum { NAMES_SHOWN = 4 };
 
@@ -35,7 +34,7 @@ static bool asks_the_same(const opc_cuda_call_t *left, const opc_cuda_call_t *ri
          strcmp(left->kernel ? left->kernel : "", right->kernel ? right->kernel : "") == 0;
 }
 
-static void describe(const work_t *work, size_t index, opc_text_t *out) {
+static void work_describe(const work_t *work, size_t index, opc_text_t *out) {
   char name[256];
   if (index >= work->count) {
     opc_text_add(out, "nothing");
@@ -49,19 +48,19 @@ static void describe(const work_t *work, size_t index, opc_text_t *out) {
                   call->grid[2], call->block[0], call->block[1], call->block[2]);
 }
 
-static void compare(const work_t *first, const work_t *second, opc_finding_t *finding) {
+static void compare_work(const work_t *first, const work_t *second, opc_finding_t *finding) {
   size_t i = 0;
   OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
   while (i < first->count && i < second->count && asks_the_same(&first->calls[i], &second->calls[i])) i++;
   if (i == first->count && i == second->count) return;
   opc_text_addf(&text, "on the same inputs, request %zu of one run to the device is ", i + 1);
-  describe(first, i, &text);
+  work_describe(first, i, &text);
   opc_text_add(&text, ", but in the next run it is ");
-  describe(second, i, &text);
-  opc_finding_fail(finding, "package.other_calls", "%s", opc_text_c(&text));
+  work_describe(second, i, &text);
+  opc_finding_fail(finding, OPC_RULE_package_other_calls, "%s", opc_text_c(&text));
 }
 
-static bool is_alike(const opc_cuda_call_t *left, const opc_cuda_call_t *right) {
+static bool is_same_work(const opc_cuda_call_t *left, const opc_cuda_call_t *right) {
   return left->kind == right->kind && strcmp(left->kind == OPC_CUDA_LAUNCH ? left->kernel : left->function,
                                              right->kind == OPC_CUDA_LAUNCH ? right->kernel : right->function) == 0;
 }
@@ -73,46 +72,45 @@ static void name_work(const work_t *work, opc_text_t *out) {
   for (size_t i = 0; i < work->count; i++) {
     const opc_cuda_call_t *call = &work->calls[i];
     size_t alike = 0;
-    bool told = false;
-    for (size_t k = 0; k < names; k++) told |= is_alike(named[k], call);
-    if (told) continue;
+    bool named_before = false;
+    for (size_t k = 0; k < names; k++) named_before |= is_same_work(named[k], call);
+    if (named_before) continue;
     if (names == NAMES_SHOWN) {
       opc_text_add(out, ", …");
       return;
     }
-    for (size_t k = i; k < work->count; k++) alike += is_alike(call, &work->calls[k]);
+    for (size_t k = i; k < work->count; k++) alike += is_same_work(call, &work->calls[k]);
     char name[256];
     opc_text_addf(out, "%s%zu of %s", names > 0 ? ", " : "", alike, opc_cuda_call_name(call, name, sizeof name));
     named[names++] = call;
   }
 }
 
-/* Runs once and judges the run. False: the finding is decided, or *status says why it could not run. */
-static bool run_once(opc_cuda_watch_t *watch, opc_call_label_t label, bool judge_streams, opc_finding_t *finding,
-                     opc_status_t *status, opc_error_t *error) {
+/* Runs once and checks the run. *out_decided: so is the finding. */
+static opc_status_t simulated_run(opc_cuda_watch_t *watch, opc_call_label_t label, bool with_streams, bool *out_decided,
+                                  opc_finding_t *finding, opc_error_t *error) {
   opc_cuda_founds_t founds = {0};
-  opc_text_t why = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t why = {0};
   uint64_t stream;
-  *status = opc_cuda_watch_make(watch, error);
-  if (*status == OPC_OK && judge_streams) {
+  OPC_RETURN_IF_ERROR(opc_cuda_watch_make(watch, error));
+  if (with_streams) {
     (void)watch->api->synchronize(); /* the arguments were created on the default stream */
-    *status = opc_cuda_stream_use_pool(watch->device, &stream, error);
+    OPC_RETURN_IF_ERROR(opc_cuda_stream_use_pool(watch->device, &stream, error));
   }
-  if (*status != OPC_OK) return false;
   opc_cuda_watch_run(watch, label);
-  if (judge_streams) *status = opc_cuda_stream_use_default(watch->device, error);
-  if (*status != OPC_OK) return false;
+  if (with_streams) OPC_RETURN_IF_ERROR(opc_cuda_stream_use_default(watch->device, error));
   bool of_device =
       opc_simulated_cause_in(&watch->facts.log, opc_text_c(&watch->call.message), &why) != OPC_SIMULATED_NONE;
-  opc_text_clear(&why);
-  if (!of_device && opc_package_refuses_its_own(watch->context, &watch->call, finding)) return false;
+  *out_decided = !of_device && opc_package_refuses_its_own(watch->context, &watch->call, finding);
+  if (*out_decided) return OPC_OK;
   opc_cuda_analyse_launches(&watch->facts, &founds);
   opc_cuda_analyse_pointers(&watch->facts, &founds);
-  if (judge_streams) opc_cuda_analyse_streams(&watch->facts, &founds);
-  return !opc_cuda_watch_settle(watch, &founds, finding);
+  if (with_streams) opc_cuda_analyse_streams(&watch->facts, &founds);
+  *out_decided = opc_cuda_watch_settle(watch, &founds, finding);
+  return OPC_OK;
 }
 
-static void tell(const opc_cuda_watch_t *watch, const work_t *work, bool compared, opc_finding_t *finding) {
+static void pass_or_skip(const opc_cuda_watch_t *watch, const work_t *work, bool compared, opc_finding_t *finding) {
   OPC_SCOPED(opc_text_clear) opc_text_t names = {0};
   name_work(work, &names);
   if (work->count == 0) {
@@ -130,30 +128,32 @@ static void tell(const opc_cuda_watch_t *watch, const work_t *work, bool compare
   }
 }
 
-void opc_package_run_simulated(opc_case_context_t *context, opc_finding_t *finding) {
-  opc_cuda_watch_t watch;
-  work_t first = {0}, second = {0};
-  OPC_SCOPED(opc_text_clear) opc_text_t why = {0};
-  opc_error_t error = {0};
-  opc_status_t status;
-  if (!opc_cuda_watch_begin(&watch, context, finding)) return;
-  /* The first call loads the model and initialises what its operators need. */
-  if (!run_once(&watch, OPC_CALL_LABEL(OPERATOR, ""), false, finding, &status, &error)) goto release;
-  if (!run_once(&watch, OPC_CALL_LABEL(OPERATOR, "a second time, on another stream"), true, finding, &status, &error))
-    goto release;
-  status = work_take(&watch.facts.log, &first, &error);
-  if (status != OPC_OK || !run_once(&watch, OPC_CALL_LABEL(OPERATOR, "a third time"), true, finding, &status, &error))
-    goto release;
-  status = work_take(&watch.facts.log, &second, &error);
-  if (status != OPC_OK) goto release;
-  bool reads = opc_simulated_cause_in(&watch.facts.log, "", &why) == OPC_SIMULATED_READ,
-       comparable = first.whole && second.whole && !reads;
-  if (comparable) compare(&first, &second, finding);
-  if (!finding->decided) tell(&watch, &second, comparable, finding);
+static void work_clear(work_t *work) { free(work->calls); }
 
-release:
-  if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
-  free(first.calls);
-  free(second.calls);
-  opc_cuda_watch_end(&watch);
+static opc_status_t check_runs(opc_cuda_watch_t *watch, opc_finding_t *finding, opc_error_t *error) {
+  OPC_SCOPED(work_clear) work_t first = {0}, second = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t why = {0};
+  bool decided = false;
+  /* The first call loads the model and initialises what its operators need. */
+  OPC_RETURN_IF_ERROR(simulated_run(watch, OPC_CALL_LABEL(OPERATOR, ""), false, &decided, finding, error));
+  if (decided) return OPC_OK;
+  OPC_RETURN_IF_ERROR(simulated_run(watch, OPC_CALL_LABEL(OPERATOR, "a second time, on another stream"), true, &decided,
+                                    finding, error));
+  if (decided) return OPC_OK;
+  OPC_RETURN_IF_ERROR(work_take(&watch->facts.log, &first, error));
+  OPC_RETURN_IF_ERROR(simulated_run(watch, OPC_CALL_LABEL(OPERATOR, "a third time"), true, &decided, finding, error));
+  if (decided) return OPC_OK;
+  OPC_RETURN_IF_ERROR(work_take(&watch->facts.log, &second, error));
+  bool reads = opc_simulated_cause_in(&watch->facts.log, "", &why) == OPC_SIMULATED_READ,
+       comparable = first.whole && second.whole && !reads;
+  if (comparable) compare_work(&first, &second, finding);
+  if (!finding->decided) pass_or_skip(watch, &second, comparable, finding);
+  return OPC_OK;
+}
+
+void opc_package_run_simulated(opc_case_context_t *context, opc_finding_t *finding) {
+  OPC_SCOPED(opc_cuda_watch_end) opc_cuda_watch_t watch = {0};
+  opc_error_t error = {0};
+  if (!opc_cuda_watch_begin(&watch, context, finding)) return;
+  if (check_runs(&watch, finding, &error) != OPC_OK) opc_finding_from_error(context, &error, finding);
 }

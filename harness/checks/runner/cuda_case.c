@@ -1,8 +1,6 @@
 /* After each case on a real CUDA device: errors left behind by its kernels. */
-#include <string.h>
-
 #include "checks/cuda_log/cuda_fault.h"
-#include "checks/framework/check.h"
+#include "checks/runner/runner_inside.h"
 #include "cuda/log/launch.h"
 
 static bool is_watched(const opc_case_context_t *context) {
@@ -20,22 +18,20 @@ bool opc_cuda_case_end(const opc_case_context_t *context, opc_finding_t *finding
   int code = launch->synchronize(),
       left =
           launch->last_error(); /* an error that is no fault is cleared here, so that the next case does not get it */
-  if (!opc_cuda_fault_words(code)) code = left;
-  if (!opc_cuda_fault_words(code)) return false;
+  if (!opc_cuda_fault_meaning(code)) code = left;
+  if (!opc_cuda_fault_meaning(code)) return false;
 
   opc_cuda_log_t log = launch->log_end(); /* of the case, or of the last call that a check logged */
-  opc_text_t text = {0};
-  opc_finding_t followed = *finding;
+  OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
+  OPC_SCOPED(opc_finding_clear) opc_finding_t followed = *finding;
   *finding = (opc_finding_t){0};
-  opc_cuda_fault_say(code, &log, &text);
-  opc_finding_error(finding, "launch.asynchronous_error", "%s", opc_text_c(&text));
+  opc_cuda_fault_describe(code, &log, &text);
+  opc_finding_error(finding, OPC_RULE_launch_asynchronous_error, "%s", opc_text_c(&text));
   /* After a fault the check itself cannot make arguments for a further call, which says nothing new. */
-  const bool violation = followed.decided && followed.rule && strcmp(followed.rule, "harness") != 0 &&
+  const bool violation = followed.decided && followed.rule && followed.rule != OPC_RULE_harness &&
                          (followed.verdict == OPC_VERDICT_FAIL || followed.verdict == OPC_VERDICT_ERROR);
   if (violation) opc_finding_error(finding, followed.rule, "%s", opc_text_c(&followed.message));
   opc_finding_evidence(finding, "cuda_error", json_integer(code));
   opc_finding_evidence(finding, "launches", opc_cuda_fault_launches(&log));
-  opc_finding_clear(&followed);
-  opc_text_clear(&text);
   return true;
 }

@@ -144,10 +144,9 @@ static opc_status_t run_prepare(opc_run_t *run) {
   for (size_t i = 0; i < opc_check_info_count; i++) run->wanted[i] = check_wanted(request, i);
   for (size_t i = 0; i < request->sample_count; i++)
     if (opc_sample_is_callable(&request->samples[i])) run->callable[run->callable_count++] = request->samples[i];
-  opc_status_t status = request->only ? opc_case_id_parse(request->only, &run->only, run->error) : OPC_OK;
-  for (size_t i = 0; i < request->crashed_count && status == OPC_OK; i++)
-    status = opc_case_id_parse(request->crashed[i], &run->crashed[i], run->error);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(request->only ? opc_case_id_parse(request->only, &run->only, run->error) : OPC_OK);
+  for (size_t i = 0; i < request->crashed_count; i++)
+    OPC_RETURN_IF_ERROR(opc_case_id_parse(request->crashed[i], &run->crashed[i], run->error));
   run->plan = (opc_plan_request_t){.op = request->op,
                                    .tables = opc_case_tables,
                                    .table_count = opc_check_info_count,
@@ -194,7 +193,7 @@ static opc_status_t only_not_found(const opc_run_t *run) {
 
 static opc_status_t selection_verdict(const opc_run_t *run) {
   const opc_runner_request_t *request = run->request;
-  if (run->spent) return OPC_OK;
+  if (run->must_replace) return OPC_OK;
   if (request->only) return run->found_only ? OPC_OK : only_not_found(run);
   if (run->selection == OPC_SELECTION_BEFORE)
     return opc_error_set(run->error, OPC_ERR_NOT_FOUND, "no case %s is in the plan",
@@ -204,26 +203,31 @@ static opc_status_t selection_verdict(const opc_run_t *run) {
   return OPC_OK;
 }
 
+static opc_status_t run_plan(opc_run_t *run) {
+  OPC_RETURN_IF_ERROR(run_prepare(run));
+  checks_before(run);
+  opc_first_call_begin(); /* no operator caused what was prepared */
+  OPC_RETURN_IF_ERROR(opc_plan_all(&run->plan, planned_one, run, run->error));
+  return selection_verdict(run);
+}
+
+static void run_clear(opc_run_t *run) {
+  opc_op_free(run->handle);
+  free(run->devices);
+  free(run->plan_devices);
+  free(run->wanted);
+  free(run->callable);
+  free(run->reported);
+  free(run->unsound);
+  free(run->found);
+  free(run->crashed);
+}
+
 opc_status_t opc_runner_run(const opc_runner_request_t *request, const opc_runner_sink_t *sink, uint64_t *out_cases,
                             opc_error_t *error) {
-  opc_run_t run = {.request = request, .sink = sink, .error = error};
+  OPC_SCOPED(run_clear) opc_run_t run = {.request = request, .sink = sink, .error = error};
   run.selection = request->after || request->from ? OPC_SELECTION_BEFORE : OPC_SELECTION_INSIDE;
-  opc_status_t status = run_prepare(&run);
-  if (status == OPC_OK) {
-    checks_before(&run);
-    opc_first_call_begin(); /* no operator caused what was prepared */
-    status = opc_plan_all(&run.plan, planned_one, &run, error);
-  }
-  if (status == OPC_OK) status = selection_verdict(&run);
+  const opc_status_t status = run_plan(&run);
   *out_cases = run.cases;
-  opc_op_free(run.handle);
-  free(run.devices);
-  free(run.plan_devices);
-  free(run.wanted);
-  free(run.callable);
-  free(run.reported);
-  free(run.unsound);
-  free(run.found);
-  free(run.crashed);
   return status;
 }

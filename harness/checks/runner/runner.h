@@ -31,7 +31,7 @@ typedef struct opc_runner_request {
 } opc_runner_request_t;
 
 typedef struct opc_runner_sink {
-  /* Called before a case runs: why it is tried, and its standing as text. */
+  /* Called before a case runs: why it is tried, and the provenance of its input as text (model/case/standing.h). */
   void (*begin)(const char *case_id, const char *why, const char *standing, void *context);
   /* (optional) After begin, for the case that `only` or `to` names: its arguments by name (opc_sample_evidence), owned
    * by the runner. */
@@ -42,7 +42,7 @@ typedef struct opc_runner_sink {
   /* (optional) Called after the last `end` if another process must run the rest of the plan: the case broke this
    * process (checks/cuda_log/cuda_fault.h), or the next case needs the other allocator
    * (checks/framework/device_zones_use.h). */
-  void (*spent)(void *context);
+  void (*must_replace)(void *context);
   void *context;
 } opc_runner_sink_t;
 

@@ -7,7 +7,6 @@
 
 #include "checks/call/result.h"
 #include "checks/cuda/cuda_untracked.h"
-#include "checks/cuda_log/cuda_fault.h"
 #include "checks/framework/device_zones_use.h"
 #include "checks/framework/first_call.h"
 #include "checks/framework/guard_findings.h"
@@ -49,32 +48,28 @@ static const opc_case_id_t *crashed_in(const opc_run_t *run, const opc_case_cont
 
 static void must_reject(opc_case_context_t *context, opc_finding_t *finding) {
   opc_error_t error;
-  opc_call_t call = {0};
+  OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
   if (opc_call_make(&call, context->op, context->sample, context->device, context->seed, &error) != OPC_OK) {
     opc_finding_from_error(context, &error, finding);
-  } else {
-    opc_call_run(&call, context->handle, context->seed);
-    if (opc_finding_from_outcome(context, &call, finding)) {
-      /* As requested, or why not. */
-    } else if (context->simulated) {
-      opc_finding_skip(finding, OPC_SKIP_SIMULATED,
-                       "accepted on the simulated device, where no kernel runs that could have refused sample %s",
-                       context->base->name);
-    } else {
-      opc_finding_fail(finding, "sample.accepted",
-                       "the operator accepts sample %s, which its file expects it to refuse", context->base->name);
-    }
+    return;
   }
-  opc_call_clear(&call);
+  opc_call_run(&call, context->handle, context->seed);
+  if (opc_finding_from_outcome(context, &call, finding)) return; /* as requested, or why not */
+  if (context->simulated)
+    opc_finding_skip(finding, OPC_SKIP_SIMULATED,
+                     "accepted on the simulated device, where no kernel runs that could have refused sample %s",
+                     context->base->name);
+  else
+    opc_finding_fail(finding, OPC_RULE_sample_accepted,
+                     "the operator accepts sample %s, which its file expects it to refuse", context->base->name);
 }
 
 /* Only for cases where it matters: in a whole plan the text would cost more than the calls. */
-static void tell_input(const opc_run_t *run, const char *id_text, const opc_case_context_t *context) {
+static void send_input(const opc_run_t *run, const char *id_text, const opc_case_context_t *context) {
   const char *last = run->request->only ? run->request->only : run->request->to;
   if (!run->sink->input || !context->sample || !last || strcmp(id_text, last) != 0) return;
-  json_t *input = opc_case_evidence(context);
+  json_auto_t *input = opc_case_evidence(context);
   run->sink->input(input, run->sink->context);
-  json_decref(input);
 }
 
 /* Filling gigabytes takes a second each time. */
@@ -83,12 +78,12 @@ static int starved_max(const opc_run_t *run) { return run->starved_before ? 1 : 
 /* After a use of freed memory that now belongs to something else, or after corrupted memory, a case's outcome depends
  * on everything that ran before. */
 static void note_unsound(opc_run_t *run, const opc_case_context_t *context, const opc_finding_t *finding) {
-  static const char *const rules[] = {"memory.out_of_bounds_write", "memory.use_after_free", "memory.dangling_output",
-                                      "memory"};
-  if (!context->unmodified || !finding->rule || !opc_run_names(finding->rule, rules, sizeof rules / sizeof *rules))
+  const opc_rule_id_t rule = finding->rule;
+  if (!context->unmodified || (rule != OPC_RULE_memory_out_of_bounds_write && rule != OPC_RULE_memory_use_after_free &&
+                               rule != OPC_RULE_memory_dangling_output && rule != OPC_RULE_memory))
     return;
   opc_unsound_t *unsound = &run->unsound[run->device * run->request->sample_count + run->sample];
-  if (!unsound->rule) *unsound = (opc_unsound_t){.rule = finding->rule, .check = run->check};
+  if (!unsound->rule) *unsound = (opc_unsound_t){.rule = rule, .check = run->check};
 }
 
 /* Where a check noted what it found on the unmodified sample. */
@@ -97,19 +92,18 @@ static bool *found_of(const opc_run_t *run) {
   return &run->found[(run->check * devices + run->device) * samples + run->sample];
 }
 
-/* The rule of another check that found this sample unsound, or, in a case about all samples, one of them; NULL:
- * none. */
-static const char *unsound_by(const opc_run_t *run, const opc_case_context_t *context) {
+/* The rule of another check that found this sample unsound, or, in a case about all samples, one of them. */
+static opc_rule_id_t unsound_by(const opc_run_t *run, const opc_case_context_t *context) {
   const opc_unsound_t *first = &run->unsound[run->device * run->request->sample_count];
   size_t from = context->base ? run->sample : 0, to = context->base ? run->sample + 1 : run->request->sample_count;
-  if (!opc_check_infos[run->check].calls) return NULL;
+  if (!opc_check_infos[run->check].calls) return OPC_RULE_NONE;
   for (size_t i = from; i < to; i++)
     if (first[i].rule && first[i].check != run->check) return first[i].rule;
-  return NULL;
+  return OPC_RULE_NONE;
 }
 
 /* Called before the operator, so that CUPTI tracks it if it must. On the simulated device, untracked calls cannot be
- * judged. "": the calls are tracked. */
+ * checked. "": the calls are tracked. */
 static const char *untracked_in(const opc_run_t *run, const opc_case_context_t *context) {
   if (context->device.type != OPC_DEVICE_CUDA || !opc_check_infos[run->check].calls) return "";
   const char *untracked = opc_cuda_untracked(context->op);
@@ -118,7 +112,7 @@ static const char *untracked_in(const opc_run_t *run, const opc_case_context_t *
 
 /* Out-of-bounds accesses while a check other than memory ran. If the input is not known to be valid, the result depends
  * on that memory, and proves nothing for this check. */
-static void judge_accesses(const opc_case_context_t *context, opc_finding_t *finding) {
+static void report_accesses(const opc_case_context_t *context, opc_finding_t *finding) {
   enum { OUTSIDE = 1u << OPC_ACCESS_OUTSIDE, FREED = 1u << OPC_ACCESS_FREED };
   bool touched = opc_accesses_count(OUTSIDE | FREED) && !(context->rule->judge & OPC_JUDGE_ACCESSES);
   if (touched && !opc_standing_is_valid(&context->standing)) {
@@ -134,7 +128,7 @@ static void judge_accesses(const opc_case_context_t *context, opc_finding_t *fin
   opc_accesses_report(context, OUTSIDE | FREED, OPC_ACCESSES_ALL, NULL, finding);
 }
 
-static int64_t numel_of(const opc_result_t *result) {
+static int64_t numel_of_result(const opc_result_t *result) {
   int64_t numel = 0;
   for (size_t i = 0; i < result->count; i++)
     if (result->items[i].kind == OPC_VALUE_TENSOR) numel += result->items[i].meta.numel;
@@ -144,18 +138,14 @@ static int64_t numel_of(const opc_result_t *result) {
 /* Whether the Meta kernel says that there are elements to compute; false if there is no Meta kernel, or it refuses. */
 static bool gives_elements(opc_case_context_t *context) {
   const opc_device_t meta = {OPC_DEVICE_META, -1};
-  opc_call_t call = {0};
-  opc_result_t result = {0};
+  OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
+  OPC_SCOPED(opc_result_clear) opc_result_t result = {0};
   opc_error_t error;
-  bool gives = false;
   context->announce(OPC_CALL_LABEL(META_OTHERWISE, "before the case"));
-  if (opc_call_make(&call, context->op, context->sample, meta, context->seed, &error) == OPC_OK &&
-      opc_call_run(&call, context->handle, context->seed) == OPC_CALL_RETURNED &&
-      opc_result_take(&result, &call, OPC_RESULT_ARGUMENTS | OPC_RESULT_META, &error) == OPC_OK)
-    gives = numel_of(&result) > 0;
-  opc_result_clear(&result);
-  opc_call_clear(&call);
-  return gives;
+  return opc_call_make(&call, context->op, context->sample, meta, context->seed, &error) == OPC_OK &&
+         opc_call_run(&call, context->handle, context->seed) == OPC_CALL_RETURNED &&
+         opc_result_take(&result, &call, OPC_RESULT_ARGUMENTS | OPC_RESULT_META, &error) == OPC_OK &&
+         numel_of_result(&result) > 0;
 }
 
 /* With an empty batch there is nothing to compute, and every operator can do that. With an empty table, row or point
@@ -164,7 +154,7 @@ static void settle_standing(opc_run_t *run, const char *id_text, opc_case_contex
                             const opc_planned_case_t *planned, char text[OPC_STANDING_SIZE]) {
   const bool asked = (context->variant.families & OPC_VARIANT_EMPTY) && planned->action == OPC_PLAN_CHECK &&
                      context->standing.change == OPC_INPUT_RELATED && opc_check_infos[run->check].calls &&
-                     context->device.type == OPC_DEVICE_CPU && opc_operator_kernel(context->op, "Meta") != NULL;
+                     context->device.type == OPC_DEVICE_CPU && opc_operator_kernel(context->op, "Meta");
   if (!asked || !gives_elements(context)) return;
   context->standing.change = OPC_INPUT_ALONE;
   opc_standing_format(&context->standing, text);
@@ -172,7 +162,7 @@ static void settle_standing(opc_run_t *run, const char *id_text, opc_case_contex
 }
 
 /* The operator takes several lists of tensors, and some list has another length than the longest of them. Reading
- * behind a list is seen by nothing: its memory is not a tensor's. */
+ * past the end of a list is seen by nothing: its memory is not a tensor's. */
 static bool has_uneven_lists(const opc_operator_t *op, const opc_sample_t *sample) {
   size_t lists = 0, longest = 0;
   for (size_t i = 0; i < sample->argument_count; i++) {
@@ -197,30 +187,92 @@ static bool holds_number(const opc_value_t *value) {
 }
 
 /* One tensor, and no number that is given: nothing among the arguments that might not fit together. */
-static bool is_lone_tensor(const opc_sample_t *sample) {
+static bool takes_lone_tensor(const opc_sample_t *sample) {
   size_t tensors = 0;
   for (size_t i = 0; i < sample->argument_count; i++) {
     size_t number = 0;
-    while (opc_value_tensor(&sample->arguments[i], &number) != NULL) number = ++tensors;
+    while (opc_value_tensor(&sample->arguments[i], &number)) number = ++tensors;
     if (!sample->absent[i] && holds_number(&sample->arguments[i])) return false;
   }
   return tensors == 1;
 }
 
-bool opc_run_case(opc_run_t *run, const char *id_text, opc_case_context_t *context, const opc_planned_case_t *planned) {
-  const opc_check_t *check = opc_checks[run->check];
+/* Another process must run the case: device memory has another allocator here. */
+static bool needs_other_allocator(const opc_run_t *run, const opc_case_context_t *context,
+                                  const opc_planned_case_t *planned) {
+  const bool zones = opc_case_table_needs(&opc_case_tables[run->check]) & OPC_NEEDS_DEVICE_ZONES;
+  return planned->action != OPC_PLAN_SKIP && context->device.type == OPC_DEVICE_CUDA && !opc_device_zones_choose(zones);
+}
+
+/* Sets the finding of a case that is not run. False: it is run. */
+static bool skip_case(const opc_run_t *run, const opc_case_context_t *context, const opc_planned_case_t *planned,
+                      const char *untracked, opc_finding_t *finding) {
   const opc_runner_request_t *request = run->request;
   const opc_case_id_t *crashed = crashed_in(run, context);
-  const char *unsound = unsound_by(run, context), *untracked = untracked_in(run, context);
-  opc_finding_t finding = {0};
-  opc_check_session_t session = {.own = &run->own[run->check]};
-  bool zones = opc_case_table_needs(&opc_case_tables[run->check]) & OPC_NEEDS_DEVICE_ZONES;
-  if (planned->action != OPC_PLAN_SKIP && context->device.type == OPC_DEVICE_CUDA && !opc_device_zones_choose(zones)) {
-    run->spent = true; /* before the case, which the next process starts with */
-    if (run->sink->spent) run->sink->spent(run->sink->context);
+  const opc_rule_id_t unsound = unsound_by(run, context);
+  if (planned->action == OPC_PLAN_SKIP) {
+    opc_finding_skip(finding, planned->reason, "%s", planned->detail);
+  } else if (opc_run_skips(request, opc_checks[run->check]->name, opc_standing_rank(&context->standing))) {
+    opc_finding_skip(finding, OPC_SKIP_AFTER_CRASH, "not run: cases before it crashed or hung");
+    opc_finding_evidence(finding, "check_given_up", json_true());
+  } else if (request->out_of_time > 0 && opc_check_infos[run->check].calls &&
+             (request->out_of_time_for_all || !context->unmodified)) {
+    opc_finding_skip(finding, OPC_SKIP_BUDGET,
+                     "not run: the operator's cases had taken more than %g s by then (--operator-time)",
+                     request->out_of_time);
+  } else if (untracked[0]) {
+    opc_finding_skip(finding, OPC_SKIP_SIMULATED, "%s", untracked);
+  } else if (run->starved == starved_max(run)) {
+    opc_finding_skip(finding, OPC_SKIP_BUDGET, "not run: %d cases before it ran out of memory",
+                     run->starved + run->starved_before);
+  } else if (planned->rule->neighbours && *found_of(run)) {
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "not run: the sample itself has a finding of this check");
+  } else if (unsound) {
+    opc_finding_skip(finding, OPC_SKIP_AFTER_CRASH,
+                     "not run: any finding here would be a consequence of %s, found on this sample before",
+                     opc_rule_name(unsound));
+  } else if (crashed) {
+    const char *what =
+        crashed->sample[0] ? "these arguments crashed the operator" : "with this variant of a sample the operator hung";
+    opc_finding_skip(finding, OPC_SKIP_AFTER_CRASH, "not run: %s in check %s", what, crashed->check);
+    opc_finding_evidence(finding, "crashed_before", json_string(crashed->check));
+  } else {
     return false;
   }
-  if (context->base) session.sample_reported = &run->reported[run->device * request->sample_count + run->sample];
+  return true;
+}
+
+/* What judging and reports need besides the check's own evidence. found: by the check, or by an external tool. */
+static void add_evidence(const opc_case_context_t *context, const opc_planned_case_t *planned, bool found,
+                         opc_finding_t *finding) {
+  if (found || (context->device.type == OPC_DEVICE_CUDA && opc_device_zones_elsewhere()))
+    opc_finding_evidence(finding, "why", json_string(planned->rule->why));
+  if (!context->sample || !found) return;
+  opc_finding_evidence(finding, "input", opc_case_evidence(context));
+  if (has_uneven_lists(context->op, context->sample)) opc_finding_evidence(finding, "uneven_lists", json_true());
+  if (takes_lone_tensor(context->sample)) opc_finding_evidence(finding, "lone_tensor", json_true());
+}
+
+/* What the finding means for later cases. */
+static void note_finding(opc_run_t *run, const opc_case_context_t *context, const opc_finding_t *finding) {
+  /* On purpose: lack of memory for a large variant says nothing about later cases. */
+  const bool large = (context->variant.families & OPC_VARIANT_LARGE) != 0;
+  if (finding->out_of_memory && !large) run->starved += run->starved < starved_max(run);
+  note_unsound(run, context, finding);
+  if (context->unmodified && finding->rule && opc_rules[finding->rule].severity == OPC_SEVERITY_ERROR)
+    *found_of(run) = true;
+}
+
+bool opc_run_case(opc_run_t *run, const char *id_text, opc_case_context_t *context, const opc_planned_case_t *planned) {
+  const char *untracked = untracked_in(run, context);
+  opc_finding_t finding = {0};
+  opc_check_session_t session = {.own = &run->own[run->check]};
+  if (needs_other_allocator(run, context, planned)) {
+    run->must_replace = true; /* before the case, which the next process starts with */
+    if (run->sink->must_replace) run->sink->must_replace(run->sink->context);
+    return false;
+  }
+  if (context->base) session.sample_reported = &run->reported[run->device * run->request->sample_count + run->sample];
   context->session = &session;
 
   /* A kernel that does not check its arguments may go out of bounds on inputs of ours: that is this case's finding, and
@@ -233,62 +285,26 @@ bool opc_run_case(opc_run_t *run, const char *id_text, opc_case_context_t *conte
   opc_standing_format(&context->standing, standing);
   run->sink->begin(id_text, planned->rule->why, standing, run->sink->context);
   settle_standing(run, id_text, context, planned, standing);
-  tell_input(run, id_text, context);
-  uint64_t witnessed = opc_valgrind_errors();
-  double began = opc_clock();
-  if (planned->action == OPC_PLAN_SKIP) {
-    opc_finding_skip(&finding, planned->reason, "%s", planned->detail);
-  } else if (opc_run_skips(request, check->name, opc_standing_rank(&context->standing))) {
-    opc_finding_skip(&finding, OPC_SKIP_AFTER_CRASH, "not run: cases before it crashed or hung");
-    opc_finding_evidence(&finding, "check_given_up", json_true());
-  } else if (request->out_of_time > 0 && opc_check_infos[run->check].calls &&
-             (request->out_of_time_for_all || !context->unmodified)) {
-    opc_finding_skip(&finding, OPC_SKIP_BUDGET,
-                     "not run: the operator's cases had taken more than %g s by then (--operator-time)",
-                     request->out_of_time);
-  } else if (untracked[0]) {
-    opc_finding_skip(&finding, OPC_SKIP_SIMULATED, "%s", untracked);
-  } else if (run->starved == starved_max(run)) {
-    opc_finding_skip(&finding, OPC_SKIP_BUDGET, "not run: %d cases before it ran out of memory",
-                     run->starved + run->starved_before);
-  } else if (planned->rule->neighbours && *found_of(run)) {
-    opc_finding_skip(&finding, OPC_SKIP_NOT_APPLICABLE, "not run: the sample itself has a finding of this check");
-  } else if (unsound) {
-    opc_finding_skip(&finding, OPC_SKIP_AFTER_CRASH,
-                     "not run: any finding here would be a consequence of %s, found on this sample before", unsound);
-  } else if (crashed) {
-    const char *what =
-        crashed->sample[0] ? "these arguments crashed the operator" : "with this variant of a sample the operator hung";
-    opc_finding_skip(&finding, OPC_SKIP_AFTER_CRASH, "not run: %s in check %s", what, crashed->check);
-    opc_finding_evidence(&finding, "crashed_before", json_string(crashed->check));
-  } else {
+  send_input(run, id_text, context);
+  const uint64_t errors_before = opc_valgrind_errors();
+  const double began = opc_clock();
+  if (!skip_case(run, context, planned, untracked, &finding)) {
     if (planned->action == OPC_PLAN_MUST_REJECT) must_reject(context, &finding);
-    if (planned->action == OPC_PLAN_CHECK || (context->rule->samples & OPC_REFUSED)) check->run(context, &finding);
+    if (planned->action == OPC_PLAN_CHECK || (context->rule->samples & OPC_REFUSED))
+      opc_checks[run->check]->run(context, &finding);
   }
-  judge_accesses(context, &finding);
-  run->spent = opc_cuda_case_end(context, &finding) || context->spent;
-  bool found = finding.decided && (finding.verdict == OPC_VERDICT_FAIL || finding.verdict == OPC_VERDICT_ERROR);
-  found = found || opc_valgrind_errors() != witnessed;
-  if (found || (context->device.type == OPC_DEVICE_CUDA && opc_device_zones_elsewhere()))
-    opc_finding_evidence(&finding, "why", json_string(planned->rule->why));
-  if (context->sample && found) opc_finding_evidence(&finding, "input", opc_case_evidence(context));
-  if (context->sample && found && has_uneven_lists(context->op, context->sample))
-    opc_finding_evidence(&finding, "uneven_lists", json_true());
-  if (context->sample && found && is_lone_tensor(context->sample))
-    opc_finding_evidence(&finding, "lone_tensor", json_true());
+  report_accesses(context, &finding);
+  run->must_replace = opc_cuda_case_end(context, &finding) || context->must_replace;
+  const bool failed = finding.decided && (finding.verdict == OPC_VERDICT_FAIL || finding.verdict == OPC_VERDICT_ERROR);
+  add_evidence(context, planned, failed || opc_valgrind_errors() != errors_before, &finding);
   if (!finding.decided)
     opc_finding_skip(&finding, OPC_SKIP_NOT_APPLICABLE, "there is nothing here that this check could prove");
-  bool large = (context->variant.families & OPC_VARIANT_LARGE) !=
-               0; /* on purpose: lack of memory for it says nothing about later cases */
-  if (finding.out_of_memory && !large) run->starved += run->starved < starved_max(run);
-  note_unsound(run, context, &finding);
-  if (context->unmodified && finding.rule && opc_rule_severity(finding.rule) == OPC_SEVERITY_ERROR)
-    *found_of(run) = true;
+  note_finding(run, context, &finding);
   opc_cpu_memory_plain();
   opc_first_call_case(id_text);
-  bool go_on = run->sink->end(id_text, standing, &finding, opc_clock() - began, run->sink->context);
+  const bool go_on = run->sink->end(id_text, standing, &finding, opc_clock() - began, run->sink->context);
   run->cases++;
   opc_finding_clear(&finding);
-  if (run->spent && run->sink->spent) run->sink->spent(run->sink->context);
-  return go_on && !run->spent;
+  if (run->must_replace && run->sink->must_replace) run->sink->must_replace(run->sink->context);
+  return go_on && !run->must_replace;
 }

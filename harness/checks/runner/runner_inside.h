@@ -1,4 +1,5 @@
-/* Shared by the plan of a run (runner.c) and the execution of one case (runner_case.c); included nowhere else. */
+/* Shared by the plan of a run (runner.c) and the execution of one case (runner_case.c, cuda_case.c); included nowhere
+ * else. */
 #pragma once
 
 #include "catalogue/case_rules.h"
@@ -11,7 +12,7 @@ typedef enum opc_selection { OPC_SELECTION_BEFORE = 0, OPC_SELECTION_INSIDE, OPC
 /* A check's finding for an unmodified sample that makes other checks pointless: their findings would only follow from
  * it. */
 typedef struct opc_unsound {
-  const char *rule; /* NULL: nothing */
+  opc_rule_id_t rule; /* OPC_RULE_NONE: nothing */
   size_t check;
 } opc_unsound_t;
 
@@ -38,7 +39,7 @@ typedef struct opc_run {
   size_t sample;
   opc_selection_t selection;
   bool found_only, found_to;
-  bool spent; /* the process must be replaced */
+  bool must_replace; /* the process must be replaced */
   uint64_t cases;
   opc_error_t *error;
 } opc_run_t;
@@ -48,3 +49,9 @@ bool opc_run_skips(const opc_runner_request_t *request, const char *check, int r
 bool opc_run_names(const char *name, const char *const *list, size_t count); /* the list contains the name */
 /* Runs the case and reports to the sink. False: do not run the rest of the plan. */
 bool opc_run_case(opc_run_t *run, const char *id_text, opc_case_context_t *context, const opc_planned_case_t *planned);
+
+/* Called before and after each case. On a real CUDA device, the end synchronises and queries the error. True: it is a
+ * fault that ends the context. It becomes the case's finding, the check's own finding goes to evidence.also as a
+ * possible consequence, and the process must be replaced. */
+void opc_cuda_case_begin(const opc_case_context_t *context);
+bool opc_cuda_case_end(const opc_case_context_t *context, opc_finding_t *finding);

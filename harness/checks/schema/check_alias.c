@@ -1,5 +1,4 @@
 /* alias: the storages that inputs and outputs share are compared with the alias sets of the schema. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,16 +46,10 @@ static const char *alias_name(const opc_alias_t *alias) {
 
 /* A view of a kernel that decomposes may return its input itself: the dispatcher never treats it as an operator below
  * Autograd. */
-static bool decomposes(const opc_operator_t *op) {
-  return opc_operator_kernel(op, "CompositeImplicitAutograd") != NULL;
-}
+static bool decomposes(const opc_operator_t *op) { return opc_operator_kernel(op, "CompositeImplicitAutograd"); }
 
-static bool same_storage(const opc_tensor_meta_t *left, const opc_tensor_meta_t *right) {
-  return left->defined && right->defined && left->storage && left->storage == right->storage;
-}
-
-/* Two storages over the same bytes, as from_numpy, from_dlpack and from_blob make them; not for want of a write, as
- * _lazy_clone makes them. Both tensors must still exist. */
+/* Two storages over the same bytes, as from_numpy, from_dlpack and from_blob make them. Those
+ * of _lazy_clone do not count: the first write copies the bytes. Both tensors must still exist. */
 static bool same_bytes(const opc_tensor_meta_t *left, const opc_tensor_meta_t *right) {
   const char *a = left->storage_data, *b = right->storage_data;
   const bool both = left->defined && right->defined && a && b && !left->copy_on_write && !right->copy_on_write;
@@ -64,8 +57,8 @@ static bool same_bytes(const opc_tensor_meta_t *left, const opc_tensor_meta_t *r
          a < b + right->storage_bytes && b < a + left->storage_bytes;
 }
 
-static bool share(const opc_tensor_meta_t *left, const opc_tensor_meta_t *right) {
-  return same_storage(left, right) || same_bytes(left, right);
+static bool shares_memory(const opc_tensor_meta_t *left, const opc_tensor_meta_t *right) {
+  return opc_tensor_shares_storage(left, right) || same_bytes(left, right);
 }
 
 /* Compares one output with all arguments: the schema may forbid for one tensor argument what it allows for another with
@@ -81,9 +74,12 @@ static void check_output(const opc_case_context_t *context, const opc_call_t *ca
     opc_tensor_meta_t now;
     opc_tensor_describe(tensor_arg->tensor, &now); /* a mutable argument may have got another storage */
     bool is_same = output->meta.impl == tensor_arg->before.impl;
-    if (!is_same && !share(&output->meta, &now) && !same_storage(&output->meta, &tensor_arg->before)) continue;
+    if (!is_same && !shares_memory(&output->meta, &now) &&
+        !opc_tensor_shares_storage(&output->meta, &tensor_arg->before))
+      continue;
     if (!shares)
-      by_bytes = !is_same && !same_storage(&output->meta, &now) && !same_storage(&output->meta, &tensor_arg->before);
+      by_bytes = !is_same && !opc_tensor_shares_storage(&output->meta, &now) &&
+                 !opc_tensor_shares_storage(&output->meta, &tensor_arg->before);
     if (!shares) shares = tensor_arg;
     if (is_same && !identical) identical = tensor_arg;
     if (!may_alias(declared, tensor_arg->alias)) continue;
@@ -92,14 +88,14 @@ static void check_output(const opc_case_context_t *context, const opc_call_t *ca
   }
   const opc_tensor_arg_t *blamed = identical ? identical : shares;
   if (identical && !allowed)
-    opc_finding_fail(finding, "alias.input_returned",
+    opc_finding_fail(finding, OPC_RULE_alias_input_returned,
                      "%s is argument %s itself; the schema says that it is a new tensor", output->path, blamed->path);
   else if (identical && !returned_mutable && !decomposes(context->op))
-    opc_finding_fail(finding, "alias.input_returned",
+    opc_finding_fail(finding, OPC_RULE_alias_input_returned,
                      "%s is argument %s itself, not a view of it: a declared view must be a new tensor object",
                      output->path, blamed->path);
   else if (shares && !allowed)
-    opc_finding_fail(finding, "alias.undeclared_input",
+    opc_finding_fail(finding, OPC_RULE_alias_undeclared_input,
                      "%s shares %s with argument %s%s; the schema declares that it may alias %s", output->path,
                      by_bytes ? "memory" : "storage", blamed->path,
                      by_bytes ? ", through a storage object of its own" : "", alias_name(declared));
@@ -107,21 +103,21 @@ static void check_output(const opc_case_context_t *context, const opc_call_t *ca
   opc_finding_evidence(finding, "argument", json_string(blamed->path));
 }
 
-static void check_pairs(const opc_case_context_t *context, const opc_call_t *call, const opc_output_t *outputs,
-                        size_t count, opc_finding_t *finding) {
+static void check_output_pairs(const opc_case_context_t *context, const opc_call_t *call, const opc_output_t *outputs,
+                               size_t count, opc_finding_t *finding) {
   for (size_t i = 0; i < count; i++) {
     for (size_t k = i + 1; k < count; k++) {
-      if (!share(&outputs[i].meta, &outputs[k].meta)) continue;
+      if (!shares_memory(&outputs[i].meta, &outputs[k].meta)) continue;
       if (may_alias(output_alias(context->op, &outputs[i]), output_alias(context->op, &outputs[k]))) continue;
       /* Both share with the argument, through different declarations or none: reported above already, once per
        * output. */
       bool through_input = false;
       for (size_t l = 0; l < call->tensor_arg_count; l++)
-        through_input |= share(&outputs[i].meta, &call->tensor_args[l].before);
+        through_input |= shares_memory(&outputs[i].meta, &call->tensor_args[l].before);
       if (through_input) continue;
-      opc_finding_fail(finding, "alias.outputs_share", "%s and %s %s", outputs[i].path, outputs[k].path,
+      opc_finding_fail(finding, OPC_RULE_alias_outputs_share, "%s and %s %s", outputs[i].path, outputs[k].path,
                        outputs[i].meta.impl == outputs[k].meta.impl ? "are one tensor"
-                       : same_storage(&outputs[i].meta, &outputs[k].meta)
+                       : opc_tensor_shares_storage(&outputs[i].meta, &outputs[k].meta)
                            ? "share one storage"
                            : "share memory, through two storage objects");
       return;
@@ -132,52 +128,47 @@ static void check_pairs(const opc_case_context_t *context, const opc_call_t *cal
 /* A second call, on its own arguments, while everything of the first is still alive. */
 static opc_status_t check_earlier(opc_case_context_t *context, const opc_call_t *first, const opc_output_t *outputs,
                                   size_t count, opc_finding_t *finding, opc_error_t *error) {
-  opc_call_t call = {0};
-  opc_output_t *later = NULL;
+  OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
+  OPC_SCOPED(opc_scope_free) opc_output_t *later = NULL;
   size_t later_count = 0;
   const opc_again_t again = {.context = context, .label = {OPC_CALL_KIND_OPERATOR, "second call"}};
-  opc_status_t status = opc_again_call(&again, &call, error);
-  if (status != OPC_OK || call.outcome != OPC_CALL_RETURNED) goto release;
-  status = opc_call_outputs(&call, &later, &later_count, error);
-  for (size_t i = 0; status == OPC_OK && i < later_count; i++) {
+  OPC_RETURN_IF_ERROR(opc_again_call(&again, &call, error));
+  if (call.outcome != OPC_CALL_RETURNED) return OPC_OK;
+  OPC_RETURN_IF_ERROR(opc_call_outputs(&call, &later, &later_count, error));
+  for (size_t i = 0; i < later_count; i++) {
     const opc_output_t *output = &later[i];
     bool own = is_wildcard(output_alias(context->op, output));
-    for (size_t l = 0; l < call.tensor_arg_count; l++) own |= share(&output->meta, &call.tensor_args[l].before);
+    for (size_t l = 0; l < call.tensor_arg_count; l++) own |= shares_memory(&output->meta, &call.tensor_args[l].before);
     if (own) continue;
     for (size_t k = 0; k < count; k++)
-      if (share(&output->meta, &outputs[k].meta))
-        opc_finding_fail(finding, "alias.earlier_output",
+      if (shares_memory(&output->meta, &outputs[k].meta))
+        opc_finding_fail(finding, OPC_RULE_alias_earlier_output,
                          "%s shares storage with %s of an earlier call, which is still in use", output->path,
                          outputs[k].path);
     for (size_t l = 0; l < first->tensor_arg_count; l++)
-      if (same_storage(&output->meta, &first->tensor_args[l].before))
-        opc_finding_fail(finding, "alias.earlier_output", "%s shares storage with argument %s of an earlier call",
-                         output->path, first->tensor_args[l].path);
+      if (opc_tensor_shares_storage(&output->meta, &first->tensor_args[l].before))
+        opc_finding_fail(finding, OPC_RULE_alias_earlier_output,
+                         "%s shares storage with argument %s of an earlier call", output->path,
+                         first->tensor_args[l].path);
   }
 
-release:
-  free(later);
-  opc_call_clear(&call);
-  return status;
+  return OPC_OK;
 }
 
-static void run_case(opc_case_context_t *context, opc_finding_t *finding) {
+static opc_status_t check_shared(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
   OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
   OPC_SCOPED(opc_scope_free) opc_output_t *outputs = NULL;
   size_t count = 0, defined = 0;
-  opc_error_t error = {0};
-  opc_status_t status = OPC_OK;
-  if (!opc_case_call(context, false, &call, finding)) goto release;
-  status = opc_call_outputs(&call, &outputs, &count, &error);
-  bool as_tagged = opc_operator_may_alias_or_mutate(context->op);
-  for (size_t i = 0; status == OPC_OK && i < count; i++) {
+  const bool as_tagged = opc_operator_may_alias_or_mutate(context->op);
+  if (!opc_case_call(context, false, &call, finding)) return OPC_OK;
+  OPC_RETURN_IF_ERROR(opc_call_outputs(&call, &outputs, &count, error));
+  for (size_t i = 0; i < count; i++) {
     if (!outputs[i].meta.defined) continue;
     defined++;
     if (!as_tagged) check_output(context, &call, &outputs[i], finding);
   }
-  if (status != OPC_OK) goto release;
-  if (!as_tagged) check_pairs(context, &call, outputs, count, finding);
-  if (defined) status = check_earlier(context, &call, outputs, count, finding, &error);
+  if (!as_tagged) check_output_pairs(context, &call, outputs, count, finding);
+  if (defined) OPC_RETURN_IF_ERROR(check_earlier(context, &call, outputs, count, finding, error));
   if (defined && as_tagged)
     opc_finding_pass(finding,
                      "%zu outputs share no storage with an earlier call's; with arguments they may, by the tag "
@@ -185,9 +176,7 @@ static void run_case(opc_case_context_t *context, opc_finding_t *finding) {
                      defined);
   else if (defined) opc_finding_pass(finding, "%zu outputs share storage only as declared", defined);
   else opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the operator returns no tensor");
-
-release:
-  if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
+  return OPC_OK;
 }
 
 /* ---- over all samples: does a declared alias ever occur ---- */
@@ -196,17 +185,17 @@ typedef struct declared_use {
   bool seen, possible; /* possible: a call had both the argument and the output */
 } declared_use_t;
 
-static opc_status_t see_sample(opc_case_context_t *context, const opc_sample_t *sample, declared_use_t *uses,
-                               opc_error_t *error) {
+static opc_status_t see_aliases(opc_case_context_t *context, const opc_sample_t *sample, declared_use_t *uses,
+                                opc_error_t *error) {
   const opc_operator_t *op = context->op;
-  opc_call_t call = {0};
-  opc_output_t *outputs = NULL;
+  OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
+  OPC_SCOPED(opc_scope_free) opc_output_t *outputs = NULL;
   size_t count = 0;
   const opc_again_t again = {.context = context, .sample = sample, .label = {OPC_CALL_KIND_OPERATOR, ""}};
-  opc_status_t status = opc_again_call(&again, &call, error);
-  if (status != OPC_OK || call.outcome != OPC_CALL_RETURNED) goto release;
-  status = opc_call_outputs(&call, &outputs, &count, error);
-  for (size_t i = 0; status == OPC_OK && i < count; i++) {
+  OPC_RETURN_IF_ERROR(opc_again_call(&again, &call, error));
+  if (call.outcome != OPC_CALL_RETURNED) return OPC_OK;
+  OPC_RETURN_IF_ERROR(opc_call_outputs(&call, &outputs, &count, error));
+  for (size_t i = 0; i < count; i++) {
     if (outputs[i].return_index >= op->return_count) continue;
     for (size_t l = 0; l < call.tensor_arg_count; l++) {
       declared_use_t *use = &uses[outputs[i].return_index];
@@ -214,46 +203,45 @@ static opc_status_t see_sample(opc_case_context_t *context, const opc_sample_t *
       use->possible = true;
       opc_tensor_meta_t now;
       opc_tensor_describe(call.tensor_args[l].tensor, &now);
-      use->seen |= same_storage(&outputs[i].meta, &now) || same_storage(&outputs[i].meta, &call.tensor_args[l].before);
+      use->seen |= opc_tensor_shares_storage(&outputs[i].meta, &now) ||
+                   opc_tensor_shares_storage(&outputs[i].meta, &call.tensor_args[l].before);
     }
   }
 
-release:
-  free(outputs);
-  opc_call_clear(&call);
-  return status;
+  return OPC_OK;
 }
 
-static void run_once(opc_case_context_t *context, opc_finding_t *finding) {
+static opc_status_t check_declared_aliases(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
   const opc_operator_t *op = context->op;
   OPC_SCOPED(opc_scope_free) declared_use_t *uses = calloc(op->return_count + 1, sizeof *uses);
-  opc_error_t error = {0};
-  opc_status_t status = uses ? OPC_OK : opc_out_of_memory(&error);
   size_t declared = 0, possible = 0;
-  for (size_t i = 0; status == OPC_OK && i < context->sample_count; i++) {
+  if (!uses) return opc_out_of_memory(error);
+  for (size_t i = 0; i < context->sample_count; i++) {
     if (context->samples[i].expect.rejects) continue;
-    status = see_sample(context, &context->samples[i], uses, &error);
-    if (status == OPC_ERR_UNSUPPORTED) status = OPC_OK; /* that sample's own cases report this */
+    const opc_status_t status = see_aliases(context, &context->samples[i], uses, error);
+    if (status != OPC_ERR_UNSUPPORTED) OPC_RETURN_IF_ERROR(status); /* that sample's own cases report this */
   }
-  for (size_t r = 0; status == OPC_OK && r < op->return_count; r++) {
+  for (size_t r = 0; r < op->return_count; r++) {
     if (!op->returns[r].alias.present) continue;
     declared++;
     possible += uses[r].possible;
     if (uses[r].possible && !uses[r].seen)
-      opc_finding_fail(finding, "alias.declared_not_aliased",
+      opc_finding_fail(finding, OPC_RULE_alias_declared_not_aliased,
                        "returns[%zu] is declared to alias (%s) and never did, on %zu samples", r,
                        alias_name(&op->returns[r].alias), context->sample_count);
   }
-  if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
-  else if (possible) opc_finding_pass(finding, "%zu declared aliases do happen", possible);
+  if (possible) opc_finding_pass(finding, "%zu declared aliases do happen", possible);
   else
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
                      declared ? "no call returned an output with a declared alias" : "the schema declares no alias");
+  return OPC_OK;
 }
 
-static void run(opc_case_context_t *context, opc_finding_t *finding) {
-  if (context->sample) run_case(context, finding);
-  else run_once(context, finding);
+static void run_alias(opc_case_context_t *context, opc_finding_t *finding) {
+  opc_error_t error = {0};
+  const opc_status_t status =
+      context->sample ? check_shared(context, finding, &error) : check_declared_aliases(context, finding, &error);
+  if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
 }
 
-const opc_check_t opc_check_alias = {.name = "alias", .run = run};
+const opc_check_t opc_check_alias = {.name = "alias", .run = run_alias};

@@ -11,7 +11,7 @@
  * NUMBER_MOST are left out, because few sizes are multiples of them. */
 enum { SAMPLES_MOST = 4, CALLS_MOST = 64, OTHERS_LEAST = 2, NUMBER_MOST = 3 };
 
-typedef struct trial {
+typedef struct default_case {
   opc_case_context_t *context;
   size_t argument;
   bool accepted; /* a call with the default returned */
@@ -20,71 +20,77 @@ typedef struct trial {
   opc_text_t message, others; /* of the first refusal; other values that were accepted */
   opc_status_t status;
   opc_error_t *error;
-} trial_t;
+} default_case_t;
 
-static opc_call_outcome_t call_with(trial_t *trial, const opc_sample_t *sample, opc_text_t *message) {
-  opc_case_context_t *context = trial->context;
+static opc_status_t call_with_value(default_case_t *c, const opc_sample_t *sample, opc_call_outcome_t *out,
+                                    opc_text_t *message) {
+  opc_case_context_t *context = c->context;
   OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
-  trial->status = opc_call_make(&call, context->op, sample, context->device, context->seed, trial->error);
-  if (trial->status == OPC_ERR_UNSUPPORTED) trial->status = OPC_OK; /* that sample's own cases report this */
-  else if (trial->status == OPC_OK) {
-    context->announce(OPC_CALL_LABEL(CALL, "with another value of an argument"));
-    opc_call_outcome_t outcome = opc_call_run(&call, context->handle, context->seed);
-    trial->calls++;
-    if (message && !message->length)
-      opc_text_add_utf8(message, opc_text_c(&call.message), strcspn(opc_text_c(&call.message), "\n"));
-    return outcome;
-  }
-  return OPC_CALL_UNCONVERTIBLE;
+  *out = OPC_CALL_UNCONVERTIBLE;
+  const opc_status_t status = opc_call_make(&call, context->op, sample, context->device, context->seed, c->error);
+  if (status == OPC_ERR_UNSUPPORTED) return OPC_OK; /* that sample's own cases report this */
+  OPC_RETURN_IF_ERROR(status);
+  context->announce(OPC_CALL_LABEL(CALL, "with another value of an argument"));
+  *out = opc_call_run(&call, context->handle, context->seed);
+  c->calls++;
+  if (message && !message->length)
+    opc_text_add_utf8(message, opc_text_c(&call.message), strcspn(opc_text_c(&call.message), "\n"));
+  return OPC_OK;
 }
 
-/* False: the default is accepted, or nothing can be said about it. */
-static bool try_default(trial_t *trial, const opc_sample_t *sample) {
+/* *out_refused false: the default is accepted, or nothing can be said about it. */
+static opc_status_t try_default(default_case_t *c, const opc_sample_t *sample, bool *out_refused) {
   OPC_SCOPED(opc_sample_clear) opc_sample_t copy = {0};
-  trial->status = opc_sample_copy(sample, &copy, trial->error);
-  if (trial->status != OPC_OK) return false;
-  copy.absent[trial->argument] = true;
-  const opc_call_outcome_t outcome = call_with(trial, &copy, &trial->message);
-  const bool refused = outcome == OPC_CALL_REJECTED;
-  trial->accepted = outcome == OPC_CALL_RETURNED;
-  trial->unclear = !refused && !trial->accepted;
-  trial->refused += refused;
-  return refused && trial->calls < CALLS_MOST;
+  opc_call_outcome_t outcome;
+  OPC_RETURN_IF_ERROR(opc_sample_copy(sample, &copy, c->error));
+  copy.absent[c->argument] = true;
+  OPC_RETURN_IF_ERROR(call_with_value(c, &copy, &outcome, &c->message));
+  *out_refused = outcome == OPC_CALL_REJECTED;
+  c->accepted = outcome == OPC_CALL_RETURNED;
+  c->unclear = !*out_refused && !c->accepted;
+  c->refused += *out_refused;
+  return OPC_OK;
 }
 
-static bool try_other_sizes(const char *name, const opc_sample_t *sample, void *context) {
+static bool try_variant(const char *name, const opc_sample_t *sample, void *context) {
+  default_case_t *c = context;
+  bool refused = false;
   (void)name;
-  return try_default(context, sample);
+  c->status = try_default(c, sample, &refused);
+  return refused && c->calls < CALLS_MOST;
 }
 
 /* The variants that give the argument another value: "mode.set2", "mode.word_sum". */
 static bool try_other_value(const char *name, const opc_sample_t *sample, void *context) {
-  trial_t *trial = context;
-  const char *argument = trial->context->op->arguments[trial->argument].name;
+  default_case_t *c = context;
+  const char *argument = c->context->op->arguments[c->argument].name;
   const size_t length = strlen(argument);
+  opc_call_outcome_t outcome;
   if (strncmp(name, argument, length) != 0 || strchr(name, '+')) return true;
   const char *step = name + length;
   const char *value = strncmp(step, ".set", 4) == 0 ? step + 4 : strncmp(step, ".word_", 6) == 0 ? step + 6 : NULL;
-  if (!value || call_with(trial, sample, NULL) != OPC_CALL_RETURNED) return trial->status == OPC_OK;
-  opc_text_addf(&trial->others, "%s%s", trial->other_count++ ? ", " : "", value);
+  if (!value) return true;
+  c->status = call_with_value(c, sample, &outcome, NULL);
+  if (c->status != OPC_OK) return false;
+  if (outcome == OPC_CALL_RETURNED) opc_text_addf(&c->others, "%s%s", c->other_count++ ? ", " : "", value);
   return true;
 }
 
 /* The word that the sample gives is one that the operator accepts. */
-static void count_own_word(trial_t *trial, const opc_sample_t *sample) {
-  const opc_value_t *own = &sample->arguments[trial->argument];
-  if (sample->absent[trial->argument] || own->kind != OPC_VALUE_STRING) return;
-  opc_text_add(&trial->others, own->string);
-  trial->other_count++;
+static void count_own_word(default_case_t *c, const opc_sample_t *sample) {
+  const opc_value_t *own = &sample->arguments[c->argument];
+  if (sample->absent[c->argument] || own->kind != OPC_VALUE_STRING) return;
+  opc_text_add(&c->others, own->string);
+  c->other_count++;
 }
 
-static bool is_usable(const opc_sample_t *sample) {
+static bool is_usable_sample(const opc_sample_t *sample) {
   return !sample->unchecked && !sample->uninitialised && !sample->expect.rejects;
 }
 
 /* Whether a refusal of the default could mean anything. A bool has no third value, and None means that another argument
  * takes its place. */
-static bool is_judged(const opc_argument_t *argument) {
+static bool is_decidable(const opc_argument_t *argument) {
   const opc_type_t *type = argument->type.kind == OPC_TYPE_OPTIONAL ? argument->type.element : &argument->type;
   if (!argument->has_default || !argument->default_text || strcmp(argument->default_text, "None") == 0) return false;
   if (type->kind == OPC_TYPE_STRING || type->kind == OPC_TYPE_FLOAT) return true;
@@ -92,63 +98,74 @@ static bool is_judged(const opc_argument_t *argument) {
   return fabs(strtod(argument->default_text, NULL)) <= NUMBER_MOST;
 }
 
-static void report(const trial_t *trial, opc_finding_t *finding) {
-  const opc_argument_t *argument = &trial->context->op->arguments[trial->argument];
-  opc_finding_fail(finding, "defaults.refused",
+static void report_default(const default_case_t *c, opc_finding_t *finding) {
+  const opc_argument_t *argument = &c->context->op->arguments[c->argument];
+  opc_finding_fail(finding, OPC_RULE_defaults_refused,
                    "%s=%s is the default; the operator refuses it in each of %d calls and accepts %s: %.200s",
-                   argument->name, argument->default_text, trial->refused, opc_text_c(&trial->others),
-                   opc_text_c(&trial->message));
+                   argument->name, argument->default_text, c->refused, opc_text_c(&c->others), opc_text_c(&c->message));
+}
+
+/* Tries the default on samples and on their variants with other sizes. *out_first: the first usable sample. */
+static opc_status_t try_samples(default_case_t *c, const opc_sample_t **out_first) {
+  const opc_case_context_t *context = c->context;
+  size_t tried = 0;
+  for (size_t i = 0; i < context->sample_count && tried < SAMPLES_MOST && !c->accepted && !c->unclear; i++) {
+    const opc_sample_t *sample = &context->samples[i];
+    bool refused = false;
+    if (!is_usable_sample(sample)) continue;
+    if (!*out_first) *out_first = sample;
+    c->accepted = sample->absent[c->argument];
+    if (c->accepted) break;
+    tried++;
+    OPC_RETURN_IF_ERROR(try_default(c, sample, &refused));
+    if (refused && c->calls < CALLS_MOST)
+      OPC_RETURN_IF_ERROR(
+          opc_variants_of(sample, context->op, OPC_VARIANT_SHAPE | OPC_VARIANT_SIZES, try_variant, c, c->error));
+    OPC_RETURN_IF_ERROR(c->status);
+  }
+  return OPC_OK;
+}
+
+static void default_case_clear(default_case_t *c) {
+  opc_text_clear(&c->message);
+  opc_text_clear(&c->others);
 }
 
 /* *out_accepted: some call with the default returned. */
-static opc_status_t judge(opc_case_context_t *context, size_t argument, bool *out_accepted, opc_finding_t *finding,
-                          opc_error_t *error) {
-  trial_t trial = {.context = context, .argument = argument, .error = error};
-  opc_status_t status = OPC_OK;
-  size_t tried = 0, first = context->sample_count;
-  for (size_t i = 0; i < context->sample_count && status == OPC_OK && tried < SAMPLES_MOST; i++) {
-    const opc_sample_t *sample = &context->samples[i];
-    if (!is_usable(sample)) continue;
-    if (sample->absent[argument]) trial.accepted = true;
-    if (first == context->sample_count) first = i;
-    if (trial.accepted) break;
-    tried++;
-    if (try_default(&trial, sample))
-      status =
-          opc_variants_of(sample, context->op, OPC_VARIANT_SHAPE | OPC_VARIANT_SIZES, try_other_sizes, &trial, error);
-    if (status == OPC_OK) status = trial.status;
-    if (trial.accepted || trial.unclear) break;
-  }
-  *out_accepted = trial.accepted;
-  if (status == OPC_OK && trial.refused > 0 && !trial.accepted && !trial.unclear) {
-    count_own_word(&trial, &context->samples[first]);
-    status =
-        opc_variants_of(&context->samples[first], context->op, OPC_VARIANT_NEIGHBOUR, try_other_value, &trial, error);
-    if (status == OPC_OK) status = trial.status;
-    if (status == OPC_OK && trial.other_count >= OTHERS_LEAST) report(&trial, finding);
-  }
-  opc_text_clear(&trial.message);
-  opc_text_clear(&trial.others);
-  return status;
+static opc_status_t check_default(opc_case_context_t *context, size_t argument, bool *out_accepted,
+                                  opc_finding_t *finding, opc_error_t *error) {
+  OPC_SCOPED(default_case_clear) default_case_t c = {.context = context, .argument = argument, .error = error};
+  const opc_sample_t *first = NULL;
+  OPC_RETURN_IF_ERROR(try_samples(&c, &first));
+  *out_accepted = c.accepted;
+  if (!c.refused || c.accepted || c.unclear) return OPC_OK;
+  count_own_word(&c, first);
+  OPC_RETURN_IF_ERROR(opc_variants_of(first, context->op, OPC_VARIANT_NEIGHBOUR, try_other_value, &c, error));
+  OPC_RETURN_IF_ERROR(c.status);
+  if (c.other_count >= OTHERS_LEAST) report_default(&c, finding);
+  return OPC_OK;
 }
 
-static void run(opc_case_context_t *context, opc_finding_t *finding) {
-  opc_error_t error = {0};
-  opc_status_t status = OPC_OK;
+static opc_status_t check_defaults(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
   size_t accepted = 0, declared = 0;
-  for (size_t i = 0; i < context->op->argument_count && status == OPC_OK; i++) {
+  for (size_t i = 0; i < context->op->argument_count; i++) {
     bool is_accepted = false;
-    if (!is_judged(&context->op->arguments[i])) continue;
+    if (!is_decidable(&context->op->arguments[i])) continue;
     declared++;
-    status = judge(context, i, &is_accepted, finding, &error);
+    OPC_RETURN_IF_ERROR(check_default(context, i, &is_accepted, finding, error));
     accepted += is_accepted;
   }
-  if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
-  else if (accepted) opc_finding_pass(finding, "%zu of %zu defaults are accepted", accepted, declared);
+  if (accepted) opc_finding_pass(finding, "%zu of %zu defaults are accepted", accepted, declared);
   else
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
                      declared ? "no default was accepted, nor enough other values to blame the default"
                               : "no argument has a number or a word as its default");
+  return OPC_OK;
 }
 
-const opc_check_t opc_check_defaults = {.name = "defaults", .run = run};
+static void run_defaults(opc_case_context_t *context, opc_finding_t *finding) {
+  opc_error_t error = {0};
+  if (check_defaults(context, finding, &error) != OPC_OK) opc_finding_from_error(context, &error, finding);
+}
+
+const opc_check_t opc_check_defaults = {.name = "defaults", .run = run_defaults};

@@ -13,17 +13,16 @@ typedef struct functional_case {
   opc_call_t plain, functional;
   opc_result_t plain_result, functional_result;
   bool *replaced; /* one per tensor argument of the functional call */
-  opc_error_t error;
+  opc_error_t *error;
 } functional_case_t;
 
 static opc_status_t call_functional(functional_case_t *run) {
   opc_case_context_t *context = run->context;
   opc_call_t *call = &run->functional;
-  opc_status_t status = opc_call_make(call, context->op, context->sample, context->device, context->seed, &run->error);
-  if (status == OPC_OK) status = opc_call_snapshot(call, &run->error);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(opc_call_make(call, context->op, context->sample, context->device, context->seed, run->error));
+  OPC_RETURN_IF_ERROR(opc_call_snapshot(call, run->error));
   run->replaced = calloc(call->tensor_arg_count + 1, sizeof *run->replaced);
-  if (!run->replaced) return opc_error_set(&run->error, OPC_ERR_MEMORY, "out of memory for a call");
+  if (!run->replaced) return opc_error_set(run->error, OPC_ERR_MEMORY, "out of memory for a call");
   context->announce(OPC_CALL_LABEL(OTHERWISE, "under functionalisation"));
   opc_bridge_seed(context->seed);
   call->outcome =
@@ -33,11 +32,11 @@ static opc_status_t call_functional(functional_case_t *run) {
 }
 
 /* Whether a call on plain tensors writes the argument too: then check mutation reports it. */
-static opc_status_t changes_plainly(const functional_case_t *run, size_t tensor_arg, bool *out, opc_error_t *error) {
+static opc_status_t changes_plainly(const functional_case_t *run, size_t tensor_arg, bool *out) {
   opc_change_t change;
-  opc_status_t status = opc_tensor_arg_changed(&run->plain.tensor_args[tensor_arg], &change, error);
-  *out = status == OPC_OK && (change.inside || change.outside);
-  return status;
+  OPC_RETURN_IF_ERROR(opc_tensor_arg_changed(&run->plain.tensor_args[tensor_arg], &change, run->error));
+  *out = change.inside || change.outside;
+  return OPC_OK;
 }
 
 static opc_status_t compare_arguments(functional_case_t *run) {
@@ -45,12 +44,11 @@ static opc_status_t compare_arguments(functional_case_t *run) {
     const opc_tensor_arg_t *tensor_arg = &run->functional.tensor_args[i];
     opc_change_t change;
     bool plainly = false;
-    opc_status_t status = opc_tensor_arg_changed(tensor_arg, &change, &run->error);
-    if (status == OPC_OK) status = changes_plainly(run, i, &plainly, &run->error);
-    if (status != OPC_OK) return status;
+    OPC_RETURN_IF_ERROR(opc_tensor_arg_changed(tensor_arg, &change, run->error));
+    OPC_RETURN_IF_ERROR(changes_plainly(run, i, &plainly));
     bool base = change.inside || change.outside;
     if (plainly || (!base && !run->replaced[i])) continue;
-    opc_finding_fail(run->finding, "functionalisation.hidden_mutation",
+    opc_finding_fail(run->finding, OPC_RULE_functionalisation_hidden_mutation,
                      base ? "under functionalisation the call writes the memory of argument %s, which it does not "
                             "write otherwise and which its schema does not declare mutable"
                           : "under functionalisation argument %s has another value after the call, though its schema "
@@ -61,22 +59,19 @@ static opc_status_t compare_arguments(functional_case_t *run) {
 }
 
 /* The results differ in bits: by chance, by rounding, or because they are wrong. */
-static opc_status_t judge(functional_case_t *run, opc_difference_t difference) {
+static opc_status_t check_functional_result(functional_case_t *run, opc_difference_t difference) {
   opc_case_context_t *context = run->context;
   OPC_SCOPED(opc_replay_clear) opc_replay_t values = {0};
   OPC_SCOPED(opc_tolerance_clear) opc_tolerance_t tolerance = {0};
   bool nondeterministic = false;
   OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
   opc_again_t again = {.context = context, .replay = &values, .label = {OPC_CALL_KIND_OTHERWISE, "once more"}};
-  opc_status_t status = opc_again_values(&(opc_again_t){.context = context}, &values, &run->error);
-  if (status == OPC_OK)
-    status = opc_result_is_nondeterministic(&again, &run->plain_result, &nondeterministic, &run->error);
-  if (status == OPC_OK && nondeterministic)
-    opc_finding_skip(run->finding, OPC_SKIP_NOT_APPLICABLE, OPC_NONDETERMINISTIC_TEXT);
-  if (status != OPC_OK || nondeterministic) return status;
+  OPC_RETURN_IF_ERROR(opc_again_values(&(opc_again_t){.context = context}, &values, run->error));
+  OPC_RETURN_IF_ERROR(opc_result_is_nondeterministic(&again, &run->plain_result, &nondeterministic, run->error));
+  if (nondeterministic) opc_finding_skip(run->finding, OPC_SKIP_NOT_APPLICABLE, OPC_NONDETERMINISTIC_TEXT);
+  if (nondeterministic) return OPC_OK;
 
-  status = opc_tolerance_measure(&tolerance, &again, &run->plain_result, &run->error);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(opc_tolerance_measure(&tolerance, &again, &run->plain_result, run->error));
   opc_bound_t bound = {.got = &run->functional_result,
                        .reference = &run->plain_result,
                        .tolerance = &tolerance,
@@ -84,10 +79,11 @@ static opc_status_t judge(functional_case_t *run, opc_difference_t difference) {
                        .narrow = OPC_DTYPE_OTHER};
   if (difference.kind == OPC_DIFFERENCE_VALUE)
     difference = opc_result_compare(bound.got, bound.reference, opc_bound_holds, &bound);
-  if (difference.kind == OPC_DIFFERENCE_NONE) return status;
+  if (difference.kind == OPC_DIFFERENCE_NONE) return OPC_OK;
   opc_difference_text(&difference, bound.got, bound.reference, "on plain tensors it", &text);
-  opc_finding_fail(run->finding, "functionalisation.wrong_result", "under functionalisation %s", opc_text_c(&text));
-  return status;
+  opc_finding_fail(run->finding, OPC_RULE_functionalisation_wrong_result, "under functionalisation %s",
+                   opc_text_c(&text));
+  return OPC_OK;
 }
 
 /* The fallback calls the same kernel as a plain call, so functionalisation does not cause a different result. */
@@ -97,7 +93,7 @@ static bool has_other_code(const opc_operator_t *op) {
   return rule == OPC_FUNCTIONALISE_OWN_KERNEL || rule == OPC_FUNCTIONALISE_DECOMPOSED;
 }
 
-static opc_status_t compare(functional_case_t *run) {
+static opc_status_t compare_functional(functional_case_t *run) {
   const char *message = opc_text_c(&run->functional.message);
   if (run->functional.outcome != OPC_CALL_RETURNED && opc_torch_says(OPC_TORCH_WANTS_DATA, message) &&
       opc_operator_fake_may_be_in_python(run->context->op)) {
@@ -107,47 +103,51 @@ static opc_status_t compare(functional_case_t *run) {
     return OPC_OK;
   }
   if (run->functional.outcome != OPC_CALL_RETURNED) {
-    opc_finding_fail(run->finding, "functionalisation.fails",
+    opc_finding_fail(run->finding, OPC_RULE_functionalisation_fails,
                      "the call returns on plain tensors; under functionalisation it throws: %.*s",
                      (int)strcspn(message, "\n"), message);
     return OPC_OK;
   }
-  opc_status_t status = opc_result_take(&run->plain_result, &run->plain, 0, &run->error);
-  if (status == OPC_OK) status = opc_result_take(&run->functional_result, &run->functional, 0, &run->error);
-  if (status == OPC_OK) status = compare_arguments(run);
-  if (status != OPC_OK) return status;
+  const bool other_code = has_other_code(run->context->op);
   opc_difference_t difference = {.kind = OPC_DIFFERENCE_NONE};
-  if (has_other_code(run->context->op))
-    difference = opc_result_compare(&run->functional_result, &run->plain_result, NULL, NULL);
-  if (difference.kind != OPC_DIFFERENCE_NONE) status = judge(run, difference);
-  if (status == OPC_OK && run->functional.tensor_arg_count)
+  OPC_RETURN_IF_ERROR(opc_result_take(&run->plain_result, &run->plain, 0, run->error));
+  OPC_RETURN_IF_ERROR(opc_result_take(&run->functional_result, &run->functional, 0, run->error));
+  OPC_RETURN_IF_ERROR(compare_arguments(run));
+  if (other_code) difference = opc_result_compare(&run->functional_result, &run->plain_result, NULL, NULL);
+  if (difference.kind != OPC_DIFFERENCE_NONE) OPC_RETURN_IF_ERROR(check_functional_result(run, difference));
+  if (run->functional.tensor_arg_count)
     opc_finding_pass(run->finding, "under functionalisation the call returns and no argument changes%s",
-                     has_other_code(run->context->op) ? "; its results are those of a plain call" : "");
-  else if (status == OPC_OK) opc_finding_skip(run->finding, OPC_SKIP_NOT_APPLICABLE, "no tensor among the arguments");
-  return status;
+                     other_code ? "; its results are those of a plain call" : "");
+  else opc_finding_skip(run->finding, OPC_SKIP_NOT_APPLICABLE, "no tensor among the arguments");
+  return OPC_OK;
 }
 
-static void run_sample(opc_case_context_t *context, opc_finding_t *finding) {
-  functional_case_t run = {.context = context, .finding = finding};
-  opc_status_t status = OPC_OK;
-  if (!opc_case_call(context, true, &run.plain, finding)) goto release;
-  status = call_functional(&run);
-  if (status == OPC_OK) status = compare(&run);
-
-release:
-  if (status != OPC_OK) opc_finding_from_error(context, &run.error, finding);
-  free(run.replaced);
-  opc_result_clear(&run.functional_result);
-  opc_result_clear(&run.plain_result);
-  opc_call_clear(&run.functional);
-  opc_call_clear(&run.plain);
+static void functional_case_clear(functional_case_t *run) {
+  free(run->replaced);
+  opc_result_clear(&run->functional_result);
+  opc_result_clear(&run->plain_result);
+  opc_call_clear(&run->functional);
+  opc_call_clear(&run->plain);
 }
 
-static void run_once(opc_case_context_t *context, opc_finding_t *finding) {
+static opc_status_t check_functional(functional_case_t *run) {
+  OPC_RETURN_IF_ERROR(call_functional(run));
+  return compare_functional(run);
+}
+
+static void run_functional(opc_case_context_t *context, opc_finding_t *finding) {
+  opc_error_t error = {0};
+  OPC_SCOPED(functional_case_clear)
+  functional_case_t run = {.context = context, .finding = finding, .error = &error};
+  if (!opc_case_call(context, true, &run.plain, finding)) return;
+  if (check_functional(&run) != OPC_OK) opc_finding_from_error(context, &error, finding);
+}
+
+static void report_rule(const opc_case_context_t *context, opc_finding_t *finding) {
   OPC_SCOPED(opc_text_clear) opc_text_t reason = {0};
   switch (opc_functionalise_rule(context->op, &reason)) {
     case OPC_FUNCTIONALISE_REFUSED:
-      opc_finding_fail(finding, "functionalisation.refused", "torch.compile refuses this operator: %s",
+      opc_finding_fail(finding, OPC_RULE_functionalisation_refused, "torch.compile refuses this operator: %s",
                        opc_text_c(&reason));
       break;
     case OPC_FUNCTIONALISE_BUILT_IN:
@@ -163,9 +163,9 @@ static void run_once(opc_case_context_t *context, opc_finding_t *finding) {
   }
 }
 
-static void run(opc_case_context_t *context, opc_finding_t *finding) {
-  if (context->sample) run_sample(context, finding);
-  else run_once(context, finding);
+static void run_functionalisation(opc_case_context_t *context, opc_finding_t *finding) {
+  if (context->sample) run_functional(context, finding);
+  else report_rule(context, finding);
 }
 
-const opc_check_t opc_check_functionalisation = {.name = "functionalisation", .run = run};
+const opc_check_t opc_check_functionalisation = {.name = "functionalisation", .run = run_functionalisation};

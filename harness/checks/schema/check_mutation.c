@@ -9,7 +9,7 @@
 #include "memory/cpu_memory.h"
 
 static bool shares_storage(const opc_tensor_arg_t *left, const opc_tensor_arg_t *right) {
-  return left->before.storage && left->before.storage == right->before.storage;
+  return opc_tensor_shares_storage(&left->before, &right->before);
 }
 
 /* A mutable argument over the same storage explains changes of its bytes, and the version counter of views. */
@@ -54,18 +54,14 @@ static opc_status_t report_elements(const opc_tensor_arg_t *tensor_arg, const op
                                     opc_finding_t *finding, opc_error_t *error) {
   const void *now = NULL;
   size_t size = 0;
-  void *owned = NULL;
-  opc_text_t text = {0};
-  opc_status_t status = opc_tensor_storage_bytes(tensor_arg->tensor, &now, &size, &owned, error);
-  if (status == OPC_OK) {
-    add_elements(tensor_arg, change, now, &text);
-    opc_finding_fail(finding, "mutation.undeclared", "argument %s is not declared mutable but was changed: %s",
-                     tensor_arg->path, opc_text_c(&text));
-    opc_finding_evidence(finding, "argument", json_string(tensor_arg->path));
-  }
-  opc_text_clear(&text);
-  free(owned);
-  return status;
+  OPC_SCOPED(opc_scope_free) void *owned = NULL;
+  OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
+  OPC_RETURN_IF_ERROR(opc_tensor_storage_bytes(tensor_arg->tensor, &now, &size, &owned, error));
+  add_elements(tensor_arg, change, now, &text);
+  opc_finding_fail(finding, OPC_RULE_mutation_undeclared, "argument %s is not declared mutable but was changed: %s",
+                   tensor_arg->path, opc_text_c(&text));
+  opc_finding_evidence(finding, "argument", json_string(tensor_arg->path));
+  return OPC_OK;
 }
 
 /* Bytes that belong to no mutable argument of this storage. */
@@ -73,15 +69,13 @@ static opc_status_t count_outside(const opc_call_t *call, const opc_tensor_arg_t
                                   size_t *out_first, opc_error_t *error) {
   const void *now = NULL;
   size_t size = 0;
-  void *owned = NULL;
-  unsigned char *mask = NULL;
+  OPC_SCOPED(opc_scope_free) void *owned = NULL;
   *out_bytes = 0;
-  opc_status_t status = opc_tensor_storage_bytes(tensor_arg->tensor, &now, &size, &owned, error);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(opc_tensor_storage_bytes(tensor_arg->tensor, &now, &size, &owned, error));
   size_t common = size < tensor_arg->storage_bytes ? size : tensor_arg->storage_bytes;
-  mask = calloc(common + 1, 1);
-  if (!mask) status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory while comparing %s", tensor_arg->path);
-  for (size_t i = 0; status == OPC_OK && i < call->tensor_arg_count; i++) {
+  OPC_SCOPED(opc_scope_free) unsigned char *mask = calloc(common + 1, 1);
+  if (!mask) return opc_out_of_memory(error);
+  for (size_t i = 0; i < call->tensor_arg_count; i++) {
     opc_tensor_meta_t after;
     if (!opc_tensor_arg_is_mutable(&call->tensor_args[i]) || !shares_storage(&call->tensor_args[i], tensor_arg))
       continue;
@@ -90,21 +84,19 @@ static opc_status_t count_outside(const opc_call_t *call, const opc_tensor_arg_t
     opc_elements_mark(&after, mask, common);
   }
   const unsigned char *before = tensor_arg->storage_before, *after = now;
-  for (size_t i = 0; status == OPC_OK && i < common; i++) {
+  for (size_t i = 0; i < common; i++) {
     if (mask[i] || before[i] == after[i]) continue;
     if ((*out_bytes)++ == 0) *out_first = i;
   }
-  free(mask);
-  free(owned);
-  return status;
+  return OPC_OK;
 }
 
 static opc_status_t check_bytes(const opc_call_t *call, const opc_tensor_arg_t *tensor_arg, opc_finding_t *finding,
                                 opc_error_t *error) {
   opc_change_t change;
   opc_tensor_meta_t now;
-  opc_status_t status = opc_tensor_arg_changed(tensor_arg, &change, error);
-  if (status != OPC_OK || (!change.inside && !change.outside)) return status;
+  OPC_RETURN_IF_ERROR(opc_tensor_arg_changed(tensor_arg, &change, error));
+  if ((!change.inside && !change.outside)) return OPC_OK;
   opc_tensor_describe(tensor_arg->tensor, &now);
   bool mutable_storage = storage_is_mutable(call, tensor_arg);
   if (change.inside && !mutable_storage) return report_elements(tensor_arg, &change, finding, error);
@@ -113,12 +105,12 @@ static opc_status_t check_bytes(const opc_call_t *call, const opc_tensor_arg_t *
     return OPC_OK; /* resized: the schema allows that for a mutable argument; for others the metadata shows it */
 
   size_t bytes = change.outside_bytes, first = change.first_outside;
-  if (mutable_storage) status = count_outside(call, tensor_arg, &bytes, &first, error);
-  if (status == OPC_OK && bytes)
-    opc_finding_fail(finding, "mutation.outside_view",
+  if (mutable_storage) OPC_RETURN_IF_ERROR(count_outside(call, tensor_arg, &bytes, &first, error));
+  if (bytes)
+    opc_finding_fail(finding, OPC_RULE_mutation_outside_view,
                      "%zu bytes of argument %s's storage outside its elements were written, the first at byte %zu",
                      bytes, tensor_arg->path, first);
-  return status;
+  return OPC_OK;
 }
 
 static const char *changed_metadata(const opc_tensor_meta_t *before, const opc_tensor_meta_t *after) {
@@ -154,7 +146,7 @@ static void check_metadata(const opc_call_t *call, const opc_tensor_arg_t *tenso
   if (!what || (storage_shared && strcmp(what, "storage size") == 0)) return;
   add_layout(&tensor_arg->before, before, sizeof before);
   add_layout(&now, after, sizeof after);
-  opc_finding_fail(finding, "mutation.metadata", "the %s of argument %s changed: it was %s and is %s", what,
+  opc_finding_fail(finding, OPC_RULE_mutation_metadata, "the %s of argument %s changed: it was %s and is %s", what,
                    tensor_arg->path, before, after);
 }
 
@@ -163,16 +155,16 @@ static opc_status_t check_version(const opc_call_t *call, const opc_tensor_arg_t
   opc_tensor_meta_t now;
   opc_change_t change;
   opc_tensor_describe(tensor_arg->tensor, &now);
-  opc_status_t status = opc_tensor_arg_changed(tensor_arg, &change, error);
-  if (status != OPC_OK || tensor_arg->before.version < 0 || now.version < 0) return status;
+  OPC_RETURN_IF_ERROR(opc_tensor_arg_changed(tensor_arg, &change, error));
+  if (tensor_arg->before.version < 0 || now.version < 0) return OPC_OK;
   if (opc_tensor_arg_is_mutable(tensor_arg)) {
     if (change.inside && now.version == tensor_arg->before.version)
-      opc_finding_fail(finding, "mutation.version_counter",
+      opc_finding_fail(finding, OPC_RULE_mutation_version_counter,
                        "argument %s was written but its version counter is still %lld", tensor_arg->path,
                        (long long)now.version);
   } else if (!storage_is_mutable(call, tensor_arg) && now.version != tensor_arg->before.version && !change.inside &&
              tensor_arg->before.numel > 0 && !changed_metadata(&tensor_arg->before, &now)) {
-    opc_finding_fail(finding, "mutation.undeclared",
+    opc_finding_fail(finding, OPC_RULE_mutation_undeclared,
                      "argument %s is not declared mutable, but its version counter went from %lld to %lld: an in-place "
                      "operation ran on it, although its values are as before",
                      tensor_arg->path, (long long)tensor_arg->before.version, (long long)now.version);
@@ -196,9 +188,8 @@ static opc_status_t run_arranged(opc_case_context_t *context, arrangement_t arra
   if (arrangement == PLAIN) opc_cpu_memory_plain();
   else opc_cpu_memory_guard(OPC_GUARD_BEHIND);
   const opc_call_options_t options = {.device = context->device, .seed = context->seed, .to_protect = true};
-  opc_status_t status = opc_call_make_with(call, context->op, context->sample, &options, error);
-  if (status == OPC_OK) status = opc_call_snapshot(call, error);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(opc_call_make_with(call, context->op, context->sample, &options, error));
+  OPC_RETURN_IF_ERROR(opc_call_snapshot(call, error));
   if (arrangement != PLAIN) opc_call_protect(call, true);
   if (arrangement == GUARDED)
     opc_call_protect(call, false); /* then the heap has the same contents, for operators that read out of bounds */
@@ -208,38 +199,42 @@ static opc_status_t run_arranged(opc_case_context_t *context, arrangement_t arra
   return OPC_OK;
 }
 
-/* An operator that reads past a list, or unwritten memory, may refuse depending on the bytes there, so its outcome
- * varies. *call is the last call. */
-static opc_status_t is_refusal_steady(opc_case_context_t *context, opc_call_t *call, bool *out_steady,
-                                      opc_error_t *error) {
-  enum { TIMES = 4 };
-  opc_status_t status = OPC_OK;
-  *out_steady = true;
-  for (int i = 0; i < TIMES && *out_steady && status == OPC_OK; i++) {
-    opc_scratch_memory_shift(i % 2 == 0);
-    for (arrangement_t arrangement = READ_ONLY; arrangement <= GUARDED && *out_steady && status == OPC_OK;
-         arrangement++) {
-      opc_call_clear(call);
-      status = run_arranged(context, arrangement, call, error);
-      *out_steady = call->outcome == (arrangement == READ_ONLY ? OPC_CALL_REJECTED : OPC_CALL_RETURNED);
-    }
+/* Repeats a refusal with read-only arguments and a return on guarded memory. *call is the last call. */
+static opc_status_t repeat_refusal(opc_case_context_t *context, opc_call_t *call, bool *out_same, opc_error_t *error) {
+  for (arrangement_t arrangement = READ_ONLY; arrangement <= GUARDED && *out_same; arrangement++) {
+    opc_call_clear(call);
+    OPC_RETURN_IF_ERROR(run_arranged(context, arrangement, call, error));
+    *out_same = call->outcome == (arrangement == READ_ONLY ? OPC_CALL_REJECTED : OPC_CALL_RETURNED);
   }
-  opc_scratch_memory_shift(false);
-  return status;
+  return OPC_OK;
 }
 
-/* Whoever catches the exception goes on with arguments that are neither old nor new. What an out argument held before
- * is nobody's input. */
-static opc_status_t see_half_done(const opc_operator_t *op, const opc_call_t *call, opc_finding_t *finding,
-                                  opc_error_t *error) {
+/* An operator that reads past a list, or unwritten memory, may refuse depending on the bytes there, so its outcome
+ * varies. *call is the last call. */
+static opc_status_t is_refusal_deterministic(opc_case_context_t *context, opc_call_t *call, bool *out,
+                                             opc_error_t *error) {
+  enum { TIMES = 4 };
+  *out = true;
+  for (int i = 0; i < TIMES && *out; i++) {
+    opc_scratch_memory_shift(i % 2 == 0);
+    const opc_status_t status = repeat_refusal(context, call, out, error);
+    opc_scratch_memory_shift(false);
+    OPC_RETURN_IF_ERROR(status);
+  }
+  return OPC_OK;
+}
+
+/* Whoever catches the exception goes on with arguments that are neither old nor new. The old
+ * contents of an out argument do not count: nobody reads them. */
+static opc_status_t check_half_done(const opc_operator_t *op, const opc_call_t *call, opc_finding_t *finding,
+                                    opc_error_t *error) {
   const char *message = opc_text_c(&call->message);
   for (size_t i = 0; i < call->tensor_arg_count; i++) {
     const opc_tensor_arg_t *tensor_arg = &call->tensor_args[i];
     opc_change_t change;
-    opc_status_t status = opc_tensor_arg_changed(tensor_arg, &change, error);
-    if (status != OPC_OK) return status;
+    OPC_RETURN_IF_ERROR(opc_tensor_arg_changed(tensor_arg, &change, error));
     if (!change.inside || op->arguments[tensor_arg->argument].kwarg_only) continue;
-    opc_finding_fail(finding, "mutation.half_done", "the call throws, and argument %s is changed already: %.*s",
+    opc_finding_fail(finding, OPC_RULE_mutation_half_done, "the call throws, and argument %s is changed already: %.*s",
                      tensor_arg->path, (int)strcspn(message, "\n"), message);
     opc_finding_evidence(finding, "argument", json_string(tensor_arg->path));
     break;
@@ -248,59 +243,53 @@ static opc_status_t see_half_done(const opc_operator_t *op, const opc_call_t *ca
 }
 
 /* A system call that writes to protected memory does not fault: it fails. So a refusal is repeated on unprotected
- * memory. False: the finding is made. */
-static bool run_operator(opc_case_context_t *context, opc_call_t *call, opc_finding_t *finding) {
-  opc_error_t error = {0};
+ * memory. *out_returned false: the finding is made. */
+static opc_status_t run_operator(opc_case_context_t *context, opc_call_t *call, bool *out_returned,
+                                 opc_finding_t *finding, opc_error_t *error) {
   OPC_SCOPED(opc_text_clear) opc_text_t message = {0};
-  bool steady = false;
-  opc_status_t status = run_arranged(context, READ_ONLY, call, &error);
-  if (status == OPC_OK) opc_text_add(&message, opc_text_c(&call->message));
+  bool deterministic = false;
+  OPC_RETURN_IF_ERROR(run_arranged(context, READ_ONLY, call, error));
+  opc_text_add(&message, opc_text_c(&call->message));
   arrangement_t last = READ_ONLY;
-  while (status == OPC_OK && call->outcome == OPC_CALL_REJECTED && ++last < ARRANGEMENTS) {
+  while (call->outcome == OPC_CALL_REJECTED && ++last < ARRANGEMENTS) {
     opc_call_clear(call);
-    status = run_arranged(context, last, call, &error);
+    OPC_RETURN_IF_ERROR(run_arranged(context, last, call, error));
   }
-  if (status == OPC_OK && last == GUARDED && call->outcome == OPC_CALL_RETURNED)
-    status = is_refusal_steady(context, call, &steady, &error);
-  if (status == OPC_OK && steady)
-    opc_finding_fail(finding, "mutation.system_call",
+  if (last == GUARDED && call->outcome == OPC_CALL_RETURNED)
+    OPC_RETURN_IF_ERROR(is_refusal_deterministic(context, call, &deterministic, error));
+  if (deterministic)
+    opc_finding_fail(finding, OPC_RULE_mutation_system_call,
                      "returns, but fails when the arguments that are not declared mutable are read-only: %.300s",
                      opc_text_c(&message));
-  if (status == OPC_OK && call->outcome == OPC_CALL_REJECTED)
-    status = see_half_done(context->op, call, finding, &error);
-  if (status == OPC_OK && finding->decided) return false;
-  if (status == OPC_OK) return !opc_finding_from_outcome(context, call, finding);
-  opc_finding_from_error(context, &error, finding);
-  return false;
+  if (call->outcome == OPC_CALL_REJECTED) OPC_RETURN_IF_ERROR(check_half_done(context->op, call, finding, error));
+  *out_returned = !finding->decided && !opc_finding_from_outcome(context, call, finding);
+  return OPC_OK;
 }
 
-static void run_case(opc_case_context_t *context, opc_finding_t *finding) {
+static opc_status_t check_arguments(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
   OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
-  opc_error_t error = {0};
-  opc_status_t status = OPC_OK;
   size_t bytes = 0;
-  if (!run_operator(context, &call, finding)) goto release;
+  bool returned = false;
+  OPC_RETURN_IF_ERROR(run_operator(context, &call, &returned, finding, error));
+  if (!returned) return OPC_OK;
   if (opc_operator_may_alias_or_mutate(context->op)) {
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
                      "the tag maybe_aliasing_or_mutating says that the operator may change its arguments");
-    goto release;
+    return OPC_OK;
   }
-  for (size_t i = 0; status == OPC_OK && i < call.tensor_arg_count; i++) {
+  for (size_t i = 0; i < call.tensor_arg_count; i++) {
     const opc_tensor_arg_t *tensor_arg = &call.tensor_args[i];
     check_metadata(&call, tensor_arg, finding);
-    status = check_bytes(&call, tensor_arg, finding, &error);
-    if (status == OPC_OK) status = check_version(&call, tensor_arg, finding, &error);
+    OPC_RETURN_IF_ERROR(check_bytes(&call, tensor_arg, finding, error));
+    OPC_RETURN_IF_ERROR(check_version(&call, tensor_arg, finding, error));
     bytes += tensor_arg->storage_bytes;
   }
-  if (status != OPC_OK) goto release;
   opc_accesses_report_writes(context, &call, finding);
   if (call.tensor_arg_count)
     opc_finding_pass(finding, "%zu tensor arguments, %zu bytes compared: changed only as declared",
                      call.tensor_arg_count, bytes);
   else opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no tensor among the arguments");
-
-release:
-  if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
+  return OPC_OK;
 }
 
 /* ---- over all samples: is a declared mutable argument ever written ---- */
@@ -326,66 +315,71 @@ static bool bumps_by_itself(const opc_operator_t *op) {
   return op->in_python && opc_operator_kernel(op, "ADInplaceOrView");
 }
 
-static opc_status_t see_sample(opc_case_context_t *context, const opc_sample_t *sample, uint64_t seed,
+static opc_status_t see_writes(opc_case_context_t *context, const opc_sample_t *sample, uint64_t seed,
                                written_use_t *uses, opc_error_t *error) {
   values_use_t use = {.sample = sample, .seed = context->seed, .other = seed};
   opc_call_options_t options = {
       .device = context->device, .seed = context->seed, .values = give_values, .values_context = &use};
-  opc_call_t call = {0};
-  opc_status_t status = opc_call_make_with(&call, context->op, sample, &options, error);
-  if (status == OPC_OK) status = opc_call_snapshot(&call, error);
-  if (status != OPC_OK) goto release;
+  OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
+  OPC_RETURN_IF_ERROR(opc_call_make_with(&call, context->op, sample, &options, error));
+  OPC_RETURN_IF_ERROR(opc_call_snapshot(&call, error));
   context->announce(OPC_CALL_LABEL(OPERATOR, ""));
-  if (opc_call_run(&call, context->handle, seed) != OPC_CALL_RETURNED) goto release;
-  for (size_t i = 0; status == OPC_OK && i < call.tensor_arg_count; i++) {
+  if (opc_call_run(&call, context->handle, seed) != OPC_CALL_RETURNED) return OPC_OK;
+  for (size_t i = 0; i < call.tensor_arg_count; i++) {
     const opc_tensor_arg_t *tensor_arg = &call.tensor_args[i];
     opc_tensor_meta_t now;
     opc_change_t change;
     if (!opc_tensor_arg_is_mutable(tensor_arg)) continue;
     opc_tensor_describe(tensor_arg->tensor, &now);
-    status = opc_tensor_arg_changed(tensor_arg, &change, error);
+    OPC_RETURN_IF_ERROR(opc_tensor_arg_changed(tensor_arg, &change, error));
     bool changed = change.inside || changed_metadata(&tensor_arg->before, &now) ||
                    (now.version != tensor_arg->before.version && !bumps_by_itself(context->op));
     uses[tensor_arg->argument].given |= tensor_arg->before.numel > 0 || changed;
     uses[tensor_arg->argument].written |= changed;
   }
-
-release:
-  opc_call_clear(&call);
-  return status;
+  return OPC_OK;
 }
 
-static void run_once(opc_case_context_t *context, opc_finding_t *finding) {
+/* Calls with two sets of values: the written ones may equal the old ones. */
+static opc_status_t see_sample_writes(opc_case_context_t *context, const opc_sample_t *sample, written_use_t *uses,
+                                      opc_error_t *error) {
+  for (uint64_t other = 0; other < 2; other++) {
+    const opc_status_t status = see_writes(context, sample, context->seed + other, uses, error);
+    if (status == OPC_ERR_UNSUPPORTED) return OPC_OK; /* that sample's own cases report this */
+    OPC_RETURN_IF_ERROR(status);
+  }
+  return OPC_OK;
+}
+
+static opc_status_t check_declared_writes(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
   const opc_operator_t *op = context->op;
   OPC_SCOPED(opc_scope_free) written_use_t *uses = calloc(op->argument_count + 1, sizeof *uses);
-  opc_error_t error = {0};
-  opc_status_t status = uses ? OPC_OK : opc_out_of_memory(&error);
   size_t declared = 0, given = 0;
-  for (size_t i = 0; status == OPC_OK && i < context->sample_count; i++) {
-    if (context->samples[i].expect.rejects) continue;
-    for (uint64_t other = 0; status == OPC_OK && other < 2; other++) /* the written values may equal the old ones */
-      status = see_sample(context, &context->samples[i], context->seed + other, uses, &error);
-    if (status == OPC_ERR_UNSUPPORTED) status = OPC_OK; /* that sample's own cases report this */
-  }
-  for (size_t a = 0; status == OPC_OK && a < op->argument_count; a++) {
+  if (!uses) return opc_out_of_memory(error);
+  for (size_t i = 0; i < context->sample_count; i++)
+    if (!context->samples[i].expect.rejects)
+      OPC_RETURN_IF_ERROR(see_sample_writes(context, &context->samples[i], uses, error));
+  for (size_t a = 0; a < op->argument_count; a++) {
     if (!op->arguments[a].alias.present || !op->arguments[a].alias.is_write) continue;
     declared++;
     given += uses[a].given;
     if (uses[a].given && !uses[a].written)
-      opc_finding_fail(finding, "mutation.declared_not_written",
+      opc_finding_fail(finding, OPC_RULE_mutation_declared_not_written,
                        "argument %s is declared mutable but was never written, on %zu samples", op->arguments[a].name,
                        context->sample_count);
   }
-  if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
-  else if (given) opc_finding_pass(finding, "%zu declared mutable arguments are written", given);
+  if (given) opc_finding_pass(finding, "%zu declared mutable arguments are written", given);
   else
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
                      declared ? "no call returned with a mutable argument" : "no argument is declared mutable");
+  return OPC_OK;
 }
 
-static void run(opc_case_context_t *context, opc_finding_t *finding) {
-  if (context->sample) run_case(context, finding);
-  else run_once(context, finding);
+static void run_mutation(opc_case_context_t *context, opc_finding_t *finding) {
+  opc_error_t error = {0};
+  const opc_status_t status =
+      context->sample ? check_arguments(context, finding, &error) : check_declared_writes(context, finding, &error);
+  if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
 }
 
-const opc_check_t opc_check_mutation = {.name = "mutation", .run = run};
+const opc_check_t opc_check_mutation = {.name = "mutation", .run = run_mutation};

@@ -1,7 +1,6 @@
 /* leak: what calls leave behind after their arguments and results were freed: tensors, memory, references, descriptors,
  * threads. */
 #include <errno.h>
-#include <string.h>
 
 #include "checks/compare/object_addresses.h"
 #include "checks/framework/case_run.h"
@@ -38,7 +37,7 @@ static const char *refusing(const opc_leak_probe_t *probe) {
   return probe->outcome == OPC_CALL_RETURNED ? "" : ", each of which was refused";
 }
 
-static bool report_steady(const opc_leak_probe_t *probe, opc_growth_kind_t kind, const char *rule, const char *what,
+static bool report_steady(const opc_leak_probe_t *probe, opc_growth_kind_t kind, opc_rule_id_t rule, const char *what,
                           opc_finding_t *finding) {
   if (!opc_growth_is_steady(&probe->growth, kind)) return false;
   span_t span = last_rounds(&probe->growth, kind);
@@ -51,12 +50,12 @@ static bool report_steady(const opc_leak_probe_t *probe, opc_growth_kind_t kind,
 static void report_reference(const opc_leak_probe_t *probe, bool grows, opc_finding_t *finding) {
   const char *what = probe->kept_storage ? "the storage of argument" : "argument";
   if (grows)
-    opc_finding_fail(finding, "leak.reference",
+    opc_finding_fail(finding, OPC_RULE_leak_reference,
                      "%s %s of every call is still referenced after the caller has released it%s: the memory of %d "
                      "calls' arguments is not freed",
                      what, probe->kept, refusing(probe), probe->calls);
   else
-    opc_finding_fail(finding, "leak.argument_kept",
+    opc_finding_fail(finding, OPC_RULE_leak_argument_kept,
                      "%s %s is still referenced after the caller has released it%s: its memory is freed only by a "
                      "later call, if ever",
                      what, probe->kept, refusing(probe));
@@ -72,17 +71,18 @@ static bool returns_objects(const opc_leak_probe_t *probe) {
          opc_again_run(&again, &second, &outcome, NULL, &error) == OPC_OK && opc_results_are_handles(&first, &second);
 }
 
-static void report_growth(const opc_leak_probe_t *probe, opc_finding_t *finding) {
+static void report_leaks(const opc_leak_probe_t *probe, opc_finding_t *finding) {
   const opc_growth_t *growth = &probe->growth;
   bool kept = probe->kept_calls >= OPC_LEAK_KEPT_CALLS;
   bool blocks = opc_growth_is_steady(growth, OPC_GROWTH_BLOCKS),
        bytes = opc_growth_is_steady(growth, OPC_GROWTH_ALLOCATED);
-  bool told = report_steady(probe, OPC_GROWTH_DESCRIPTORS, "leak.file_descriptor", "file descriptors", finding);
-  told = report_steady(probe, OPC_GROWTH_THREADS, "leak.thread", "threads", finding) || told;
+  bool reported =
+      report_steady(probe, OPC_GROWTH_DESCRIPTORS, OPC_RULE_leak_file_descriptor, "file descriptors", finding);
+  reported = report_steady(probe, OPC_GROWTH_THREADS, OPC_RULE_leak_thread, "threads", finding) || reported;
   if (kept) report_reference(probe, blocks || bytes, finding);
   if (blocks && !kept) {
     span_t span = last_rounds(growth, OPC_GROWTH_BLOCKS);
-    opc_finding_fail(finding, "leak.tensor",
+    opc_finding_fail(finding, OPC_RULE_leak_tensor,
                      "%.0f blocks of tensor memory, %.0f bytes, are left after %d calls%s: %.0f bytes per call, still "
                      "growing after %d calls",
                      span.amount, span.block_bytes, span.calls, refusing(probe), span.block_bytes / span.calls,
@@ -90,15 +90,16 @@ static void report_growth(const opc_leak_probe_t *probe, opc_finding_t *finding)
     opc_finding_evidence(finding, "readings", readings_evidence(growth, OPC_GROWTH_BLOCKS));
   }
   /* A leaked tensor, stream or thread has memory of its own; fixing that leak also removes the memory. */
-  if (told || kept || blocks) return;
+  if (reported || kept || blocks) return;
   if ((bytes || opc_growth_is_steady(growth, OPC_GROWTH_MAPPED)) && returns_objects(probe)) {
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
                      "each call returns the address of an object of its own, whose memory stays until another operator "
                      "releases it");
     return;
   }
-  if (report_steady(probe, OPC_GROWTH_ALLOCATED, "leak.memory", "bytes of malloc or operator new", finding)) return;
-  report_steady(probe, OPC_GROWTH_MAPPED, "leak.memory", "bytes of mmap", finding);
+  if (report_steady(probe, OPC_GROWTH_ALLOCATED, OPC_RULE_leak_memory, "bytes of malloc or operator new", finding))
+    return;
+  report_steady(probe, OPC_GROWTH_MAPPED, OPC_RULE_leak_memory, "bytes of mmap", finding);
 }
 
 /* Calls before this case may have used up everything: then no further call can leave more behind. */
@@ -106,9 +107,10 @@ static void report_earlier(const opc_leak_probe_t *probe, opc_finding_t *finding
   enum { MANY = 64 };
   static const struct {
     opc_growth_kind_t kind;
-    const char *rule, *what;
-  } rows[] = {{OPC_GROWTH_DESCRIPTORS, "leak.file_descriptor", "file descriptors"},
-              {OPC_GROWTH_THREADS, "leak.thread", "threads"}};
+    opc_rule_id_t rule;
+    const char *what;
+  } rows[] = {{OPC_GROWTH_DESCRIPTORS, OPC_RULE_leak_file_descriptor, "file descriptors"},
+              {OPC_GROWTH_THREADS, OPC_RULE_leak_thread, "threads"}};
   const opc_process_use_t *first = &opc_first_call_changes()->use;
   uint64_t calls = opc_call_count().made;
   for (size_t i = 0; i < sizeof rows / sizeof *rows && first->threads && probe->growth.count; i++) {
@@ -144,21 +146,20 @@ static opc_status_t look_at_graph(opc_case_context_t *context, opc_finding_t *fi
   if (context->device.type != OPC_DEVICE_CPU || !opc_operator_has_formula(context->op) ||
       opc_operator_is_mutable(context->op))
     return OPC_OK;
-  opc_status_t status = opc_sample_copy(context->sample, &sample, error);
-  for (size_t i = 0; status == OPC_OK && (spec = opc_sample_tensor(&sample, i)); i++) {
+  OPC_RETURN_IF_ERROR(opc_sample_copy(context->sample, &sample, error));
+  for (size_t i = 0; (spec = opc_sample_tensor(&sample, i)); i++) {
     spec->requires_grad |= opc_dtype_is_inexact(spec->dtype);
     some |= opc_dtype_is_inexact(spec->dtype);
   }
-  if (status != OPC_OK || !some) return status;
+  if (!some) return OPC_OK;
   with_grad.sample = &sample;
-  status = opc_call_make(&call, context->op, &sample, context->device, context->seed, error);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(opc_call_make(&call, context->op, &sample, context->device, context->seed, error));
   probe.outcome = opc_call_run(&call, context->handle, context->seed);
-  if (probe.outcome != OPC_CALL_RETURNED) return status;
+  if (probe.outcome != OPC_CALL_RETURNED) return OPC_OK;
   opc_call_clear(&call);
-  status = opc_leak_probe_run(&probe, NULL, false, error);
-  if (status == OPC_OK) report_growth(&probe, finding);
-  return status;
+  OPC_RETURN_IF_ERROR(opc_leak_probe_run(&probe, NULL, false, error));
+  report_leaks(&probe, finding);
+  return OPC_OK;
 }
 
 /* ---- the case ---- */
@@ -170,43 +171,45 @@ static bool is_counted(const opc_case_context_t *context, opc_call_outcome_t out
   return outcome == OPC_CALL_RETURNED && (context->unmodified || (context->variant.families & OPC_VARIANT_SHAPE));
 }
 
-static void run(opc_case_context_t *context, opc_finding_t *finding) {
+static opc_status_t check_calls(opc_leak_probe_t *probe, opc_call_t *call, opc_finding_t *finding, bool first_case,
+                                opc_error_t *error) {
+  opc_case_context_t *context = probe->context;
+  OPC_RETURN_IF_ERROR(opc_call_make(call, context->op, context->sample, context->device, context->seed, error));
+  if (first_case) OPC_RETURN_IF_ERROR(opc_call_snapshot(call, error));
+  context->announce(OPC_CALL_LABEL(OPERATOR, ""));
+  probe->outcome = opc_call_run(call, context->handle, context->seed);
+  if (!is_counted(context, probe->outcome)) return OPC_OK;
+
+  opc_cpu_memory_plain(); /* guarded memory creates mappings of its own */
+  const opc_status_t status = opc_leak_probe_run(probe, call, first_case, error);
+  if (status == OPC_ERR_SYSTEM && errno == EMFILE) {
+    opc_finding_fail(finding, OPC_RULE_leak_file_descriptor,
+                     "no file descriptor is left after the %llu calls that were made in this process",
+                     (unsigned long long)opc_call_count().made);
+    return OPC_OK;
+  }
+  OPC_RETURN_IF_ERROR(status);
+  report_leaks(probe, finding);
+  report_earlier(probe, finding);
+  if (first_case && probe->outcome == OPC_CALL_RETURNED && !finding->decided && !probe->slow)
+    OPC_RETURN_IF_ERROR(look_at_graph(context, finding, error));
+  if (probe->outcome == OPC_CALL_RETURNED) report_pass(probe, finding);
+  return OPC_OK;
+}
+
+static void leak_run(opc_case_context_t *context, opc_finding_t *finding) {
   const opc_check_session_t *session = context->session;
   bool first_case = !*session->own;
   OPC_SCOPED(opc_leak_probe_clear) opc_leak_probe_t probe = {.context = context};
   OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
   opc_error_t error = {0};
   *session->own = (void *)&opc_check_leak;
-  opc_status_t status = opc_call_make(&call, context->op, context->sample, context->device, context->seed, &error);
-  if (status == OPC_OK && first_case) status = opc_call_snapshot(&call, &error);
-  if (status != OPC_OK) goto release;
-  context->announce(OPC_CALL_LABEL(OPERATOR, ""));
-  probe.outcome = opc_call_run(&call, context->handle, context->seed);
-  if (!is_counted(context, probe.outcome)) goto release;
-
-  opc_cpu_memory_plain(); /* guarded memory creates mappings of its own */
-  status = opc_leak_probe_run(&probe, &call, first_case, &error);
-  if (status == OPC_ERR_SYSTEM && errno == EMFILE) {
-    opc_finding_fail(finding, "leak.file_descriptor",
-                     "no file descriptor is left after the %llu calls that were made in this process",
-                     (unsigned long long)opc_call_count().made);
-    status = OPC_OK;
-    goto release;
-  }
-  if (status != OPC_OK) goto release;
-  report_growth(&probe, finding);
-  report_earlier(&probe, finding);
-  if (first_case && probe.outcome == OPC_CALL_RETURNED && !finding->decided && !probe.slow)
-    status = look_at_graph(context, finding, &error);
-  if (status != OPC_OK) goto release;
-  if (probe.outcome == OPC_CALL_RETURNED) report_pass(&probe, finding);
-
-release:
-  if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
+  if (check_calls(&probe, &call, finding, first_case, &error) != OPC_OK)
+    opc_finding_from_error(context, &error, finding);
   else if (probe.outcome != OPC_CALL_RETURNED) opc_finding_from_outcome(context, &call, finding);
   else if (!finding->decided)
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
                      "accepted: what is left behind is counted on the unmodified sample");
 }
 
-const opc_check_t opc_check_leak = {.name = "leak", .run = run};
+const opc_check_t opc_check_leak = {.name = "leak", .run = leak_run};

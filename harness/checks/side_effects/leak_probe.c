@@ -5,7 +5,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { WARM_UP = 4, ROUND = 8, REFUSED_WARM_UP = 2, REFUSED_ROUND = 3 };
@@ -93,17 +92,15 @@ static void look_who_holds(opc_leak_probe_t *probe, size_t count) {
   probe->kept_calls = kept ? probe->kept_calls + 1 : 0;
 }
 
-static opc_status_t call_once(opc_leak_probe_t *probe, opc_error_t *error) {
-  opc_call_t call = {0};
+static opc_status_t probe_call(opc_leak_probe_t *probe, opc_error_t *error) {
+  OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
   const opc_again_t again = {.context = probe->context, .label = {OPC_CALL_KIND_OPERATOR, "again and again"}};
-  opc_status_t status = opc_again_call(&again, &call, error);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(opc_again_call(&again, &call, error));
   probe->broken = call.outcome != probe->outcome;
   probe->calls++;
   size_t count = call.tensor_arg_count;
-  status = hold_arguments(probe, &call, error);
-  opc_call_clear(&call);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(hold_arguments(probe, &call, error));
+  opc_call_clear(&call); /* only our handles are left */
   look_who_holds(probe, count);
   for (size_t i = 0; i < count; i++) opc_tensor_free(probe->held[i].tensor);
   return OPC_OK;
@@ -112,19 +109,24 @@ static opc_status_t call_once(opc_leak_probe_t *probe, opc_error_t *error) {
 /* ---- rounds ---- */
 
 /* At least one call, and no more than the time since the first one allows. */
-static opc_status_t round_run(opc_leak_probe_t *probe, int calls, double seconds, opc_error_t *error) {
-  opc_status_t status = OPC_OK;
-  for (int i = 0; i < calls && !probe->broken && status == OPC_OK; i++) {
+static opc_status_t call_often(opc_leak_probe_t *probe, int calls, double seconds, opc_error_t *error) {
+  for (int i = 0; i < calls && !probe->broken; i++) {
     if (i && has_taken(probe, seconds)) break;
-    status = call_once(probe, error);
+    OPC_RETURN_IF_ERROR(probe_call(probe, error));
   }
-  return status;
+  return OPC_OK;
 }
 
-static opc_status_t read_after(opc_leak_probe_t *probe, opc_status_t status, opc_error_t *error) {
-  if (status != OPC_OK || probe->broken) return status;
+static opc_status_t read_growth(opc_leak_probe_t *probe, opc_error_t *error) {
+  if (probe->broken) return OPC_OK;
   opc_bridge_collect_garbage();
   return opc_growth_read(&probe->growth, probe->calls, error);
+}
+
+/* The calls, then a reading. */
+static opc_status_t probe_round(opc_leak_probe_t *probe, int calls, double seconds, opc_error_t *error) {
+  OPC_RETURN_IF_ERROR(call_often(probe, calls, seconds, error));
+  return read_growth(probe, error);
 }
 
 /* Above both earlier readings: malloc's own count varies by a block or two, and the rises alone would look like
@@ -143,46 +145,43 @@ static bool goes_on(const opc_leak_probe_t *probe) {
 /* Growth in the first rounds may be a cache that fills: continues until the growth has ended, or has lasted long
  * enough. */
 static opc_status_t wait_for_end(opc_leak_probe_t *probe, opc_error_t *error) {
-  opc_status_t status = OPC_OK;
-  for (size_t i = 0; i < sizeof cache_totals / sizeof *cache_totals && status == OPC_OK; i++) {
+  for (size_t i = 0; i < sizeof cache_totals / sizeof *cache_totals; i++) {
     if (i && !goes_on(probe)) break;
-    status = read_after(probe, round_run(probe, cache_totals[i] - probe->calls, cache_seconds, error), error);
+    OPC_RETURN_IF_ERROR(probe_round(probe, cache_totals[i] - probe->calls, cache_seconds, error));
   }
-  return status;
+  return OPC_OK;
 }
 
 /* Repeats a round's calls on the arguments of one call: faster, and enough to detect a step. Not possible if the
  * operator changed their shape or storage, for example by resize_. */
-static opc_status_t quick_round_run(opc_leak_probe_t *probe, opc_call_t *call, int calls, double seconds,
-                                    opc_error_t *error) {
-  opc_status_t status = OPC_OK;
+static opc_status_t probe_quick_round(opc_leak_probe_t *probe, opc_call_t *call, int calls, double seconds,
+                                      opc_error_t *error) {
   bool written = false, in_place = true;
   for (size_t i = 0; i < call->tensor_arg_count; i++) {
     written = written || opc_tensor_arg_is_mutable(&call->tensor_args[i]);
     in_place = in_place && opc_tensor_arg_is_in_place(&call->tensor_args[i]);
   }
-  if (!in_place) return round_run(probe, calls, seconds, error);
-  for (int i = 0; status == OPC_OK && i < calls && !probe->broken && !has_taken(probe, seconds); i++) {
-    if (written) status = opc_call_restore(call, error);
-    if (status == OPC_OK)
-      probe->broken = opc_call_run(call, probe->context->handle, probe->context->seed) != probe->outcome;
+  if (!in_place) return probe_round(probe, calls, seconds, error);
+  for (int i = 0; i < calls && !probe->broken && !has_taken(probe, seconds); i++) {
+    if (written) OPC_RETURN_IF_ERROR(opc_call_restore(call, error));
+    probe->broken = opc_call_run(call, probe->context->handle, probe->context->seed) != probe->outcome;
     probe->calls++;
   }
-  return status;
+  return read_growth(probe, error);
 }
 
 /* A vector that grows has room for as many calls again as there were, and then doubles: so the number of calls is
  * doubled, and doubled again if that showed growth. */
 static opc_status_t wait_for_steps(opc_leak_probe_t *probe, opc_call_t *call, opc_error_t *error) {
-  opc_status_t status = read_after(probe, quick_round_run(probe, call, WARM_UP, step_seconds, error), error);
+  OPC_RETURN_IF_ERROR(probe_quick_round(probe, call, WARM_UP, step_seconds, error));
   size_t from = probe->growth.count - 1;
-  for (int round = 0; round < OPC_GROWTH_ROUNDS && status == OPC_OK && !probe->broken; round++) {
+  for (int round = 0; round < OPC_GROWTH_ROUNDS && !probe->broken; round++) {
     if (round && !goes_on(probe)) break;
     int calls = (int)opc_call_count().made;
-    status = read_after(probe, quick_round_run(probe, call, calls, round ? cache_seconds : step_seconds, error), error);
+    OPC_RETURN_IF_ERROR(probe_quick_round(probe, call, calls, round ? cache_seconds : step_seconds, error));
   }
   probe->grew = probe->grew || opc_growth_any(&probe->growth, from, probe->growth.count - 1);
-  return status;
+  return OPC_OK;
 }
 
 /* What the first call initialises does not count. */
@@ -191,27 +190,26 @@ static void clocks_begin(opc_leak_probe_t *probe) {
   probe->began_processor = opc_clock_of(CLOCK_PROCESS_CPUTIME_ID);
 }
 
-static opc_status_t warm_up(opc_leak_probe_t *probe, opc_error_t *error) {
+static opc_status_t probe_warm_up(opc_leak_probe_t *probe, opc_error_t *error) {
   bool refused = probe->outcome != OPC_CALL_RETURNED;
   clocks_begin(probe);
-  opc_status_t status = call_once(probe, error);
+  OPC_RETURN_IF_ERROR(probe_call(probe, error));
   probe->slow = opc_clock() - probe->began > (refused ? slow_refusal_seconds : slow_seconds);
-  if (status != OPC_OK || probe->slow) return status;
-  return read_after(probe, round_run(probe, (refused ? REFUSED_WARM_UP : WARM_UP) - 1, count_seconds / 4, error),
-                    error);
+  if (probe->slow) return OPC_OK;
+  return probe_round(probe, (refused ? REFUSED_WARM_UP : WARM_UP) - 1, count_seconds / 4, error);
 }
 
 opc_status_t opc_leak_probe_run(opc_leak_probe_t *probe, opc_call_t *first, bool steps, opc_error_t *error) {
   bool refused = probe->outcome != OPC_CALL_RETURNED;
-  opc_status_t status = warm_up(probe, error);
-  for (int round = 0; round < OPC_GROWTH_ROUNDS && status == OPC_OK && !probe->broken && !probe->slow; round++)
-    status = read_after(probe, round_run(probe, refused ? REFUSED_ROUND : ROUND, count_seconds, error), error);
-  if (status != OPC_OK || probe->broken || probe->slow) return status;
+  OPC_RETURN_IF_ERROR(probe_warm_up(probe, error));
+  for (int round = 0; round < OPC_GROWTH_ROUNDS && !probe->broken && !probe->slow; round++)
+    OPC_RETURN_IF_ERROR(probe_round(probe, refused ? REFUSED_ROUND : ROUND, count_seconds, error));
+  if (probe->broken || probe->slow) return OPC_OK;
   probe->grew = opc_growth_any(&probe->growth, 0, probe->growth.count - 1);
-  if (probe->grew) status = wait_for_end(probe, error);
+  if (probe->grew) OPC_RETURN_IF_ERROR(wait_for_end(probe, error));
   /* If the growth ended, it may have been a step. */
   bool more = steps && !refused && !probe->broken && !last_round_grew(probe) && !has_taken(probe, step_seconds);
-  return status == OPC_OK && more ? wait_for_steps(probe, first, error) : status;
+  return more ? wait_for_steps(probe, first, error) : OPC_OK;
 }
 
 void opc_leak_probe_clear(opc_leak_probe_t *probe) {

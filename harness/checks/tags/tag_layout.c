@@ -54,8 +54,8 @@ static int64_t foreign_part(const opc_result_item_t *item, const opc_replay_t *v
 opc_status_t opc_tag_view_copy(const opc_tag_case_t *tagged, bool *out_tested, opc_error_t *error) {
   opc_case_context_t *context = tagged->context;
   OPC_SCOPED(opc_replay_clear) opc_replay_t values = {0};
-  opc_status_t status = opc_again_values(&(opc_again_t){.context = context}, &values, error);
-  for (size_t i = 0; status == OPC_OK && i < tagged->result->count; i++) {
+  OPC_RETURN_IF_ERROR(opc_again_values(&(opc_again_t){.context = context}, &values, error));
+  for (size_t i = 0; i < tagged->result->count; i++) {
     const opc_result_item_t *item = &tagged->result->items[i];
     char index[160], text[160];
     if (item->kind != OPC_VALUE_TENSOR || item->meta.numel == 0) continue;
@@ -65,17 +65,18 @@ opc_status_t opc_tag_view_copy(const opc_tag_case_t *tagged, bool *out_tested, o
     opc_index_text(&item->meta, foreign, index, sizeof index);
     opc_element_text(item->meta.dtype, (const char *)item->bytes + (size_t)foreign * item->meta.itemsize, text,
                      sizeof text);
-    opc_finding_fail(tagged->finding, "tags.view_copy", "tagged view_copy, but %s%s is %s, which no argument holds",
-                     item->path, index, text);
+    opc_finding_fail(tagged->finding, OPC_RULE_tags_view_copy,
+                     "tagged view_copy, but %s%s is %s, which no argument holds", item->path, index, text);
   }
-  return status;
+  return OPC_OK;
 }
 
 /* ---- layouts ---- */
 
 typedef struct layouts {
   const opc_tag_case_t *tagged;
-  const char *tag, *rule;
+  const char *tag;
+  opc_rule_id_t rule;
   bool (*wanted)(const opc_sample_t *given, const opc_sample_t *laid);
   opc_status_t status;
   opc_error_t *error;
@@ -103,10 +104,10 @@ static bool try_layout(const char *name, const opc_sample_t *sample, void *conte
 
 static opc_status_t try_layouts(layouts_t *layouts, bool *out_tested) {
   opc_case_context_t *context = layouts->tagged->context;
-  opc_status_t status =
-      opc_variants_of(context->sample, context->op, OPC_VARIANT_LAYOUT, try_layout, layouts, layouts->error);
+  OPC_RETURN_IF_ERROR(
+      opc_variants_of(context->sample, context->op, OPC_VARIANT_LAYOUT, try_layout, layouts, layouts->error));
   *out_tested |= layouts->tried;
-  return status == OPC_OK ? layouts->status : status;
+  return layouts->status;
 }
 
 static bool any_layout(const opc_sample_t *given, const opc_sample_t *laid) {
@@ -116,8 +117,11 @@ static bool any_layout(const opc_sample_t *given, const opc_sample_t *laid) {
 }
 
 opc_status_t opc_tag_flexible(const opc_tag_case_t *tagged, bool *out_tested, opc_error_t *error) {
-  layouts_t layouts = {
-      .tagged = tagged, .tag = "flexible_layout", .rule = "tags.flexible_layout", .wanted = any_layout, .error = error};
+  layouts_t layouts = {.tagged = tagged,
+                       .tag = "flexible_layout",
+                       .rule = OPC_RULE_tags_flexible_layout,
+                       .wanted = any_layout,
+                       .error = error};
   return try_layouts(&layouts, out_tested);
 }
 
@@ -148,7 +152,7 @@ static bool keeps_order(const opc_sample_t *given, const opc_sample_t *laid) {
 opc_status_t opc_tag_stride_order(const opc_tag_case_t *tagged, bool *out_tested, opc_error_t *error) {
   layouts_t layouts = {.tagged = tagged,
                        .tag = "needs_fixed_stride_order",
-                       .rule = "tags.needs_fixed_stride_order",
+                       .rule = OPC_RULE_tags_needs_fixed_stride_order,
                        .wanted = keeps_order,
                        .error = error};
   return try_layouts(&layouts, out_tested);
@@ -158,15 +162,13 @@ opc_status_t opc_tag_stride_order(const opc_tag_case_t *tagged, bool *out_tested
 opc_status_t opc_tag_contiguous(const opc_tag_case_t *tagged, bool *out_tested, opc_error_t *error) {
   layouts_t layouts = {.tagged = tagged,
                        .tag = "needs_contiguous_strides",
-                       .rule = "tags.needs_contiguous_strides",
+                       .rule = OPC_RULE_tags_needs_contiguous_strides,
                        .wanted = any_layout,
                        .error = error};
   OPC_SCOPED(opc_sample_clear) opc_sample_t dense = {0};
-  opc_status_t status = opc_sample_copy(tagged->context->sample, &dense, error);
-  if (status == OPC_OK) {
-    opc_sample_make_contiguous(&dense);
-    (void)try_layout("contiguous", &dense, &layouts);
-    *out_tested |= layouts.tried;
-  }
-  return status == OPC_OK ? layouts.status : status;
+  OPC_RETURN_IF_ERROR(opc_sample_copy(tagged->context->sample, &dense, error));
+  opc_sample_make_contiguous(&dense);
+  (void)try_layout("contiguous", &dense, &layouts);
+  *out_tested |= layouts.tried;
+  return layouts.status;
 }

@@ -5,11 +5,6 @@
 
 #include "checks/tags/tags.h"
 
-typedef struct shape {
-  int ndim;
-  int64_t sizes[OPC_MAX_DIMS];
-} shape_t;
-
 static bool is_input(const opc_operator_t *op, const opc_tensor_arg_t *tensor_arg) {
   return !(op->arguments[tensor_arg->argument].kwarg_only && opc_tensor_arg_is_mutable(tensor_arg));
 }
@@ -24,8 +19,8 @@ static bool takes_lists(const opc_operator_t *op) {
   return op->is_vararg;
 }
 
-static bool shape_join(shape_t *shape, const opc_tensor_meta_t *meta) {
-  shape_t joined = {.ndim = shape->ndim > meta->ndim ? shape->ndim : meta->ndim};
+bool opc_tag_broadcast(opc_tag_shape_t *shape, const opc_tensor_meta_t *meta) {
+  opc_tag_shape_t joined = {.ndim = shape->ndim > meta->ndim ? shape->ndim : meta->ndim};
   for (int d = 1; d <= joined.ndim; d++) {
     int64_t left = d <= shape->ndim ? shape->sizes[shape->ndim - d] : 1,
             right = d <= meta->ndim ? meta->sizes[meta->ndim - d] : 1;
@@ -36,24 +31,24 @@ static bool shape_join(shape_t *shape, const opc_tensor_meta_t *meta) {
   return true;
 }
 
-static bool has_shape(const opc_tensor_meta_t *meta, const shape_t *shape) {
+static bool has_shape(const opc_tensor_meta_t *meta, const opc_tag_shape_t *shape) {
   return meta->ndim == shape->ndim &&
          memcmp(meta->sizes, shape->sizes, (size_t)shape->ndim * sizeof shape->sizes[0]) == 0;
 }
 
 /* True: all shapes are as expected. *out_inputs counts the tensors. */
 static bool shapes_hold(const opc_tag_case_t *tagged, size_t *out_inputs) {
-  shape_t all = {0};
+  opc_tag_shape_t all = {0};
   char here[160], there[160];
   *out_inputs = 0;
   for (size_t i = 0; i < tagged->call->tensor_arg_count; i++) {
     const opc_tensor_arg_t *tensor_arg = &tagged->call->tensor_args[i];
     if (!is_input(tagged->context->op, tensor_arg)) continue;
     ++*out_inputs;
-    if (shape_join(&all, &tensor_arg->before)) continue;
+    if (opc_tag_broadcast(&all, &tensor_arg->before)) continue;
     opc_sizes_text(tensor_arg->before.ndim, tensor_arg->before.sizes, here, sizeof here);
     opc_sizes_text(all.ndim, all.sizes, there, sizeof there);
-    opc_finding_fail(tagged->finding, "tags.pointwise",
+    opc_finding_fail(tagged->finding, OPC_RULE_tags_pointwise,
                      "tagged pointwise, but it takes %s of shape %s with others of shape %s, which do not broadcast",
                      tensor_arg->path, here, there);
     return false;
@@ -63,7 +58,7 @@ static bool shapes_hold(const opc_tag_case_t *tagged, size_t *out_inputs) {
     if (item->kind != OPC_VALUE_TENSOR || has_shape(&item->meta, &all)) continue;
     opc_sizes_text(item->meta.ndim, item->meta.sizes, here, sizeof here);
     opc_sizes_text(all.ndim, all.sizes, there, sizeof there);
-    opc_finding_fail(tagged->finding, "tags.pointwise",
+    opc_finding_fail(tagged->finding, OPC_RULE_tags_pointwise,
                      "tagged pointwise, but %s has shape %s and the arguments broadcast to %s", item->path, here,
                      there);
     return false;
@@ -110,11 +105,11 @@ static bool element_move(const struct opc_replay_tensor_arg *tensor_arg, char *e
 static opc_status_t give_moved(size_t tensor_arg, const char *path, const opc_tensor_spec_t *spec, void *logical,
                                void *context, opc_error_t *error) {
   move_t *move = context;
-  opc_status_t status = opc_replay_values(tensor_arg, path, spec, logical, (void *)(uintptr_t)move->values, error);
-  if (status == OPC_OK && tensor_arg == move->tensor_arg)
+  OPC_RETURN_IF_ERROR(opc_replay_values(tensor_arg, path, spec, logical, (void *)(uintptr_t)move->values, error));
+  if (tensor_arg == move->tensor_arg)
     move->changed = element_move(&move->values->tensor_args[tensor_arg],
                                  (char *)logical + (size_t)move->element * opc_dtype_size(spec->dtype), move->up);
-  return status;
+  return OPC_OK;
 }
 
 /* Whether an element of the output is computed from an element of the argument, according to broadcasting. */
@@ -145,18 +140,18 @@ static int64_t stray_element(const opc_result_item_t *before, const opc_result_i
 static opc_status_t report_stray(const opc_tag_case_t *tagged, const opc_tensor_arg_t *tensor_arg, int64_t element,
                                  const opc_result_item_t *item, int64_t at, opc_error_t *error) {
   bool nondeterministic = false;
-  opc_status_t status = opc_tag_is_nondeterministic(tagged, &nondeterministic, error);
-  if (status != OPC_OK || nondeterministic) return status;
+  OPC_RETURN_IF_ERROR(opc_tag_is_nondeterministic(tagged, &nondeterministic, error));
+  if (nondeterministic) return OPC_OK;
   char here[160], there[160];
   opc_index_text(&item->meta, at, here, sizeof here);
   opc_index_text(&tensor_arg->before, element, there, sizeof there);
-  opc_finding_fail(tagged->finding, "tags.pointwise",
+  opc_finding_fail(tagged->finding, OPC_RULE_tags_pointwise,
                    "tagged pointwise, but %s%s changes when only %s%s changes, which is not its element", item->path,
                    here, tensor_arg->path, there);
   return OPC_OK;
 }
 
-/* *out_done: there is a finding, or the element cannot be changed. */
+/* *out_found: an element changed that does not correspond to the moved one. */
 static opc_status_t try_element(const opc_tag_case_t *tagged, move_t *move, bool *out_found, opc_error_t *error) {
   const opc_tensor_arg_t *tensor_arg = &tagged->call->tensor_args[move->tensor_arg];
   const opc_again_t again = {.context = tagged->context,
@@ -165,17 +160,16 @@ static opc_status_t try_element(const opc_tag_case_t *tagged, move_t *move, bool
                              .label = {OPC_CALL_KIND_WITH_OTHERS, "one element changed"}};
   OPC_SCOPED(opc_result_clear) opc_result_t moved = {0};
   opc_call_outcome_t outcome;
-  opc_status_t status = opc_again_run(&again, &moved, &outcome, NULL, error);
-  for (size_t i = 0; status == OPC_OK && outcome == OPC_CALL_RETURNED && move->changed &&
-                     moved.count == tagged->result->count && i < moved.count;
-       i++) {
+  OPC_RETURN_IF_ERROR(opc_again_run(&again, &moved, &outcome, NULL, error));
+  for (size_t i = 0;
+       outcome == OPC_CALL_RETURNED && move->changed && moved.count == tagged->result->count && i < moved.count; i++) {
     int64_t stray = stray_element(&tagged->result->items[i], &moved.items[i], &tensor_arg->before, move->element);
     if (stray < 0) continue;
     *out_found = true;
-    status = report_stray(tagged, tensor_arg, move->element, &tagged->result->items[i], stray, error);
+    OPC_RETURN_IF_ERROR(report_stray(tagged, tensor_arg, move->element, &tagged->result->items[i], stray, error));
     break;
   }
-  return status;
+  return OPC_OK;
 }
 
 static bool is_tried(const opc_operator_t *op, const opc_tensor_arg_t *tensor_arg) {
@@ -189,19 +183,19 @@ static opc_status_t elements_hold(const opc_tag_case_t *tagged, opc_error_t *err
   OPC_SCOPED(opc_replay_clear) opc_replay_t values = {0};
   bool found = false;
   opc_case_context_t *context = tagged->context;
-  opc_status_t status = opc_again_values(&(opc_again_t){.context = context}, &values, error);
-  for (size_t i = 0; status == OPC_OK && !found && i < tagged->call->tensor_arg_count; i++) {
+  OPC_RETURN_IF_ERROR(opc_again_values(&(opc_again_t){.context = context}, &values, error));
+  for (size_t i = 0; !found && i < tagged->call->tensor_arg_count; i++) {
     const opc_tensor_arg_t *tensor_arg = &tagged->call->tensor_args[i];
     if (!is_tried(context->op, tensor_arg)) continue;
-    for (int trial = 0; status == OPC_OK && !found && trial < 4; trial++) {
+    for (int trial = 0; !found && trial < 4; trial++) {
       move_t move = {.values = &values,
                      .tensor_arg = i,
                      .element = trial < 2 ? 0 : tensor_arg->before.numel - 1,
                      .up = trial % 2 == 0};
-      status = try_element(tagged, &move, &found, error);
+      OPC_RETURN_IF_ERROR(try_element(tagged, &move, &found, error));
     }
   }
-  return status;
+  return OPC_OK;
 }
 
 opc_status_t opc_tag_pointwise(const opc_tag_case_t *tagged, bool *out_tested, opc_error_t *error) {

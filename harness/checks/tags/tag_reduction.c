@@ -1,6 +1,4 @@
 /* reduction: which of the argument's dimensions remain. */
-#include <string.h>
-
 #include "checks/tags/tags.h"
 
 /* Each dimension is kept, is 1, or is left out. */
@@ -12,31 +10,16 @@ static bool is_left(const int64_t *from, int from_count, const int64_t *to, int 
   return is_left(from + 1, from_count - 1, to, to_count);
 }
 
-/* False: they do not broadcast. */
-static bool broadcast_add(opc_tensor_meta_t *shape, const opc_tensor_meta_t *next) {
-  int ndim = shape->ndim > next->ndim ? shape->ndim : next->ndim;
-  int64_t sizes[OPC_MAX_DIMS];
-  for (int d = 1; d <= ndim; d++) {
-    int64_t left = d <= shape->ndim ? shape->sizes[shape->ndim - d] : 1,
-            right = d <= next->ndim ? next->sizes[next->ndim - d] : 1;
-    if (left != right && left != 1 && right != 1) return false;
-    sizes[ndim - d] = left == 1 ? right : left;
-  }
-  shape->ndim = ndim;
-  memcpy(shape->sizes, sizes, (size_t)ndim * sizeof *sizes);
-  return true;
-}
-
 /* Of one argument, or of all arguments broadcast together. */
 static bool is_left_of_arguments(const opc_call_t *call, const opc_tensor_meta_t *output, bool *out_known) {
-  opc_tensor_meta_t all = {0};
+  opc_tag_shape_t all = {0};
   bool broadcasts = true, left = false;
   for (size_t i = 0; i < call->tensor_arg_count; i++) {
     const opc_tensor_meta_t *meta = &call->tensor_args[i].before;
     if (opc_tensor_arg_is_mutable(&call->tensor_args[i]) || !meta->defined || meta->ndim > OPC_MAX_DIMS) continue;
     *out_known = true;
     left = left || is_left(meta->sizes, meta->ndim, output->sizes, output->ndim);
-    broadcasts = broadcasts && broadcast_add(&all, meta);
+    broadcasts = broadcasts && opc_tag_broadcast(&all, meta);
   }
   return left || (broadcasts && is_left(all.sizes, all.ndim, output->sizes, output->ndim));
 }
@@ -53,7 +36,7 @@ opc_status_t opc_tag_reduction(const opc_tag_case_t *tagged, bool *out_tested, o
     if (left || !known) continue;
     opc_sizes_text(item->meta.ndim, item->meta.sizes, sizes, sizeof sizes);
     opc_finding_fail(
-        tagged->finding, "tags.reduction",
+        tagged->finding, OPC_RULE_tags_reduction,
         "tagged reduction, but %s has sizes %s, which are not an argument's sizes with some set to 1 or removed",
         item->path, sizes);
   }

@@ -1,6 +1,5 @@
 /* Calls on other values: the parts of a result that depend on them, and the answer that a Meta kernel must then
  * give. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "checks/compare/tolerance.h"
@@ -10,9 +9,8 @@ opc_status_t opc_tag_is_nondeterministic(const opc_tag_case_t *tagged, bool *out
   opc_case_context_t *context = tagged->context;
   OPC_SCOPED(opc_replay_clear) opc_replay_t values = {0};
   opc_again_t again = {.context = context, .replay = &values, .label = {OPC_CALL_KIND_OTHERWISE, "once more"}};
-  opc_status_t status = opc_again_values(&(opc_again_t){.context = context}, &values, error);
-  if (status == OPC_OK) status = opc_result_is_nondeterministic(&again, tagged->result, out, error);
-  return status;
+  OPC_RETURN_IF_ERROR(opc_again_values(&(opc_again_t){.context = context}, &values, error));
+  return opc_result_is_nondeterministic(&again, tagged->result, out, error);
 }
 
 /* ---- other values ---- */
@@ -22,7 +20,7 @@ typedef struct giving {
   uint64_t seed;
 } giving_t;
 
-static void reverse(char *elements, int64_t count, size_t width) {
+static void reverse_values(char *elements, int64_t count, size_t width) {
   char kept[16];
   for (int64_t i = 0; width <= sizeof kept && i < count / 2; i++) {
     char *left = elements + (size_t)i * width, *right = elements + (size_t)(count - 1 - i) * width;
@@ -32,7 +30,7 @@ static void reverse(char *elements, int64_t count, size_t width) {
   }
 }
 
-static void negate(char *elements, int64_t count, opc_dtype_t dtype) {
+static void negate_values(char *elements, int64_t count, opc_dtype_t dtype) {
   size_t width = opc_dtype_size(dtype);
   for (int64_t i = 0; i < count; i++) {
     char *element = elements + (size_t)i * width;
@@ -67,11 +65,10 @@ static opc_status_t give_other(size_t tensor_arg, const char *path, const opc_te
   size_t width = opc_dtype_size(spec->dtype);
   bool whole = !opc_dtype_is_inexact(spec->dtype) && spec->dtype != OPC_DTYPE_BOOL;
   (void)tensor_arg;
-  opc_status_t status = opc_fill_logical(spec, path, giving->seed + (giving->how == OPC_OTHER_SEED), logical, error);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(opc_fill_logical(spec, path, giving->seed + (giving->how == OPC_OTHER_SEED), logical, error));
   if (giving->how == OPC_OTHER_ZEROS && !whole) memset(logical, 0, (size_t)numel * width);
-  if (giving->how == OPC_OTHER_NEGATED && !whole) negate(logical, numel, spec->dtype);
-  if (giving->how == OPC_OTHER_REVERSED) reverse(logical, numel, width);
+  if (giving->how == OPC_OTHER_NEGATED && !whole) negate_values(logical, numel, spec->dtype);
+  if (giving->how == OPC_OTHER_REVERSED) reverse_values(logical, numel, width);
   if (giving->how == OPC_OTHER_FIRST_ROW && !whole) repeat_first_row(logical, spec);
   if (giving->how == OPC_OTHER_TIMES_64 && !whole) times_64(logical, numel, spec->dtype);
   return OPC_OK;
@@ -90,13 +87,16 @@ opc_status_t opc_other_values_run(opc_case_context_t *context, const opc_sample_
 
 /* ---- what depends on them ---- */
 
-static void note(opc_follows_t *follows, const opc_result_item_t *item, const char *left, const char *right) {
-  if (follows->path[0]) return;
-  snprintf(follows->path, sizeof follows->path, "%s", item->path);
-  opc_text_addf(&follows->text, "%s and %s", left, right);
+static void note_dependence(opc_dependence_t *dependence, const opc_result_item_t *item, const char *left,
+                            const char *right) {
+  if (dependence->path[0]) return;
+  snprintf(dependence->path, sizeof dependence->path, "%s", item->path);
+  opc_text_addf(&dependence->text, "%s and %s", left, right);
 }
 
-void opc_follows_compare(const opc_result_t *left, const opc_result_t *right, opc_follows_t *follows) {
+void opc_dependence_clear(opc_dependence_t *dependence) { opc_text_clear(&dependence->text); }
+
+void opc_dependence_compare(const opc_result_t *left, const opc_result_t *right, opc_dependence_t *dependence) {
   char here[160], there[160];
   for (size_t i = 0; left->count == right->count && i < left->count; i++) {
     const opc_result_item_t *one = &left->items[i], *two = &right->items[i];
@@ -106,12 +106,12 @@ void opc_follows_compare(const opc_result_t *left, const opc_result_t *right, op
       if (one->meta.ndim == two->meta.ndim && memcmp(one->meta.sizes, two->meta.sizes, bytes) == 0) continue;
       opc_sizes_text(one->meta.ndim, one->meta.sizes, here, sizeof here);
       opc_sizes_text(two->meta.ndim, two->meta.sizes, there, sizeof there);
-      note(follows, one, here, there);
-      follows->shape = true;
+      note_dependence(dependence, one, here, there);
+      dependence->shape = true;
     } else if (one->kind == two->kind && one->kind != OPC_VALUE_OBJECT &&
                (one->size != two->size || (one->size && memcmp(one->bytes, two->bytes, one->size) != 0))) {
-      note(follows, one, one->text, two->text);
-      follows->number = true;
+      note_dependence(dependence, one, one->text, two->text);
+      dependence->number = true;
     }
   }
 }
@@ -123,46 +123,43 @@ static opc_status_t meta_answers(opc_case_context_t *context, bool *out, opc_err
   OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
   opc_device_t meta = {OPC_DEVICE_META, -1};
   const opc_again_t again = {.context = context, .device = &meta, .label = {OPC_CALL_KIND_META, ""}};
-  opc_status_t status = opc_again_call(&again, &call, error);
-  *out = status == OPC_OK && call.outcome == OPC_CALL_RETURNED;
-  return status;
+  OPC_RETURN_IF_ERROR(opc_again_call(&again, &call, error));
+  *out = call.outcome == OPC_CALL_RETURNED;
+  return OPC_OK;
 }
 
-static opc_status_t report_missing(const opc_tag_case_t *tagged, const opc_follows_t *follows, opc_error_t *error) {
+static opc_status_t report_missing(const opc_tag_case_t *tagged, const opc_dependence_t *dependence,
+                                   opc_error_t *error) {
   bool nondeterministic = false, answers = false;
-  opc_status_t status = opc_tag_is_nondeterministic(tagged, &nondeterministic, error);
-  if (status == OPC_OK && !nondeterministic) status = meta_answers(tagged->context, &answers, error);
-  if (status != OPC_OK || !answers) return status;
-  if (follows->shape)
-    opc_finding_fail(tagged->finding, "tags.dynamic_output_shape",
+  OPC_RETURN_IF_ERROR(opc_tag_is_nondeterministic(tagged, &nondeterministic, error));
+  if (!nondeterministic) OPC_RETURN_IF_ERROR(meta_answers(tagged->context, &answers, error));
+  if (!answers) return OPC_OK;
+  if (dependence->shape)
+    opc_finding_fail(tagged->finding, OPC_RULE_tags_dynamic_output_shape,
                      "%s has shape %s for other values in the same arguments; the Meta kernel returns the same for "
                      "both, and there is no tag dynamic_output_shape",
-                     follows->path, opc_text_c(&follows->text));
+                     dependence->path, opc_text_c(&dependence->text));
   else
-    opc_finding_fail(tagged->finding, "tags.data_dependent_output",
+    opc_finding_fail(tagged->finding, OPC_RULE_tags_data_dependent_output,
                      "%s is %s for other values in the same arguments; the Meta kernel returns the same for both, and "
                      "there is no tag data_dependent_output",
-                     follows->path, opc_text_c(&follows->text));
+                     dependence->path, opc_text_c(&dependence->text));
   return OPC_OK;
 }
 
 opc_status_t opc_tag_missing(const opc_tag_case_t *tagged, bool *out_tested, opc_error_t *error) {
-  opc_status_t status = OPC_OK;
-  opc_follows_t follows = {0};
-  const opc_kernel_t *meta = opc_operator_kernel(tagged->context->op, "Meta");
-  if (!meta || meta->fallthrough || opc_operator_output_depends_on_data(tagged->context->op) ||
-      tagged->call->tensor_arg_count == 0 || tagged->result->count == 0)
+  OPC_SCOPED(opc_dependence_clear) opc_dependence_t dependence = {0};
+  if (!opc_operator_has_kernel(tagged->context->op, "Meta") ||
+      opc_operator_output_depends_on_data(tagged->context->op) || tagged->call->tensor_arg_count == 0 ||
+      tagged->result->count == 0)
     return OPC_OK;
-  for (opc_other_values_t how = OPC_OTHER_SEED; status == OPC_OK && !follows.path[0] && how <= OPC_OTHER_ZEROS; how++) {
+  for (opc_other_values_t how = OPC_OTHER_SEED; !dependence.path[0] && how <= OPC_OTHER_ZEROS; how++) {
     OPC_SCOPED(opc_result_clear) opc_result_t other = {0};
     opc_call_outcome_t outcome;
-    status = opc_other_values_run(tagged->context, tagged->context->sample, how, &other, &outcome, error);
-    if (status == OPC_OK && outcome == OPC_CALL_RETURNED) {
-      *out_tested = true;
-      opc_follows_compare(tagged->result, &other, &follows);
-    }
+    OPC_RETURN_IF_ERROR(opc_other_values_run(tagged->context, tagged->context->sample, how, &other, &outcome, error));
+    if (outcome != OPC_CALL_RETURNED) continue;
+    *out_tested = true;
+    opc_dependence_compare(tagged->result, &other, &dependence);
   }
-  if (status == OPC_OK && follows.path[0]) status = report_missing(tagged, &follows, error);
-  opc_text_clear(&follows.text);
-  return status;
+  return dependence.path[0] ? report_missing(tagged, &dependence, error) : OPC_OK;
 }

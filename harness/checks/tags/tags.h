@@ -33,7 +33,7 @@ typedef enum opc_other_values {
   OPC_OTHER_ZEROS,
   OPC_OTHER_NEGATED,
   OPC_OTHER_REVERSED,
-  OPC_OTHER_FIRST_ROW, /* each row of a tensor is the first: what removes duplicates returns fewer */
+  OPC_OTHER_FIRST_ROW, /* all rows equal the first: an operator that removes duplicates returns fewer */
   OPC_OTHER_TIMES_64,
   OPC_OTHER_COUNT
 } opc_other_values_t;
@@ -41,12 +41,21 @@ typedef enum opc_other_values {
 opc_status_t opc_other_values_run(opc_case_context_t *context, const opc_sample_t *sample, opc_other_values_t how,
                                   opc_result_t *out, opc_call_outcome_t *out_outcome, opc_error_t *error) OPC_CHECKED;
 /* What in a result depends on values. */
-typedef struct opc_follows {
+typedef struct opc_dependence {
   bool shape, number;
   char path[96];   /* of the first output that does */
   opc_text_t text; /* "[2, 3] and [4, 3]" */
-} opc_follows_t;
-void opc_follows_compare(const opc_result_t *left, const opc_result_t *right, opc_follows_t *follows);
+} opc_dependence_t;
+void opc_dependence_clear(opc_dependence_t *dependence);
+void opc_dependence_compare(const opc_result_t *left, const opc_result_t *right, opc_dependence_t *dependence);
+
+/* The shape of tensors broadcast together. */
+typedef struct opc_tag_shape {
+  int ndim;
+  int64_t sizes[OPC_MAX_DIMS];
+} opc_tag_shape_t;
+/* False: this tensor does not broadcast with the others. */
+bool opc_tag_broadcast(opc_tag_shape_t *shape, const opc_tensor_meta_t *meta);
 
 /* True in *out: the result differs each time, for reasons unrelated to tags. */
 opc_status_t opc_tag_is_nondeterministic(const opc_tag_case_t *tagged, bool *out, opc_error_t *error) OPC_CHECKED;

@@ -1,7 +1,6 @@
 /* autocast: under torch.autocast the operator's own autocast kernel (torch.library.register_autocast, or a kernel at
  * AutocastCPU) accepts what the operator accepts, and computes the same in some precision. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "checks/compare/tolerance.h"
@@ -38,30 +37,29 @@ typedef struct autocast_case {
 /* ---- calls ---- */
 
 static opc_status_t cast_sample(autocast_case_t *run, opc_dtype_t dtype, opc_sample_t *out) {
-  opc_status_t status = opc_sample_copy(run->context->sample, out, &run->error);
-  if (status == OPC_OK && dtype != OPC_DTYPE_OTHER) (void)opc_sample_cast(out, dtype);
-  return status;
+  OPC_RETURN_IF_ERROR(opc_sample_copy(run->context->sample, out, &run->error));
+  if (dtype != OPC_DTYPE_OTHER) (void)opc_sample_cast(out, dtype);
+  return OPC_OK;
 }
 
 /* The operator without autocast. A dtype that it refuses is no candidate. */
 static opc_status_t compute(autocast_case_t *run, candidate_t *candidate) {
   OPC_SCOPED(opc_sample_clear) opc_sample_t sample = {0};
   opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
-  opc_status_t status = cast_sample(run, candidate->cast, &sample);
+  OPC_RETURN_IF_ERROR(cast_sample(run, candidate->cast, &sample));
   const opc_again_t again = {.context = run->context,
                              .sample = &sample,
                              .replay = &run->values,
                              .label = {OPC_CALL_KIND_OTHERWISE, "without autocast"}};
-  if (status == OPC_OK) status = opc_again_run(&again, &candidate->result, &outcome, NULL, &run->error);
-  if (status == OPC_OK && outcome == OPC_CALL_RETURNED)
-    status = opc_tolerance_measure(&candidate->change, &again, &candidate->result, &run->error);
-  return status;
+  OPC_RETURN_IF_ERROR(opc_again_run(&again, &candidate->result, &outcome, NULL, &run->error));
+  if (outcome == OPC_CALL_RETURNED)
+    OPC_RETURN_IF_ERROR(opc_tolerance_measure(&candidate->change, &again, &candidate->result, &run->error));
+  return OPC_OK;
 }
 
 static opc_status_t call_under_autocast(autocast_case_t *run, opc_sample_t *sample, opc_call_t *call) {
   const opc_again_t again = {.context = run->context, .sample = sample, .replay = &run->values};
-  opc_status_t status = opc_again_make(&again, call, &run->error);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(opc_again_make(&again, call, &run->error));
   run->context->announce(OPC_CALL_LABEL(OTHERWISE, "under torch.autocast"));
   opc_bridge_seed(run->context->seed);
   call->outcome = opc_op_call_autocast(run->context->handle, call->arguments, call->absent, call->argument_count,
@@ -107,28 +105,29 @@ static bool has_same_shape(const opc_result_item_t *left, const opc_result_item_
          memcmp(left->meta.sizes, right->meta.sizes, (size_t)left->meta.ndim * sizeof *left->meta.sizes) == 0;
 }
 
-static void tell(autocast_case_t *run, const opc_result_item_t *got, int64_t element, const opc_result_item_t *wanted) {
+static void report_element(autocast_case_t *run, const opc_result_item_t *got, int64_t element,
+                           const opc_result_item_t *wanted) {
   char index[128], own[64], its[64];
   const size_t width = opc_dtype_size(got->meta.dtype), wanted_width = opc_dtype_size(wanted->meta.dtype);
   opc_index_text(&got->meta, element, index, sizeof index);
   opc_element_text(got->meta.dtype, (const char *)got->bytes + (size_t)element * width, own, sizeof own);
   opc_element_text(wanted->meta.dtype, (const char *)wanted->bytes + (size_t)element * wanted_width, its, sizeof its);
   opc_finding_fail(
-      run->finding, "autocast.wrong_result",
+      run->finding, OPC_RULE_autocast_wrong_result,
       "under torch.autocast with %s, %s%s is %s; without it, it is %s, and not nearer with arguments in bfloat16, "
       "float16 or float32",
       opc_dtype_name(run->dtype), got->path, index, own, its);
   run->found = true;
 }
 
-/* Whole numbers may change with the precision of what was compared or rounded: they are not judged. */
-static void compare(autocast_case_t *run, const opc_result_t *got) {
+/* Whole numbers may change with the precision of what was compared or rounded: they are not compared. */
+static void compare_autocast(autocast_case_t *run, const opc_result_t *got) {
   const opc_result_t *plain = &run->candidates[0].result;
   OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
   const opc_difference_t difference = opc_result_compare(got, plain, NULL, NULL);
   if (difference.kind == OPC_DIFFERENCE_COUNT || difference.kind == OPC_DIFFERENCE_SHAPE) {
     opc_difference_text(&difference, got, plain, "the operator without autocast", &text);
-    opc_finding_fail(run->finding, "autocast.wrong_result", "under torch.autocast with %s, %s",
+    opc_finding_fail(run->finding, OPC_RULE_autocast_wrong_result, "under torch.autocast with %s, %s",
                      opc_dtype_name(run->dtype), opc_text_c(&text));
     run->found = true;
     return;
@@ -139,7 +138,7 @@ static void compare(autocast_case_t *run, const opc_result_t *got) {
         !has_same_shape(item, &plain->items[i]))
       continue;
     for (int64_t element = 0; element < item->meta.numel && !run->found; element++, run->compared++)
-      if (!element_fits(run, got, i, element)) tell(run, item, element, &plain->items[i]);
+      if (!element_fits(run, got, i, element)) report_element(run, item, element, &plain->items[i]);
   }
 }
 
@@ -150,27 +149,26 @@ static opc_status_t try_dtype(autocast_case_t *run, opc_dtype_t dtype) {
   OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
   OPC_SCOPED(opc_result_clear) opc_result_t got = {0};
   run->dtype = dtype;
-  opc_status_t status = cast_sample(run, OPC_DTYPE_OTHER, &sample);
-  if (status == OPC_OK) status = call_under_autocast(run, &sample, &call);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(cast_sample(run, OPC_DTYPE_OTHER, &sample));
+  OPC_RETURN_IF_ERROR(call_under_autocast(run, &sample, &call));
   if (call.outcome != OPC_CALL_RETURNED) {
     const char *message = opc_text_c(&call.message);
-    opc_finding_fail(run->finding, "autocast.fails",
+    opc_finding_fail(run->finding, OPC_RULE_autocast_fails,
                      "the operator accepts the arguments; under torch.autocast with %s it throws: %.*s",
                      opc_dtype_name(dtype), (int)strcspn(message, "\n"), message);
     run->found = true;
     return OPC_OK;
   }
-  for (size_t i = 0; i < CANDIDATES && status == OPC_OK; i++) {
+  for (size_t i = 0; i < CANDIDATES; i++) {
     if (run->candidates[i].result.items && casts[i] == run->candidates[i].cast) continue;
     opc_result_clear(&run->candidates[i].result);
     opc_tolerance_clear(&run->candidates[i].change);
     run->candidates[i].cast = casts[i];
-    status = compute(run, &run->candidates[i]);
+    OPC_RETURN_IF_ERROR(compute(run, &run->candidates[i]));
   }
-  if (status == OPC_OK) status = opc_result_take(&got, &call, 0, &run->error);
-  if (status == OPC_OK) compare(run, &got);
-  return status;
+  OPC_RETURN_IF_ERROR(opc_result_take(&got, &call, 0, &run->error));
+  compare_autocast(run, &got);
+  return OPC_OK;
 }
 
 /* Layers before and after the operator give and expect different dtypes under autocast: one tensor alone in autocast's
@@ -180,19 +178,19 @@ static opc_status_t try_mixed(autocast_case_t *run) {
   OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
   opc_tensor_spec_t *first = NULL, *spec;
   size_t floats = 0;
-  opc_status_t status = cast_sample(run, OPC_DTYPE_OTHER, &sample);
-  for (size_t i = 0; status == OPC_OK && (spec = opc_sample_tensor(&sample, i)); i++) {
+  OPC_RETURN_IF_ERROR(cast_sample(run, OPC_DTYPE_OTHER, &sample));
+  for (size_t i = 0; (spec = opc_sample_tensor(&sample, i)); i++) {
     if (spec->dtype != OPC_DTYPE_FLOAT32) continue;
     if (floats++ == 0) first = spec;
   }
   /* A tensor that shares its memory with another one cannot have another dtype. */
-  if (status != OPC_OK || floats < 2 || first->identity || first->storage) return status;
+  if (floats < 2 || first->identity || first->storage) return OPC_OK;
   first->dtype = run->dtype;
-  status = call_under_autocast(run, &sample, &call);
-  if (status != OPC_OK || call.outcome == OPC_CALL_RETURNED) return status;
+  OPC_RETURN_IF_ERROR(call_under_autocast(run, &sample, &call));
+  if (call.outcome == OPC_CALL_RETURNED) return OPC_OK;
   const char *message = opc_text_c(&call.message);
   opc_finding_fail(
-      run->finding, "autocast.mixed",
+      run->finding, OPC_RULE_autocast_mixed,
       "under torch.autocast with %s the operator accepts tensors of float32; if the first of them is of %s, "
       "it throws: %.*s",
       opc_dtype_name(run->dtype), opc_dtype_name(run->dtype), (int)strcspn(message, "\n"), message);
@@ -200,44 +198,52 @@ static opc_status_t try_mixed(autocast_case_t *run) {
   return OPC_OK;
 }
 
-static opc_status_t is_random(autocast_case_t *run, bool *out) {
+static opc_status_t is_nondeterministic(autocast_case_t *run, bool *out) {
   OPC_SCOPED(opc_result_clear) opc_result_t plain = {0};
   opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
   const opc_again_t again = {
       .context = run->context, .replay = &run->values, .label = {OPC_CALL_KIND_OTHERWISE, "without autocast"}};
   *out = false;
-  opc_status_t status = opc_again_run(&again, &plain, &outcome, NULL, &run->error);
-  if (status == OPC_OK && outcome == OPC_CALL_RETURNED)
-    status = opc_result_is_nondeterministic(&again, &plain, out, &run->error);
-  return status;
+  OPC_RETURN_IF_ERROR(opc_again_run(&again, &plain, &outcome, NULL, &run->error));
+  if (outcome == OPC_CALL_RETURNED)
+    OPC_RETURN_IF_ERROR(opc_result_is_nondeterministic(&again, &plain, out, &run->error));
+  return OPC_OK;
 }
 
-static void run(opc_case_context_t *context, opc_finding_t *finding) {
-  autocast_case_t run = {.context = context, .finding = finding};
+static void autocast_case_clear(autocast_case_t *run) {
+  for (size_t i = 0; i < CANDIDATES; i++) {
+    opc_result_clear(&run->candidates[i].result);
+    opc_tolerance_clear(&run->candidates[i].change);
+  }
+  opc_replay_clear(&run->values);
+}
+
+static opc_status_t check_dtypes(autocast_case_t *run) {
   OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
   bool random = false;
-  if (!opc_case_call_keeping(context, &run.values, &call, finding)) goto release;
-  opc_status_t status = is_random(&run, &random);
-  if (status == OPC_OK && random) {
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, OPC_NONDETERMINISTIC_TEXT);
-    goto release;
+  if (!opc_case_call_keeping(run->context, &run->values, &call, run->finding)) return OPC_OK;
+  OPC_RETURN_IF_ERROR(is_nondeterministic(run, &random));
+  if (random) {
+    opc_finding_skip(run->finding, OPC_SKIP_NOT_APPLICABLE, OPC_NONDETERMINISTIC_TEXT);
+    return OPC_OK;
   }
-  for (size_t i = 0; i < DTYPES && status == OPC_OK && !run.found; i++) {
-    status = try_dtype(&run, autocast_dtypes[i]);
-    if (status == OPC_OK && !run.found) status = try_mixed(&run);
+  for (size_t i = 0; i < DTYPES && !run->found; i++) {
+    OPC_RETURN_IF_ERROR(try_dtype(run, autocast_dtypes[i]));
+    if (!run->found) OPC_RETURN_IF_ERROR(try_mixed(run));
   }
-  if (status != OPC_OK) opc_finding_from_error(context, &run.error, finding);
-  else if (!run.found && run.compared == 0)
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no result holds floating numbers: nothing to compare");
-  else if (!run.found)
-    opc_finding_pass(finding, "under torch.autocast the operator computes the same, with bfloat16 and with float16");
-
-release:
-  for (size_t i = 0; i < CANDIDATES; i++) {
-    opc_result_clear(&run.candidates[i].result);
-    opc_tolerance_clear(&run.candidates[i].change);
-  }
-  opc_replay_clear(&run.values);
+  if (run->found) return OPC_OK;
+  if (run->compared == 0)
+    opc_finding_skip(run->finding, OPC_SKIP_NOT_APPLICABLE,
+                     "no result holds floating numbers: nothing to compare_autocast");
+  else
+    opc_finding_pass(run->finding,
+                     "under torch.autocast the operator computes the same, with bfloat16 and with float16");
+  return OPC_OK;
 }
 
-const opc_check_t opc_check_autocast = {.name = "autocast", .run = run};
+static void autocast_run(opc_case_context_t *context, opc_finding_t *finding) {
+  OPC_SCOPED(autocast_case_clear) autocast_case_t autocast = {.context = context, .finding = finding};
+  if (check_dtypes(&autocast) != OPC_OK) opc_finding_from_error(context, &autocast.error, finding);
+}
+
+const opc_check_t opc_check_autocast = {.name = "autocast", .run = autocast_run};

@@ -43,7 +43,7 @@ static bool functions_find(void *handle, cupti_t *out) {
   return out->subscribe && out->unsubscribe && out->enable_domain && out->enable_callback && out->result_string;
 }
 
-static void refusal_tell(const cupti_t *cupti, CUptiResult code, char *out, size_t size) {
+static void describe_refusal(const cupti_t *cupti, CUptiResult code, char *out, size_t size) {
   const char *name = NULL;
   if (cupti->result_string(code, &name) != CUPTI_SUCCESS || !name) name = "an error without a name";
   switch ((int)code) {
@@ -91,7 +91,7 @@ static void subscribe(void) {
       code = callbacks_enable(&cupti, subscriber);
       if (code != CUPTI_SUCCESS) (void)cupti.unsubscribe(subscriber);
     }
-    if (code != CUPTI_SUCCESS) refusal_tell(&cupti, code, why, sizeof why);
+    if (code != CUPTI_SUCCESS) describe_refusal(&cupti, code, why, sizeof why);
   }
 }
 

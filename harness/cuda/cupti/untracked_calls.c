@@ -40,23 +40,23 @@ static void note_driver_config(opc_cuda_call_t *call, const CUlaunchConfig *conf
 static void *host_pointer(CUdeviceptr address) { return (void *)(uintptr_t)address; }
 
 /* An array has no address. */
-static const void *end_of(CUmemorytype type, const void *host, CUdeviceptr device) {
+static const void *untracked_calls_end_of(CUmemorytype type, const void *host, CUdeviceptr device) {
   return type == CU_MEMORYTYPE_HOST ? host : type == CU_MEMORYTYPE_ARRAY ? NULL : host_pointer(device);
 }
 
 static void note_driver_copy_2d(opc_cuda_call_t *call, const CUDA_MEMCPY2D *copy, CUstream stream, bool per_thread,
                                 bool waits) {
   if (!copy) return;
-  opc_note_copy(call, end_of(copy->dstMemoryType, copy->dstHost, copy->dstDevice),
-                end_of(copy->srcMemoryType, copy->srcHost, copy->srcDevice), copy->WidthInBytes * copy->Height, stream,
-                per_thread, waits);
+  opc_note_copy(call, untracked_calls_end_of(copy->dstMemoryType, copy->dstHost, copy->dstDevice),
+                untracked_calls_end_of(copy->srcMemoryType, copy->srcHost, copy->srcDevice),
+                copy->WidthInBytes * copy->Height, stream, per_thread, waits);
 }
 
 static void note_driver_copy_3d(opc_cuda_call_t *call, const CUDA_MEMCPY3D *copy, CUstream stream, bool per_thread,
                                 bool waits) {
   if (!copy) return;
-  opc_note_copy(call, end_of(copy->dstMemoryType, copy->dstHost, copy->dstDevice),
-                end_of(copy->srcMemoryType, copy->srcHost, copy->srcDevice),
+  opc_note_copy(call, untracked_calls_end_of(copy->dstMemoryType, copy->dstHost, copy->dstDevice),
+                untracked_calls_end_of(copy->srcMemoryType, copy->srcHost, copy->srcDevice),
                 copy->WidthInBytes * copy->Height * copy->Depth, stream, per_thread, waits);
 }
 
@@ -154,7 +154,7 @@ static bool is_wrapped_runtime(const char *library) {
 
 /* A shared runtime of another version belongs to nobody: its caller made the call. A statically linked runtime belongs
  * to its library, even if the caller reached it by a tail call. */
-static uint64_t place_of(const opc_maker_t *maker) {
+static uint64_t untracked_calls_place_of(const opc_maker_t *maker) {
   const char *library = opc_log_library(maker->function), *slash = strrchr(library, '/');
   const bool shared = strncmp(slash ? slash + 1 : library, "libcudart", strlen("libcudart")) == 0;
   return shared || strcmp(opc_log_library(maker->caller), library) == 0 ? maker->caller : maker->function;
@@ -177,7 +177,7 @@ static void call_begin(const seen_t *seen, bool driver, const CUpti_CallbackData
   }
   if (is_wrapped_runtime(opc_log_library(maker.function))) return;
   current.seen = seen;
-  current.from = place_of(&maker);
+  current.from = untracked_calls_place_of(&maker);
   const bool stub = seen->kind == OPC_CUDA_LAUNCH && !driver && opc_maker_jumped(&maker);
   current.noted = opc_call_begin(&current.call, seen->kind, stub ? "__cudaLaunchKernel" : seen->function,
                                  (void *)(uintptr_t)current.from);

@@ -23,7 +23,7 @@ static bool is_machinery(const char *library) {
   return false;
 }
 
-static _Unwind_Reason_Code see(struct _Unwind_Context *context, void *given) {
+static _Unwind_Reason_Code untracked_maker_see(struct _Unwind_Context *context, void *given) {
   walk_t *walk = given;
   const uint64_t at = (uint64_t)_Unwind_GetIP(context);
   if (at == 0) return _URC_END_OF_STACK;
@@ -40,11 +40,11 @@ static _Unwind_Reason_Code see(struct _Unwind_Context *context, void *given) {
 bool opc_maker_find(bool driver, opc_maker_t *out) {
   walk_t walk = {.out = out, .driver = driver};
   *out = (opc_maker_t){0};
-  _Unwind_Backtrace(see, &walk);
+  _Unwind_Backtrace(untracked_maker_see, &walk);
   return out->caller != 0;
 }
 
-static uint64_t target_of(uint64_t after) {
+static uint64_t untracked_maker_target_of(uint64_t after) {
   int32_t distance;
   memcpy(&distance, (const void *)(uintptr_t)(after - sizeof distance), sizeof distance);
   return after + (uint64_t)(int64_t)distance;
@@ -54,9 +54,9 @@ bool opc_maker_jumped(const opc_maker_t *maker) {
   enum { CALL = 0xe8, JUMP = 0xe9, LENGTH = 5, FAR = 16 };
   const uint64_t entry = (uint64_t)(uintptr_t)_Unwind_FindEnclosingFunction((void *)(uintptr_t)maker->function);
   if (entry == 0 || *(const unsigned char *)(uintptr_t)(maker->caller - LENGTH) != CALL) return false;
-  const uint64_t called = target_of(maker->caller);
+  const uint64_t called = untracked_maker_target_of(maker->caller);
   if (called == entry || strcmp(opc_log_library(called), opc_log_library(maker->function)) != 0) return false;
   for (uint64_t at = called; at < called + FAR; at++)
-    if (*(const unsigned char *)(uintptr_t)at == JUMP && target_of(at + LENGTH) == entry) return true;
+    if (*(const unsigned char *)(uintptr_t)at == JUMP && untracked_maker_target_of(at + LENGTH) == entry) return true;
   return false;
 }

@@ -42,7 +42,7 @@ typedef struct device {
 } device_t;
 
 /* CUDA Programming Guide, "Binary Compatibility" and "Family-Specific and Architecture-Specific Features". */
-static bool fits(const opc_fat_entry_t *part, const device_t *device) {
+static bool kernel_image_fits(const opc_fat_entry_t *part, const device_t *device) {
   const int major = (int)part->header.architecture / 10, minor = (int)part->header.architecture % 10;
   if ((part->flags & OPC_FAT_SPECIFIC) != 0) return major == device->major && minor == device->minor;
   if (part->header.kind == OPC_FAT_MACHINE_CODE || (part->flags & OPC_FAT_FAMILY) != 0)
@@ -51,16 +51,16 @@ static bool fits(const opc_fat_entry_t *part, const device_t *device) {
          (major < device->major || (major == device->major && minor <= device->minor));
 }
 
-static bool look(const opc_fat_entry_t *part, void *data) {
+static bool kernel_image_look(const opc_fat_entry_t *part, void *data) {
   device_t *device = data;
   unsigned *best = part->header.kind == OPC_FAT_PTX ? &device->code.ptx : &device->code.machine;
-  if (fits(part, device) && part->header.architecture > *best) *best = part->header.architecture;
+  if (kernel_image_fits(part, device) && part->header.architecture > *best) *best = part->header.architecture;
   return false;
 }
 
 opc_image_code_t opc_image_code(const void *wrapper, int major, int minor) {
   device_t device = {.major = major, .minor = minor};
-  (void)visit_parts(wrapper, look, &device);
+  (void)visit_parts(wrapper, kernel_image_look, &device);
   return device.code;
 }
 
@@ -79,7 +79,7 @@ static bool read_plain(const wanted_t *wanted, const unsigned char *bytes, size_
   return opc_ptx_read((const char *)bytes, size, wanted->kernel, wanted->out);
 }
 
-static bool read_part(const opc_fat_entry_t *part, void *data) {
+static bool kernel_image_read_part(const opc_fat_entry_t *part, void *data) {
   const wanted_t *wanted = data;
   const uint64_t how = part->flags & (OPC_FAT_LZ4 | OPC_FAT_ZSTD);
   if (part->header.kind != wanted->kind ||
@@ -99,7 +99,7 @@ void opc_image_read(const void *wrapper, const char *kernel, int major, int mino
   memset(out, 0, sizeof *out);
   wanted_t wanted = {
       .kernel = kernel, .out = out, .kind = OPC_FAT_MACHINE_CODE, .architecture = code.machine, .packed = true};
-  if (code.machine != 0 && visit_parts(wrapper, read_part, &wanted)) return;
+  if (code.machine != 0 && visit_parts(wrapper, kernel_image_read_part, &wanted)) return;
   /* It is compiled for the device when loaded, or it is not for this device: the parameters are the same everywhere,
    * but the resources are not. */
   static const struct {
@@ -111,7 +111,7 @@ void opc_image_read(const void *wrapper, const char *kernel, int major, int mino
   for (size_t i = 0; i < sizeof order / sizeof order[0] && !found; i++) {
     wanted.kind = order[i].kind;
     wanted.packed = order[i].packed;
-    found = visit_parts(wrapper, read_part, &wanted);
+    found = visit_parts(wrapper, kernel_image_read_part, &wanted);
   }
   out->registers = out->shared_static = out->max_threads = 0;
 }
@@ -119,9 +119,9 @@ void opc_image_read(const void *wrapper, const char *kernel, int major, int mino
 bool opc_image_has(const void *wrapper, const char *kernel) {
   opc_kernel_image_t image;
   wanted_t wanted = {.kernel = kernel, .out = &image, .kind = OPC_FAT_MACHINE_CODE, .packed = true};
-  if (visit_parts(wrapper, read_part, &wanted)) return true;
+  if (visit_parts(wrapper, kernel_image_read_part, &wanted)) return true;
   wanted.kind = OPC_FAT_PTX;
-  return visit_parts(wrapper, read_part, &wanted);
+  return visit_parts(wrapper, kernel_image_read_part, &wanted);
 }
 
 /* ---- modules of the driver: other data gets a container ---- */

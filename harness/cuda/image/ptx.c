@@ -13,7 +13,7 @@ typedef struct words {
 static bool part_of_word(char c) { return isalnum((unsigned char)c) || c == '_' || c == '$' || c == '.' || c == '%'; }
 
 /* The next word or single character; "" at the end. */
-static size_t next(words_t *words, const char **out) {
+static size_t ptx_next(words_t *words, const char **out) {
   while (words->at < words->end && isspace((unsigned char)*words->at)) words->at++;
   *out = words->at;
   if (words->at == words->end) return 0;
@@ -35,7 +35,7 @@ static uint32_t type_bytes(const char *word, size_t length) {
   return (uint32_t)strtoul(digits, NULL, 10) / 8;
 }
 
-static uint32_t number_of(const char *word, size_t length) {
+static uint32_t ptx_number_of(const char *word, size_t length) {
   char digits[16] = "";
   if (length == 0 || length >= sizeof digits) return 0;
   memcpy(digits, word, length);
@@ -45,7 +45,7 @@ static uint32_t number_of(const char *word, size_t length) {
 static bool parameters_read(words_t *words, opc_kernel_image_t *out) {
   uint32_t offset = 0, bytes = 0, align = 0, count = 1;
   const char *word;
-  for (size_t length; (length = next(words, &word)) != 0;) {
+  for (size_t length; (length = ptx_next(words, &word)) != 0;) {
     if (is(word, length, ",") || is(word, length, ")")) {
       if (bytes != 0) {
         if (align == 0) align = bytes;
@@ -58,12 +58,12 @@ static bool parameters_read(words_t *words, opc_kernel_image_t *out) {
       count = 1;
       if (word[0] == ')') return true;
     } else if (is(word, length, ".align")) {
-      length = next(words, &word);
+      length = ptx_next(words, &word);
       /* .ptr is followed by the alignment of the memory it points to. */
-      if (align == 0 && bytes == 0) align = number_of(word, length);
+      if (align == 0 && bytes == 0) align = ptx_number_of(word, length);
     } else if (is(word, length, "[")) {
-      length = next(words, &word);
-      count = number_of(word, length);
+      length = ptx_next(words, &word);
+      count = ptx_number_of(word, length);
       if (count == 0) return false;
     } else if (bytes == 0) {
       bytes = type_bytes(word, length);
@@ -75,12 +75,12 @@ static bool parameters_read(words_t *words, opc_kernel_image_t *out) {
 bool opc_ptx_read(const char *text, size_t size, const char *kernel, opc_kernel_image_t *out) {
   words_t words = {text, text + strnlen(text, size)};
   const char *word;
-  for (size_t length; (length = next(&words, &word)) != 0;) {
+  for (size_t length; (length = ptx_next(&words, &word)) != 0;) {
     if (!is(word, length, ".entry")) continue;
-    length = next(&words, &word);
+    length = ptx_next(&words, &word);
     if (!is(word, length, kernel)) continue;
     memset(out, 0, sizeof *out);
-    length = next(&words, &word);
+    length = ptx_next(&words, &word);
     out->parameters_known = is(word, length, "{") || is(word, length, ".maxntid") ||
                             (is(word, length, "(") && parameters_read(&words, out));
     return true;

@@ -112,7 +112,7 @@ static int module_function(void **out, void *handle, const char *name) {
 
 /* ---- functions ---- */
 
-typedef struct launch {
+typedef struct driver_module_launch {
   const char *name;
   const void *function, *caller;
   dim3 grid, block;
@@ -122,7 +122,7 @@ typedef struct launch {
   bool cooperative;
 } launch_t;
 
-static int launch(const launch_t *given) {
+static int driver_module_launch(const launch_t *given) {
   opc_cuda_call_t call;
   cudaError_t code = cudaSuccess;
   const bool noted = opc_call_begin(&call, OPC_CUDA_LAUNCH, given->name, (void *)(uintptr_t)given->caller);
@@ -143,29 +143,29 @@ static int launch_kernel(void *function, unsigned grid_x, unsigned grid_y, unsig
                          unsigned block_y, unsigned block_z, unsigned shared, cudaStream_t stream, void **parameters,
                          void **extra) {
   (void)extra; /* parameters in one buffer: its contents are not read */
-  return launch(&(launch_t){"cuLaunchKernel",
-                            function,
-                            __builtin_return_address(0),
-                            {grid_x, grid_y, grid_z},
-                            {block_x, block_y, block_z},
-                            shared,
-                            stream,
-                            parameters,
-                            false});
+  return driver_module_launch(&(launch_t){"cuLaunchKernel",
+                                          function,
+                                          __builtin_return_address(0),
+                                          {grid_x, grid_y, grid_z},
+                                          {block_x, block_y, block_z},
+                                          shared,
+                                          stream,
+                                          parameters,
+                                          false});
 }
 
 static int launch_cooperative(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                               unsigned block_y, unsigned block_z, unsigned shared, cudaStream_t stream,
                               void **parameters) {
-  return launch(&(launch_t){"cuLaunchCooperativeKernel",
-                            function,
-                            __builtin_return_address(0),
-                            {grid_x, grid_y, grid_z},
-                            {block_x, block_y, block_z},
-                            shared,
-                            stream,
-                            parameters,
-                            true});
+  return driver_module_launch(&(launch_t){"cuLaunchCooperativeKernel",
+                                          function,
+                                          __builtin_return_address(0),
+                                          {grid_x, grid_y, grid_z},
+                                          {block_x, block_y, block_z},
+                                          shared,
+                                          stream,
+                                          parameters,
+                                          true});
 }
 
 /* Launch attributes have the same layout in both interfaces. */

@@ -65,7 +65,7 @@ static int device_uuid(cudaUUID_t *out, int device) {
 
 static int initialise(unsigned flags) { return flags == 0 ? CU_SUCCESS : CU_ERROR_INVALID_VALUE; }
 static int version(int *out) { return (int)opc_sim_cudaDriverGetVersion(out); }
-static int count(int *out) { return (int)opc_sim_cudaGetDeviceCount(out); }
+static int driver_stub_count(int *out) { return (int)opc_sim_cudaGetDeviceCount(out); }
 
 static char context;
 static int context_current(void **out) {
@@ -88,7 +88,9 @@ static int context_retain(void **out, int device) {
 }
 
 static int limit_get(size_t *out, int limit) { return (int)opc_sim_cudaDeviceGetLimit(out, (enum cudaLimit)limit); }
-static int limit_set(int limit, size_t value) { return (int)opc_sim_cudaDeviceSetLimit((enum cudaLimit)limit, value); }
+static int driver_stub_limit_set(int limit, size_t value) {
+  return (int)opc_sim_cudaDeviceSetLimit((enum cudaLimit)limit, value);
+}
 
 /* Of CUpointer_attribute, only the three that callers query. */
 static int pointer_attribute(void *out, int attribute, uint64_t pointer) {
@@ -141,7 +143,7 @@ typedef opc_driver_function_t function_t;
 static const opc_driver_row_t functions[] = {
     {"cuInit", (function_t *)initialise},
     {"cuDriverGetVersion", (function_t *)version},
-    {"cuDeviceGetCount", (function_t *)count},
+    {"cuDeviceGetCount", (function_t *)driver_stub_count},
     {"cuDeviceGet", (function_t *)device_get},
     {"cuDeviceGetAttribute", (function_t *)device_attribute},
     {"cuDeviceGetUuid", (function_t *)device_uuid},
@@ -151,7 +153,7 @@ static const opc_driver_row_t functions[] = {
     {"cuCtxSetCurrent", (function_t *)context_set},
     {"cuCtxGetDevice", (function_t *)context_device},
     {"cuCtxGetLimit", (function_t *)limit_get},
-    {"cuCtxSetLimit", (function_t *)limit_set},
+    {"cuCtxSetLimit", (function_t *)driver_stub_limit_set},
     {"cuPointerGetAttribute", (function_t *)pointer_attribute},
     {"cuStreamIsCapturing", (function_t *)stream_capturing},
     {"cuGetErrorString", (function_t *)error_text},

@@ -62,16 +62,16 @@ opc_graph_node_t *opc_graph_add(opc_graph_t *graph, const opc_work_t *work, cons
   return NULL;
 }
 
-static void reach(const opc_nodes_t *nodes) {
+static void graph_nodes_reach(const opc_nodes_t *nodes) {
   for (size_t i = 0; i < nodes->count; i++) nodes->items[i]->reached = true;
 }
 
 bool opc_graph_leads_to(const opc_graph_t *graph, const opc_nodes_t *nodes) {
   bool all = true;
   for (size_t i = 0; i < graph->nodes.count; i++) graph->nodes.items[i]->reached = false;
-  reach(nodes);
+  graph_nodes_reach(nodes);
   for (size_t i = graph->nodes.count; i-- > 0;) {
-    if (graph->nodes.items[i]->reached) reach(&graph->nodes.items[i]->after);
+    if (graph->nodes.items[i]->reached) graph_nodes_reach(&graph->nodes.items[i]->after);
     else all = false;
   }
   return all;

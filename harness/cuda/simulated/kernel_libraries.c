@@ -32,7 +32,7 @@ static int put_work(const char *function, void *caller, cudaStream_t stream, int
   return code == cudaSuccess ? 0 : failed;
 }
 
-static int refuse(const char *function, void *caller, int code) {
+static int kernel_libraries_refuse(const char *function, void *caller, int code) {
   opc_cuda_call_t call;
   if (opc_call_begin(&call, OPC_CUDA_UNCOVERED, function, caller)) opc_call_end(&call, code);
   return code;
@@ -103,7 +103,8 @@ static int blas_work(const blas_t *blas, const char *function, void *caller) {
 }
 
 static int blas_result(const blas_t *blas, const char *function, void *caller) {
-  if (is_handle(blas) && blas->pointer_mode == POINTER_MODE_HOST) return refuse(function, caller, CUBLAS_NOT_SUPPORTED);
+  if (is_handle(blas) && blas->pointer_mode == POINTER_MODE_HOST)
+    return kernel_libraries_refuse(function, caller, CUBLAS_NOT_SUPPORTED);
   return blas_work(blas, function, caller);
 }
 

@@ -33,8 +33,8 @@ static member_t members[MEMBERS_MAX];
 static atomic_size_t capture_count; /* active captures */
 static pthread_mutex_t *const lock = &opc_lock_captures;
 
-static bool is_none(void) { return atomic_load_explicit(&capture_count, memory_order_acquire) == 0; }
-static bool is_legacy(cudaStream_t stream) { return stream == NULL || stream == cudaStreamLegacy; }
+static bool simulated_capture_is_none(void) { return atomic_load_explicit(&capture_count, memory_order_acquire) == 0; }
+static bool is_legacy(cudaStream_t stream) { return !stream || stream == cudaStreamLegacy; }
 static cudaStream_t called_by(cudaStream_t given) { return opc_stream_default(given, opc_thread.per_thread); }
 static bool is_usable(cudaStream_t stream) {
   int device;
@@ -130,7 +130,7 @@ cudaError_t opc_stream_put(cudaStream_t given, const opc_work_t *work) {
   cudaError_t code = cudaSuccess;
   int device;
   if (!opc_stream_usable(stream, &device)) return cudaErrorInvalidResourceHandle;
-  if (!is_none() && work_taken(stream, device, work, &code)) return code;
+  if (!simulated_capture_is_none() && work_taken(stream, device, work, &code)) return code;
   return work->run ? work->run(work) : cudaSuccess;
 }
 
@@ -141,7 +141,7 @@ cudaError_t opc_capture_asked(cudaStream_t given) {
   cudaError_t code = cudaSuccess;
   int device;
   if (!opc_stream_usable(stream, &device)) return cudaErrorInvalidResourceHandle;
-  if (is_none()) return cudaSuccess;
+  if (simulated_capture_is_none()) return cudaSuccess;
   pthread_mutex_lock(lock);
   member_t *member = is_legacy(stream) ? NULL : member_of(stream);
   if (member && member->capture->invalid) code = cudaErrorStreamCaptureInvalidated;
@@ -153,7 +153,7 @@ cudaError_t opc_capture_asked(cudaStream_t given) {
 
 cudaError_t opc_capture_asked_device(int device) {
   cudaError_t code = cudaSuccess;
-  if (is_none()) return cudaSuccess;
+  if (simulated_capture_is_none()) return cudaSuccess;
   pthread_mutex_lock(lock);
   for (size_t i = 0; i < MEMBERS_MAX; i++)
     if (members[i].capture && members[i].device == device)
@@ -171,7 +171,7 @@ static bool is_forbidden_by(const capture_t *capture) {
 
 cudaError_t opc_capture_unsafe(void) {
   cudaError_t code = cudaSuccess;
-  if (is_none()) return cudaSuccess;
+  if (simulated_capture_is_none()) return cudaSuccess;
   pthread_mutex_lock(lock);
   for (size_t i = 0; i < CAPTURES_MAX; i++)
     if (captures[i].id && is_forbidden_by(&captures[i]))
@@ -205,7 +205,7 @@ cudaError_t opc_capture_record(cudaStream_t given, opc_captured_t *event, bool e
   int device;
   opc_nodes_clear(&event->nodes);
   event->capture = 0;
-  if (is_none()) return cudaSuccess;
+  if (simulated_capture_is_none()) return cudaSuccess;
   if (!opc_stream_usable(stream, &device)) return cudaErrorInvalidResourceHandle;
   pthread_mutex_lock(lock);
   member_t *member = is_legacy(stream) ? NULL : member_of(stream);
@@ -236,7 +236,7 @@ cudaError_t opc_capture_wait(cudaStream_t given, const opc_captured_t *event, bo
   const cudaStream_t stream = called_by(given);
   cudaError_t code = cudaSuccess;
   int device;
-  if (is_none() && !event->capture) return cudaSuccess;
+  if (simulated_capture_is_none() && !event->capture) return cudaSuccess;
   if (!opc_stream_usable(stream, &device)) return cudaErrorInvalidResourceHandle;
   pthread_mutex_lock(lock);
   member_t *member = is_legacy(stream) ? NULL : member_of(stream);
@@ -315,7 +315,7 @@ cudaError_t opc_sim_cudaStreamEndCapture(cudaStream_t given, cudaGraph_t *out) {
 }
 
 void opc_capture_stream_ends(cudaStream_t stream) {
-  if (is_none()) return;
+  if (simulated_capture_is_none()) return;
   pthread_mutex_lock(lock);
   member_t *member = member_of(stream);
   capture_t *capture = member ? member->capture : NULL;

@@ -1,12 +1,12 @@
 /* Copies and fills on the simulated devices: done immediately or captured, with the same errors as in CUDA. */
 #include "cuda/simulated/simulated.h"
 
-static uint64_t number(const void *pointer) { return (uint64_t)(uintptr_t)pointer; }
+static uint64_t simulated_copy_number(const void *pointer) { return (uint64_t)(uintptr_t)pointer; }
 
 /* Whether `bytes` from there belong to one allocation, or are memory of the process. *out_device, *out_host: the device
  * or host can access it. */
 static bool side_ok(const void *at, uint64_t bytes, bool *out_device, bool *out_host) {
-  const uint64_t address = number(at);
+  const uint64_t address = simulated_copy_number(at);
   opc_range_t range;
   *out_device = *out_host = false;
   if (opc_device_contains(address)) {
@@ -52,7 +52,7 @@ static cudaError_t copy_check(const opc_work_t *work) {
 
 static cudaError_t copy_run(const opc_work_t *work) {
   const struct opc_work_copy *copy = &work->of.copy;
-  const uint64_t to = number(copy->to), from = number(copy->from);
+  const uint64_t to = simulated_copy_number(copy->to), from = simulated_copy_number(copy->from);
   const cudaError_t code = copy_check(work);
   /* Copying that many rows takes minutes; the contents stay unchanged, as after a kernel. */
   const size_t rows_most = 1 << 16;
@@ -211,7 +211,7 @@ static cudaError_t fill_check(const opc_work_t *work) {
   if (fill->width == 0 || fill->height == 0) return cudaSuccess;
   if (fill->width > fill->pitch || fill->height > SIZE_MAX / fill->pitch) return cudaErrorInvalidValue;
   if (!side_ok(fill->to, (fill->height - 1) * fill->pitch + fill->width, &device, &host)) return cudaErrorInvalidValue;
-  return device || opc_device_contains(number(fill->to)) ? cudaSuccess : cudaErrorInvalidValue;
+  return device || opc_device_contains(simulated_copy_number(fill->to)) ? cudaSuccess : cudaErrorInvalidValue;
 }
 
 static cudaError_t fill_run(const opc_work_t *work) {
@@ -219,7 +219,7 @@ static cudaError_t fill_run(const opc_work_t *work) {
   const cudaError_t code = fill_check(work);
   if (code != cudaSuccess || fill->width == 0) return code;
   for (size_t row = 0; row < fill->height; row++)
-    opc_device_fill(number(fill->to) + row * fill->pitch, fill->byte, fill->width);
+    opc_device_fill(simulated_copy_number(fill->to) + row * fill->pitch, fill->byte, fill->width);
   return cudaSuccess;
 }
 

@@ -116,7 +116,7 @@ static cudaError_t graph_run(const opc_work_t *work) {
 
 static cudaError_t graph_check(const opc_work_t *work) {
   pthread_mutex_lock(lock);
-  const bool there = exec_of(work->of.graph) != NULL;
+  const bool there = exec_of(work->of.graph);
   pthread_mutex_unlock(lock);
   return there ? cudaSuccess : cudaErrorInvalidValue;
 }

@@ -4,8 +4,8 @@
 enum { REGISTERS = 65536, WARP = 32, REGISTER_UNIT = 256, RESERVED_SHARED = 1024 };
 
 /* The launch's result, checked in CUDA's order: the kernel, its configuration, the stream, the resources, a capture. */
-static cudaError_t launch_judge(opc_cuda_kernel_t *kernel, dim3 grid, dim3 block, uint64_t shared, cudaStream_t stream,
-                                bool cooperative) {
+static cudaError_t launch_checked(opc_cuda_kernel_t *kernel, dim3 grid, dim3 block, uint64_t shared,
+                                  cudaStream_t stream, bool cooperative) {
   const opc_cuda_limits_t *limits = &opc_runtime.limits;
   int device;
   if (!kernel) return cudaErrorInvalidDeviceFunction;
@@ -54,7 +54,7 @@ uint32_t opc_blocks_resident(opc_cuda_kernel_t *kernel, uint64_t threads, uint64
 cudaError_t opc_sim_cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **arguments, size_t shared,
                                      cudaStream_t stream) {
   (void)arguments;
-  return launch_judge(opc_kernel_find(function), grid, block, shared, stream, false);
+  return launch_checked(opc_kernel_find(function), grid, block, shared, stream, false);
 }
 
 cudaError_t opc_sim___cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **arguments, size_t shared,
@@ -65,7 +65,7 @@ cudaError_t opc_sim___cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 bloc
 cudaError_t opc_sim_cudaLaunchCooperativeKernel(const void *function, dim3 grid, dim3 block, void **arguments,
                                                 size_t shared, cudaStream_t stream) {
   (void)arguments;
-  return launch_judge(opc_kernel_find(function), grid, block, shared, stream, true);
+  return launch_checked(opc_kernel_find(function), grid, block, shared, stream, true);
 }
 
 cudaError_t opc_sim_cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *function, void **arguments) {
@@ -87,8 +87,8 @@ cudaError_t opc_sim_cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const 
     if (cluster > 8)
       return cudaErrorInvalidClusterSize; /* the portable size; larger ones require an attribute of the kernel */
   }
-  return launch_judge(opc_kernel_find(function), config->gridDim, config->blockDim, config->dynamicSmemBytes,
-                      config->stream, cooperative);
+  return launch_checked(opc_kernel_find(function), config->gridDim, config->blockDim, config->dynamicSmemBytes,
+                        config->stream, cooperative);
 }
 
 /* ---- handles ---- */

@@ -4,7 +4,7 @@
 
 enum { PITCH = 512 };
 
-static cudaError_t allocate(void **out, opc_cuda_place_t place, uint64_t bytes) {
+static cudaError_t simulated_allocate(void **out, opc_cuda_place_t place, uint64_t bytes) {
   if (!out) return cudaErrorInvalidValue;
   *out = NULL;
   if (bytes == 0) return cudaSuccess;
@@ -18,11 +18,11 @@ static cudaError_t allocate(void **out, opc_cuda_place_t place, uint64_t bytes) 
 /* Outside any stream: a capture may forbid it. */
 static cudaError_t allocate_now(void **out, opc_cuda_place_t place, uint64_t bytes) {
   const cudaError_t code = opc_capture_unsafe();
-  return code == cudaSuccess ? allocate(out, place, bytes) : code;
+  return code == cudaSuccess ? simulated_allocate(out, place, bytes) : code;
 }
 
 /* Releases a live allocation that begins there and is of one of the two kinds. */
-static cudaError_t release(void *at, opc_cuda_place_t place, opc_cuda_place_t other) {
+static cudaError_t simulated_release(void *at, opc_cuda_place_t place, opc_cuda_place_t other) {
   opc_range_t range;
   if (!at) return cudaSuccess;
   if (!opc_range_starts(at, &range) || (range.place != place && range.place != other)) return cudaErrorInvalidValue;
@@ -34,7 +34,7 @@ static cudaError_t release(void *at, opc_cuda_place_t place, opc_cuda_place_t ot
 
 static cudaError_t release_now(void *at, opc_cuda_place_t place, opc_cuda_place_t other) {
   const cudaError_t code = opc_capture_unsafe();
-  return code == cudaSuccess ? release(at, place, other) : code;
+  return code == cudaSuccess ? simulated_release(at, place, other) : code;
 }
 
 cudaError_t opc_sim_cudaMalloc(void **out, size_t bytes) { return allocate_now(out, OPC_CUDA_DEVICE, bytes); }
@@ -57,7 +57,7 @@ cudaError_t opc_sim_cudaMalloc3D(struct cudaPitchedPtr *out, struct cudaExtent e
 
 cudaError_t opc_sim_cudaMallocAsync(void **out, size_t bytes, cudaStream_t stream) {
   const cudaError_t code = opc_stream_put(stream, &(opc_work_t){.type = cudaGraphNodeTypeMemAlloc});
-  return code == cudaSuccess ? allocate(out, OPC_CUDA_DEVICE, bytes) : code;
+  return code == cudaSuccess ? simulated_allocate(out, OPC_CUDA_DEVICE, bytes) : code;
 }
 
 cudaError_t opc_sim_cudaMallocFromPoolAsync(void **out, size_t bytes, cudaMemPool_t pool, cudaStream_t stream) {
@@ -74,7 +74,7 @@ cudaError_t opc_sim_cudaFree(void *at) { return release_now(at, OPC_CUDA_DEVICE,
 cudaError_t opc_sim_cudaFreeAsync(void *at, cudaStream_t stream) {
   const cudaError_t code = opc_stream_put(stream, &(opc_work_t){.type = cudaGraphNodeTypeMemFree});
   if (code != cudaSuccess) return code;
-  return at ? release(at, OPC_CUDA_DEVICE, OPC_CUDA_DEVICE) : cudaErrorInvalidValue;
+  return at ? simulated_release(at, OPC_CUDA_DEVICE, OPC_CUDA_DEVICE) : cudaErrorInvalidValue;
 }
 
 /* ---- host memory ---- */

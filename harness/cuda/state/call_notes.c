@@ -3,14 +3,14 @@
 
 #include "cuda/state/call_log.h"
 
-static uint64_t number(const void *pointer) { return (uint64_t)(uintptr_t)pointer; }
+static uint64_t call_notes_number(const void *pointer) { return (uint64_t)(uintptr_t)pointer; }
 
 void opc_note_stream(opc_cuda_call_t *call, cudaStream_t given, bool per_thread) {
   const cudaStream_t stream = opc_stream_default(given, per_thread);
   opc_stream_t found;
-  call->stream = number(stream);
+  call->stream = call_notes_number(stream);
   call->stream_device = call->device;
-  if (stream == NULL || stream == cudaStreamLegacy) call->stream_kind = OPC_CUDA_STREAM_LEGACY;
+  if (!stream || stream == cudaStreamLegacy) call->stream_kind = OPC_CUDA_STREAM_LEGACY;
   else if (stream == cudaStreamPerThread) call->stream_kind = OPC_CUDA_STREAM_PER_THREAD;
   else if (opc_stream_find(stream, &found)) {
     call->stream_kind = OPC_CUDA_STREAM_CREATED;
@@ -22,7 +22,7 @@ void opc_note_stream(opc_cuda_call_t *call, cudaStream_t given, bool per_thread)
   if (atomic_load_explicit(&opc_capture_seen, memory_order_relaxed)) call->captured = opc_stream_captures(stream);
 }
 
-void opc_note_event(opc_cuda_call_t *call, cudaEvent_t event) { call->event = number(event); }
+void opc_note_event(opc_cuda_call_t *call, cudaEvent_t event) { call->event = call_notes_number(event); }
 
 /* CUDA runtime API, "API synchronization behavior": a copy from the device to pageable memory is complete when the
  * function returns, whatever its name; for copies between device memories, cudaMemcpy does not wait either. */
@@ -34,8 +34,8 @@ static bool copy_waits(const opc_cuda_call_t *call, bool by_name) {
 void opc_note_copy(opc_cuda_call_t *call, const void *to, const void *from, size_t bytes, cudaStream_t stream,
                    bool per_thread, bool waits) {
   opc_note_stream(call, stream, per_thread);
-  call->to = opc_address(number(to));
-  call->from = opc_address(number(from));
+  call->to = opc_address(call_notes_number(to));
+  call->from = opc_address(call_notes_number(from));
   call->bytes = bytes;
   call->synchronous = copy_waits(call, waits);
 }
@@ -58,7 +58,7 @@ void opc_note_symbol(opc_cuda_call_t *call, const void *symbol, size_t offset, b
 void opc_note_fill(opc_cuda_call_t *call, const void *to, size_t bytes, cudaStream_t stream, bool per_thread,
                    bool waits) {
   opc_note_stream(call, stream, per_thread);
-  call->to = opc_address(number(to));
+  call->to = opc_address(call_notes_number(to));
   call->bytes = bytes;
   /* The same section: memset of device memory never waits. */
   call->synchronous = waits && (call->to.place == OPC_CUDA_PINNED || call->to.place == OPC_CUDA_MANAGED);
@@ -66,7 +66,7 @@ void opc_note_fill(opc_cuda_call_t *call, const void *to, size_t bytes, cudaStre
 
 void opc_note_memory(opc_cuda_call_t *call, const void *at, size_t bytes, bool waits) {
   opc_range_t range;
-  call->to = opc_address(number(at));
+  call->to = opc_address(call_notes_number(at));
   call->bytes = bytes != 0 || !opc_range_starts(at, &range) ? bytes : range.bytes;
   call->synchronous = waits;
 }

@@ -18,7 +18,7 @@ static void fork_before(void) {
 static void fork_after(void) {
   for (size_t i = LOCKS; i-- > 0;) pthread_mutex_unlock(locks[i]);
 }
-static void fork_child(void) {
+static void runtime_begin_fork_child(void) {
   opc_log_forked();
   fork_after();
 }
@@ -74,7 +74,7 @@ static void mode_read(void) {
   opc_range_reserve();
   opc_log_reserve();
   opc_stream_reserve();
-  pthread_atfork(fork_before, fork_after, fork_child);
+  pthread_atfork(fork_before, fork_after, runtime_begin_fork_child);
   atomic_store(&opc_watchful, opc_runtime.simulated);
 }
 

@@ -14,7 +14,7 @@ static size_t slot_count;
 
 void opc_stream_reserve(void) { slots = opc_reserve(STREAMS_MAX * sizeof *slots, PROT_READ | PROT_WRITE); }
 
-static slot_t *slot_of(uint64_t handle, bool make) {
+static slot_t *stream_table_slot_of(uint64_t handle, bool make) {
   size_t i = (size_t)((handle >> 4) * 0x9e3779b97f4a7c15u >> 48) % STREAMS_MAX;
   for (size_t tries = 0; slots && tries < STREAMS_MAX; tries++, i = (i + 1) % STREAMS_MAX) {
     const uint64_t there = atomic_load_explicit(&slots[i].handle, memory_order_acquire);
@@ -32,7 +32,7 @@ void opc_stream_add(cudaStream_t given, int device, unsigned flags, int priority
   const uint64_t handle = (uint64_t)(uintptr_t)given;
   if (handle == 0) return;
   pthread_mutex_lock(&opc_lock_streams);
-  slot_t *slot = slot_of(handle, true);
+  slot_t *slot = stream_table_slot_of(handle, true);
   if (slot) {
     slot->stream = (opc_stream_t){
         .handle = handle, .device = device, .live = true, .flags = flags, .priority = priority, .id = last_id++};
@@ -43,13 +43,13 @@ void opc_stream_add(cudaStream_t given, int device, unsigned flags, int priority
 
 void opc_stream_end(cudaStream_t handle) {
   pthread_mutex_lock(&opc_lock_streams);
-  slot_t *slot = slot_of((uint64_t)(uintptr_t)handle, false);
+  slot_t *slot = stream_table_slot_of((uint64_t)(uintptr_t)handle, false);
   if (slot) slot->stream.live = false;
   pthread_mutex_unlock(&opc_lock_streams);
 }
 
 bool opc_stream_find(cudaStream_t handle, opc_stream_t *out) {
-  const slot_t *slot = handle ? slot_of((uint64_t)(uintptr_t)handle, false) : NULL;
+  const slot_t *slot = handle ? stream_table_slot_of((uint64_t)(uintptr_t)handle, false) : NULL;
   if (!slot || !slot->stream.live) return false;
   *out = slot->stream;
   return true;
@@ -58,7 +58,7 @@ bool opc_stream_find(cudaStream_t handle, opc_stream_t *out) {
 bool opc_stream_usable(cudaStream_t stream, int *out_device) {
   opc_stream_t found;
   *out_device = opc_thread.device;
-  if (stream == NULL || stream == cudaStreamLegacy || stream == cudaStreamPerThread) return true;
+  if (!stream || stream == cudaStreamLegacy || stream == cudaStreamPerThread) return true;
   if (!opc_stream_find(stream, &found)) return false;
   *out_device = found.device;
   return true;
@@ -72,7 +72,7 @@ _Atomic(opc_captures_t *) opc_simulated_captures;
 /* The legacy stream never captures, and querying it is an error that would stay with the thread. */
 bool opc_stream_captures(cudaStream_t stream) {
   enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-  if (stream == NULL || stream == cudaStreamLegacy) return false;
+  if (!stream || stream == cudaStreamLegacy) return false;
   const cudaError_t code = opc_runtime.simulated ? atomic_load(&opc_simulated_captures)(stream, &status)
                                                  : opc_real.cudaStreamIsCapturing(stream, &status);
   return code == cudaSuccess && status == cudaStreamCaptureStatusActive;

@@ -14,14 +14,14 @@ void opc_kept_add(opc_kept_records_t *kept, uint64_t offset, size_t length, json
   kept->bytes += length;
 }
 
-static int compare(const void *left, const void *right) {
+static int kept_records_compare(const void *left, const void *right) {
   const opc_kept_record_t *a = left, *b = right;
   return (a->offset > b->offset) - (a->offset < b->offset);
 }
 
 const opc_kept_record_t *opc_kept_find(const opc_kept_records_t *kept, uint64_t offset) {
   const opc_kept_record_t wanted = {.offset = offset};
-  return kept->count > 0 ? bsearch(&wanted, kept->items, kept->count, sizeof wanted, compare) : NULL;
+  return kept->count > 0 ? bsearch(&wanted, kept->items, kept->count, sizeof wanted, kept_records_compare) : NULL;
 }
 
 void opc_kept_cut(opc_kept_records_t *kept, uint64_t end) {

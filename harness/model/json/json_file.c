@@ -5,9 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/json/json_locate.h"
-
-static opc_status_t read_text(opc_json_file_t *file, const char *kind) {
+static opc_status_t json_file_read_text(opc_json_file_t *file, const char *kind) {
   char block[65536];
   FILE *stream = fopen(file->name, "rbe");
   if (!stream)
@@ -25,12 +23,11 @@ opc_status_t opc_json_file_open(opc_json_file_t *file, const char *name, const c
   *file = (opc_json_file_t){.name = name, .error = error};
   const char *slash = strrchr(name, '/');
   json_error_t syntax;
-  opc_status_t status = read_text(file, kind);
-  if (status == OPC_OK && slash) {
+  OPC_RETURN_IF_ERROR(json_file_read_text(file, kind));
+  if (slash) {
     file->folder = strndup(name, slash == name ? 1 : (size_t)(slash - name));
-    if (!file->folder) status = opc_out_of_memory(error);
+    if (!file->folder) return opc_out_of_memory(error);
   }
-  if (status != OPC_OK) return status;
   file->top = json_loadb(opc_text_c(&file->text), file->text.length, JSON_REJECT_DUPLICATES, &syntax);
   if (file->top) return OPC_OK;
   return opc_error_set(error, OPC_ERR_INPUT, "%s:%d:%d: %s", name, syntax.line > 0 ? syntax.line : 1,
@@ -64,26 +61,26 @@ opc_status_t opc_json_file_item_mistake(const opc_json_file_t *file, const char 
 opc_status_t opc_json_file_items(const opc_json_file_t *file, const char *format, const char *list,
                                  const json_t **out_items) {
   const char *const fields[] = {"format", list, NULL};
-  char words[128];
+  char message[128];
   opc_error_t trouble = {0};
   opc_json_reader_t reader = {.error = &trouble};
   const json_t *given = json_object_get(file->top, "format");
   *out_items = json_object_get(file->top, list);
   if (!json_is_object(file->top)) {
-    snprintf(words, sizeof words, "expected an object with format and %s", list);
-    return opc_json_file_mistake(file, "", words);
+    snprintf(message, sizeof message, "expected an object with format and %s", list);
+    return opc_json_file_mistake(file, "", message);
   }
   if (opc_json_check_fields(&reader, file->top, fields) != OPC_OK) {
     const char *what = strstr(trouble.message, ": ");
     return opc_json_file_mistake(file, reader.path, what ? what + 2 : trouble.message);
   }
   if (!json_is_string(given) || strcmp(json_string_value(given), format) != 0) {
-    snprintf(words, sizeof words, "expected \"%s\", the format that this program reads", format);
-    return opc_json_file_mistake(file, "format", words);
+    snprintf(message, sizeof message, "expected \"%s\", the format that this program reads", format);
+    return opc_json_file_mistake(file, "format", message);
   }
   if (json_is_array(*out_items)) return OPC_OK;
-  snprintf(words, sizeof words, "expected the list of %s", list);
-  return opc_json_file_mistake(file, list, words);
+  snprintf(message, sizeof message, "expected the list of %s", list);
+  return opc_json_file_mistake(file, list, message);
 }
 
 char *opc_json_file_place(const opc_json_file_t *file, const char *list, size_t index) {

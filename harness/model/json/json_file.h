@@ -31,3 +31,8 @@ opc_status_t opc_json_file_items(const opc_json_file_t *file, const char *format
                                  const json_t **out_items) OPC_CHECKED;
 /* "FILE:LINE" of LIST[index]; the caller frees; NULL: out of memory. */
 char *opc_json_file_place(const opc_json_file_t *file, const char *list, size_t index);
+
+/* For messages about files written by people. Line and column (from 1) of a field such as
+ * "samples[2].args[1].tensor.shape" in well-formed JSON text. If the field does not exist: of the nearest enclosing
+ * field that does. */
+void opc_json_locate(const char *text, const char *field, int *out_line, int *out_column);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/json/json_locate.h"
+#include "model/json/json_file.h"
 
 /* The text is known to be well-formed, because jansson has parsed it. Still, every loop stops at the NUL of a truncated
  * text. */
@@ -24,7 +24,7 @@ static void step(cursor_t *cursor) {
   cursor->at++;
 }
 
-static void skip_space(cursor_t *cursor) {
+static void json_locate_skip_space(cursor_t *cursor) {
   while (*cursor->at && strchr(" \t\r\n", *cursor->at)) step(cursor);
 }
 
@@ -100,25 +100,25 @@ static bool literal_is(const char *literal, size_t length, const char *key) {
 static bool descend(cursor_t *cursor, const component_t *component, cursor_t *out_begin) {
   if (*cursor->at != (component->is_index ? '[' : '{')) return false;
   step(cursor);
-  skip_space(cursor);
+  json_locate_skip_space(cursor);
   for (size_t i = 0; *cursor->at && *cursor->at != ']' && *cursor->at != '}'; i++) {
     cursor_t begin = *cursor;
     bool found = component->is_index && i == component->index;
     if (!component->is_index) {
       skip_string(cursor);
       found = literal_is(begin.at, (size_t)(cursor->at - begin.at), component->key);
-      skip_space(cursor);
+      json_locate_skip_space(cursor);
       if (*cursor->at == ':') step(cursor);
-      skip_space(cursor);
+      json_locate_skip_space(cursor);
     }
     if (found) {
       *out_begin = begin;
       return true;
     }
     skip_value(cursor);
-    skip_space(cursor);
+    json_locate_skip_space(cursor);
     if (*cursor->at == ',') step(cursor);
-    skip_space(cursor);
+    json_locate_skip_space(cursor);
   }
   return false;
 }
@@ -126,7 +126,7 @@ static bool descend(cursor_t *cursor, const component_t *component, cursor_t *ou
 void opc_json_locate(const char *text, const char *field, int *out_line, int *out_column) {
   cursor_t cursor = {text, 1, 1};
   component_t component;
-  skip_space(&cursor);
+  json_locate_skip_space(&cursor);
   cursor_t begin = cursor;
   while (*field && next_component(&field, &component) && descend(&cursor, &component, &begin)) continue;
   *out_line = begin.line;

@@ -8,6 +8,8 @@
 #include <unistd.h>
 #include <zip.h>
 
+#include "base/owned.h"
+
 static const char signature[] = {'P', 'K', 3, 4};
 
 /* Checks the file's type before libzip does: libzip reports the same error for a text file and a truncated package. */
@@ -65,34 +67,33 @@ static opc_status_t list_entries(opc_archive_t *archive, opc_error_t *error) {
 }
 
 opc_status_t opc_archive_open(const char *path, opc_archive_t *out, opc_error_t *error) {
-  int code = 0, fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  int code = 0;
+  OPC_SCOPED(opc_archive_close) opc_archive_t archive = {0};
+  OPC_SCOPED(opc_scope_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   *out = (opc_archive_t){0};
-  opc_status_t status = look_at_file(fd, &out->size, error);
-  if (status == OPC_OK) {
-    out->zip = zip_fdopen(fd, 0, &code);
-    if (out->zip) fd = -1; /* now owned by libzip */
-    else status = cannot_open(code, error);
-  }
-  if (fd >= 0) close(fd);
-  if (status == OPC_OK) status = list_entries(out, error);
-  if (status != OPC_OK) opc_archive_close(out);
-  return status;
+  OPC_RETURN_IF_ERROR(look_at_file(fd, &archive.size, error));
+  archive.zip = zip_fdopen(fd, 0, &code);
+  if (!archive.zip) return cannot_open(code, error);
+  fd = -1; /* now owned by libzip */
+  OPC_RETURN_IF_ERROR(list_entries(&archive, error));
+  OPC_MOVE(out, archive);
+  return OPC_OK;
 }
 
 opc_status_t opc_archive_open_bytes(const char *bytes, size_t size, opc_archive_t *out, opc_error_t *error) {
-  zip_error_t why;
-  *out = (opc_archive_t){.size = size};
+  OPC_SCOPED(zip_error_fini) zip_error_t why;
+  OPC_SCOPED(opc_archive_close) opc_archive_t archive = {.size = size};
+  zip_error_init(&why);
+  *out = (opc_archive_t){0};
   if (size < sizeof signature || memcmp(bytes, signature, sizeof signature) != 0)
     return opc_error_set(error, OPC_ERR_UNSUPPORTED, "it is not a zip file");
-  zip_error_init(&why);
   zip_source_t *source = zip_source_buffer_create(bytes, size, 0, &why);
-  if (source) out->zip = zip_open_from_source(source, ZIP_RDONLY, &why);
-  opc_status_t status = out->zip ? OPC_OK : cannot_open(zip_error_code_zip(&why), error);
-  if (source && !out->zip) zip_source_free(source);
-  zip_error_fini(&why);
-  if (status == OPC_OK) status = list_entries(out, error);
-  if (status != OPC_OK) opc_archive_close(out);
-  return status;
+  if (source) archive.zip = zip_open_from_source(source, ZIP_RDONLY, &why);
+  if (source && !archive.zip) zip_source_free(source);
+  if (!archive.zip) return cannot_open(zip_error_code_zip(&why), error);
+  OPC_RETURN_IF_ERROR(list_entries(&archive, error));
+  OPC_MOVE(out, archive);
+  return OPC_OK;
 }
 
 /* Requests one byte more than there is: libzip compares the checksum when it reaches the end. */

@@ -16,7 +16,7 @@ typedef struct input {
 } input_t;
 
 /* Number of entries NAME[0] … NAME[n-1] in the source. */
-static size_t count_entries(const char *source, const char *name) {
+static size_t model_inputs_count_entries(const char *source, const char *name) {
   char key[64];
   for (size_t count = 0;; count++) {
     snprintf(key, sizeof key, "%s[%zu].name = ", name, count);
@@ -25,7 +25,7 @@ static size_t count_entries(const char *source, const char *name) {
 }
 
 /* The number after `word` within [at, end). */
-static bool number_behind(const char *at, const char *end, const char *word, int64_t *out) {
+static bool number_after(const char *at, const char *end, const char *word, int64_t *out) {
   const char *found = strstr(at, word);
   if (!found || found >= end) return false;
   char *stop;
@@ -38,15 +38,15 @@ static void take_message(input_t *input, const char *text, const char *end) {
   static const char dim[] = "unmatched dim value at ", stride[] = "unmatched stride value at ",
                     small[] = "dim value is too small at ", large[] = "dim value is too large at ";
   int64_t index = 0, value = 0;
-  bool is_dim = number_behind(text, end, dim, &index), is_stride = !is_dim && number_behind(text, end, stride, &index);
-  bool is_small = !is_dim && !is_stride && number_behind(text, end, small, &index);
-  bool is_large = !is_dim && !is_stride && !is_small && number_behind(text, end, large, &index);
+  bool is_dim = number_after(text, end, dim, &index), is_stride = !is_dim && number_after(text, end, stride, &index);
+  bool is_small = !is_dim && !is_stride && number_after(text, end, small, &index);
+  bool is_large = !is_dim && !is_stride && !is_small && number_after(text, end, large, &index);
   if (!(is_dim || is_stride || is_small || is_large) || index < 0 || index >= OPC_MAX_DIMS) return;
   if (index >= input->ndim) input->ndim = (int)index + 1;
-  if (is_dim && number_behind(text, end, "expected: ", &value)) input->sizes[index] = value;
-  if (is_stride && number_behind(text, end, "expected: ", &value)) input->strides[index] = value;
-  if (is_small && number_behind(text, end, ">= ", &value) && value > VARYING_SIZE) input->sizes[index] = value;
-  if (is_large && number_behind(text, end, "<= ", &value) && value < VARYING_SIZE) input->sizes[index] = value;
+  if (is_dim && number_after(text, end, "expected: ", &value)) input->sizes[index] = value;
+  if (is_stride && number_after(text, end, "expected: ", &value)) input->strides[index] = value;
+  if (is_small && number_after(text, end, ">= ", &value) && value > VARYING_SIZE) input->sizes[index] = value;
+  if (is_large && number_after(text, end, "<= ", &value) && value < VARYING_SIZE) input->sizes[index] = value;
 }
 
 static bool read_input(const char *source, size_t number, input_t *out) {
@@ -90,7 +90,7 @@ static json_t *input_value(const input_t *input) {
 }
 
 void opc_model_inputs_read(const char *source, json_t **out_inputs, size_t *out_outputs) {
-  size_t count = count_entries(source, "inputs_info_");
+  size_t count = model_inputs_count_entries(source, "inputs_info_");
   json_t *inputs = json_array();
   bool all = true;
   for (size_t i = 0; i < count && all; i++) {
@@ -98,7 +98,7 @@ void opc_model_inputs_read(const char *source, json_t **out_inputs, size_t *out_
     all = read_input(source, i, &input);
     if (all) json_array_append_new(inputs, input_value(&input));
   }
-  *out_outputs = count_entries(source, "outputs_info_");
+  *out_outputs = model_inputs_count_entries(source, "outputs_info_");
   json_decref(*out_inputs);
   *out_inputs = all && *out_outputs > 0 ? inputs : NULL;
   if (!*out_inputs) json_decref(inputs);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/owned.h"
 #include "base/text.h"
 #include "model/package/archive.h"
 #include "model/package/model_inputs.h"
@@ -13,11 +14,6 @@
 #define MODELS_FOLDER "/data/aotinductor/"
 #define EXAMPLES_FOLDER "/data/sample_inputs/"
 #define CLASS_PREFIX "__torch__.torch.classes."
-
-static bool ends_with(const char *text, const char *end) {
-  size_t length = strlen(text), wanted = strlen(end);
-  return length >= wanted && strcmp(text + length - wanted, end) == 0;
-}
 
 /* The model whose folder contains the entry; *out_name is its length. NULL: none. */
 static const char *model_of(const char *entry, size_t *out_length) {
@@ -44,18 +40,18 @@ static opc_status_t model_get(opc_package_t *package, const char *name, size_t l
 
 /* ---- metadata ---- */
 
-static void take_word(const json_t *metadata, const char *key, char *out, size_t size) {
+static void model_package_take_word(const json_t *metadata, const char *key, char *out, size_t size) {
   const char *word = json_string_value(json_object_get(metadata, key));
   if (word && !*out) snprintf(out, size, "%s", word);
 }
 
 static void take_metadata(opc_package_model_t *model, const json_t *metadata) {
-  take_word(metadata, "AOTI_DEVICE_KEY", model->device, sizeof model->device);
-  take_word(metadata, "AOTI_MACHINE", model->machine, sizeof model->machine);
-  take_word(metadata, "AOTI_PLATFORM", model->platform, sizeof model->platform);
-  take_word(metadata, "AOTI_CPU_ISA", model->instructions, sizeof model->instructions);
-  take_word(metadata, "AOTI_COMPUTE_CAPABILITY", model->capability, sizeof model->capability);
-  take_word(metadata, "libraries", model->libraries, sizeof model->libraries);
+  model_package_take_word(metadata, "AOTI_DEVICE_KEY", model->device, sizeof model->device);
+  model_package_take_word(metadata, "AOTI_MACHINE", model->machine, sizeof model->machine);
+  model_package_take_word(metadata, "AOTI_PLATFORM", model->platform, sizeof model->platform);
+  model_package_take_word(metadata, "AOTI_CPU_ISA", model->instructions, sizeof model->instructions);
+  model_package_take_word(metadata, "AOTI_COMPUTE_CAPABILITY", model->capability, sizeof model->capability);
+  model_package_take_word(metadata, "libraries", model->libraries, sizeof model->libraries);
 }
 
 /* ---- operators called by name ---- */
@@ -104,26 +100,24 @@ static void take_source(opc_package_model_t *model, const char *source) {
 static opc_status_t take_entry(opc_package_t *package, const opc_archive_t *archive, const opc_archive_entry_t *entry,
                                opc_error_t *error) {
   size_t length = 0;
-  char *bytes = NULL;
+  OPC_SCOPED(opc_scope_free) char *bytes = NULL;
   opc_package_model_t *model = NULL;
   const char *name = model_of(entry->name, &length);
-  bool code = ends_with(entry->name, ".so"), source = ends_with(entry->name, ".wrapper.cpp"),
-       description = ends_with(entry->name, ".json");
+  bool code = opc_string_ends(entry->name, ".so"), source = opc_string_ends(entry->name, ".wrapper.cpp"),
+       description = opc_string_ends(entry->name, ".json");
   if (!name || !(code || source || description)) return OPC_OK;
-  opc_status_t status = model_get(package, name, length, &model, error);
-  if (status == OPC_OK) status = opc_archive_read(archive, entry, &bytes, error);
-  if (status == OPC_OK && source) take_source(model, bytes);
-  if (status == OPC_OK && description) {
-    json_error_t where;
-    json_auto_t *json = json_loadb(bytes, (size_t)entry->size, 0, &where);
-    if (!json)
-      status =
-          opc_error_set(error, OPC_ERR_INPUT, "%s in it is not JSON: line %d: %s", entry->name, where.line, where.text);
-    else if (json_object_get(json, "nodes")) take_calls(model, json_object_get(json, "nodes"));
-    else take_metadata(model, json);
-  }
-  free(bytes);
-  return status;
+  OPC_RETURN_IF_ERROR(model_get(package, name, length, &model, error));
+  OPC_RETURN_IF_ERROR(opc_archive_read(archive, entry, &bytes, error));
+  if (source) take_source(model, bytes);
+  if (!description) return OPC_OK;
+  json_error_t where;
+  json_auto_t *json = json_loadb(bytes, (size_t)entry->size, 0, &where);
+  if (!json)
+    return opc_error_set(error, OPC_ERR_INPUT, "%s in it is not JSON: line %d: %s", entry->name, where.line,
+                         where.text);
+  if (json_object_get(json, "nodes")) take_calls(model, json_object_get(json, "nodes"));
+  else take_metadata(model, json);
+  return OPC_OK;
 }
 
 /* ---- the example ---- */
@@ -154,47 +148,47 @@ static bool has_values(const json_t *example) {
 /* A package also runs without its example: if the example is unreadable or does not fit, the inputs come from the
  * model's source. */
 static opc_status_t take_example(const opc_archive_t *archive, opc_package_model_t *model, opc_error_t *error) {
-  char end[512], *bytes = NULL;
+  char end[512];
+  OPC_SCOPED(opc_scope_free) char *bytes = NULL;
   json_auto_t *example = NULL;
   opc_error_t none = {0};
   const opc_archive_entry_t *entry = NULL;
   snprintf(end, sizeof end, EXAMPLES_FOLDER "%s.pt", model->name);
   for (size_t i = 0; i < archive->count && !entry; i++)
-    if (ends_with(archive->entries[i].name, end)) entry = &archive->entries[i];
+    if (opc_string_ends(archive->entries[i].name, end)) entry = &archive->entries[i];
   if (!entry) return OPC_OK;
-  opc_status_t status = opc_archive_read(archive, entry, &bytes, error);
-  if (status == OPC_OK && opc_torch_saved_read(bytes, (size_t)entry->size, &example, &none) == OPC_OK &&
-      fits_inputs(example, model->inputs)) {
-    json_decref(model->inputs);
-    model->inputs = json_incref(example);
-    model->example = has_values(example);
-  }
-  free(bytes);
-  return status;
+  OPC_RETURN_IF_ERROR(opc_archive_read(archive, entry, &bytes, error));
+  if (opc_torch_saved_read(bytes, (size_t)entry->size, &example, &none) != OPC_OK ||
+      !fits_inputs(example, model->inputs))
+    return OPC_OK;
+  json_decref(model->inputs);
+  model->inputs = json_incref(example);
+  model->example = has_values(example);
+  return OPC_OK;
+}
+
+static opc_status_t not_compiled(const opc_archive_t *archive, opc_error_t *error) {
+  bool exported = false;
+  for (size_t i = 0; i < archive->count; i++)
+    exported |= strstr(archive->entries[i].name, "/models/") ||
+                opc_string_ends(archive->entries[i].name, "serialized_exported_program.json");
+  return opc_error_set(
+      error, OPC_ERR_UNSUPPORTED, "it is not an AOTInductor package: nothing is in data/aotinductor/%s",
+      exported ? "; it holds an exported program only: compile it with torch._inductor.aoti_compile_and_package" : "");
 }
 
 opc_status_t opc_package_read(const char *path, opc_package_t *out, opc_error_t *error) {
-  opc_archive_t archive;
-  *out = (opc_package_t){0};
-  opc_status_t status = opc_archive_open(path, &archive, error);
-  if (status != OPC_OK) return status;
-  out->bytes = archive.size;
-  for (size_t i = 0; status == OPC_OK && i < archive.count; i++)
-    status = take_entry(out, &archive, &archive.entries[i], error);
-  for (size_t i = 0; status == OPC_OK && i < out->count; i++) status = take_example(&archive, &out->models[i], error);
-  if (status == OPC_OK && out->count == 0) {
-    bool exported = false;
-    for (size_t i = 0; i < archive.count; i++)
-      exported |= strstr(archive.entries[i].name, "/models/") != NULL ||
-                  ends_with(archive.entries[i].name, "serialized_exported_program.json");
-    status = opc_error_set(
-        error, OPC_ERR_UNSUPPORTED, "it is not an AOTInductor package: nothing is in data/aotinductor/%s",
-        exported ? "; it holds an exported program only: compile it with torch._inductor.aoti_compile_and_package"
-                 : "");
-  }
-  opc_archive_close(&archive);
-  if (status != OPC_OK) opc_package_clear(out);
-  return status;
+  OPC_SCOPED(opc_archive_close) opc_archive_t archive = {0};
+  OPC_SCOPED(opc_package_clear) opc_package_t package = {0};
+  *out = package;
+  OPC_RETURN_IF_ERROR(opc_archive_open(path, &archive, error));
+  package.bytes = archive.size;
+  for (size_t i = 0; i < archive.count; i++)
+    OPC_RETURN_IF_ERROR(take_entry(&package, &archive, &archive.entries[i], error));
+  for (size_t i = 0; i < package.count; i++) OPC_RETURN_IF_ERROR(take_example(&archive, &package.models[i], error));
+  if (package.count == 0) return not_compiled(&archive, error);
+  OPC_MOVE(out, package);
+  return OPC_OK;
 }
 
 static opc_status_t write_file(const char *target, const char *bytes, size_t size, opc_error_t *error) {
@@ -205,23 +199,20 @@ static opc_status_t write_file(const char *target, const char *bytes, size_t siz
 }
 
 opc_status_t opc_package_unpack_code(const char *path, const char *model, const char *target, opc_error_t *error) {
-  opc_archive_t archive;
-  opc_status_t status = opc_archive_open(path, &archive, error);
-  if (status != OPC_OK) return status;
+  OPC_SCOPED(opc_archive_close) opc_archive_t archive = {0};
+  OPC_SCOPED(opc_scope_free) char *bytes = NULL;
   const opc_archive_entry_t *code = NULL;
+  OPC_RETURN_IF_ERROR(opc_archive_open(path, &archive, error));
   for (size_t i = 0; i < archive.count; i++) {
     size_t length = 0;
     const char *name = model_of(archive.entries[i].name, &length);
     if (name && strlen(model) == length && memcmp(name, model, length) == 0 &&
-        ends_with(archive.entries[i].name, ".so"))
+        opc_string_ends(archive.entries[i].name, ".so"))
       code = &archive.entries[i];
   }
-  OPC_SCOPED(opc_scope_free) char *bytes = NULL;
-  status = code ? opc_archive_read(&archive, code, &bytes, error)
-                : opc_error_set(error, OPC_ERR_NOT_FOUND, "model %s has no compiled library", model);
-  if (status == OPC_OK) status = write_file(target, bytes, (size_t)code->size, error);
-  opc_archive_close(&archive);
-  return status;
+  if (!code) return opc_error_set(error, OPC_ERR_NOT_FOUND, "model %s has no compiled library", model);
+  OPC_RETURN_IF_ERROR(opc_archive_read(&archive, code, &bytes, error));
+  return write_file(target, bytes, (size_t)code->size, error);
 }
 
 void opc_package_clear(opc_package_t *package) {

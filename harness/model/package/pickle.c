@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/owned.h"
+
 enum {
   WORDS_MAX = 1 << 14, /* also limits the nesting depth of a value */
   MARKS_MAX = 64,
@@ -54,7 +56,7 @@ static size_t take_mark(machine_t *m) {
 }
 
 /* Pops the values from `first` on into one array. */
-static json_t *gather(machine_t *m, size_t first) {
+static json_t *pickle_gather(machine_t *m, size_t first) {
   json_t *array = json_array();
   for (size_t i = first; i < json_array_size(m->stack); i++) json_array_append(array, json_array_get(m->stack, i));
   while (json_array_size(m->stack) > first) json_array_remove(m->stack, json_array_size(m->stack) - 1);
@@ -64,7 +66,7 @@ static json_t *gather(machine_t *m, size_t first) {
 static void push_last(machine_t *m, size_t count) {
   size_t have = json_array_size(m->stack);
   m->broken = have < count || m->broken;
-  push(m, gather(m, have < count ? 0 : have - count));
+  push(m, pickle_gather(m, have < count ? 0 : have - count));
 }
 
 static void push_string(machine_t *m, size_t length) {
@@ -105,12 +107,12 @@ static void push_double(machine_t *m) {
 }
 
 /* Only the stack and the memo refer to it: added values cannot contain it, so no value contains itself. */
-static bool is_new(const json_t *container) { return container && container->refcount <= 2; }
+static bool pickle_is_new(const json_t *container) { return container && container->refcount <= 2; }
 
 static void add_to_container(machine_t *m, size_t first) {
-  json_t *values = gather(m, first), *container = top(m), *pairs = json_object_get(container, "dict");
+  json_t *values = pickle_gather(m, first), *container = top(m), *pairs = json_object_get(container, "dict");
   json_t *to = pairs ? pairs : container;
-  m->broken = !json_is_array(to) || !is_new(container) || json_array_extend(to, values) != 0 || m->broken;
+  m->broken = !json_is_array(to) || !pickle_is_new(container) || json_array_extend(to, values) != 0 || m->broken;
   json_decref(values);
 }
 
@@ -130,14 +132,14 @@ static void call(machine_t *m) {
   json_decref(callee);
 }
 
-static void remember(machine_t *m, uint64_t number) {
+static void pickle_remember(machine_t *m, uint64_t number) {
   json_t *value = top(m);
   m->broken = !value || number >= MEMO_MAX || m->broken;
   while (!m->broken && json_array_size(m->memo) <= number) m->broken = json_array_append_new(m->memo, json_null()) != 0;
   if (!m->broken) m->broken = json_array_set(m->memo, number, value) != 0;
 }
 
-static void recall(machine_t *m, uint64_t number) {
+static void pickle_recall(machine_t *m, uint64_t number) {
   json_t *value = json_array_get(m->memo, number);
   m->broken = !value || m->broken;
   if (value) push(m, json_incref(value));
@@ -202,7 +204,7 @@ static bool run_word(machine_t *m, unsigned char word) {
       return true;
     case 't':
     case 'l':
-      push(m, gather(m, take_mark(m)));
+      push(m, pickle_gather(m, take_mark(m)));
       return true;
     case 0x85:
     case 0x86:
@@ -226,20 +228,36 @@ static bool run_word(machine_t *m, unsigned char word) {
       push(m, json_pack("{s:o}", "persistent", pop(m)));
       return true;
     case 'q':
-      remember(m, take_number(m, 1));
+      pickle_remember(m, take_number(m, 1));
       return true;
     case 'r':
-      remember(m, take_number(m, 4));
+      pickle_remember(m, take_number(m, 4));
       return true;
     case 'h':
-      recall(m, take_number(m, 1));
+      pickle_recall(m, take_number(m, 1));
       return true;
     case 'j':
-      recall(m, take_number(m, 4));
+      pickle_recall(m, take_number(m, 4));
       return true;
     default:
       return false;
   }
+}
+
+static opc_status_t machine_run(machine_t *m, json_t **out, opc_error_t *error) {
+  bool stopped = false;
+  for (size_t words = 0; !stopped; words++) {
+    unsigned char word = (unsigned char)take_number(m, 1);
+    stopped = word == '.' && !m->broken;
+    if (!stopped && !m->broken && (words == WORDS_MAX || !run_word(m, word)))
+      return opc_error_set(error, OPC_ERR_UNSUPPORTED,
+                           "its pickle holds more than tensors in tuples, lists and dictionaries (word 0x%02x)", word);
+    if (m->broken) return opc_error_set(error, OPC_ERR_INPUT, "its pickle is broken");
+  }
+  json_auto_t *value = pop(m);
+  if (m->broken) return opc_error_set(error, OPC_ERR_INPUT, "its pickle is broken: it makes nothing");
+  OPC_MOVE(out, value);
+  return OPC_OK;
 }
 
 opc_status_t opc_pickle_read(const char *bytes, size_t size, json_t **out, opc_error_t *error) {
@@ -247,24 +265,8 @@ opc_status_t opc_pickle_read(const char *bytes, size_t size, json_t **out, opc_e
                  .end = (const unsigned char *)bytes + size,
                  .stack = json_array(),
                  .memo = json_array()};
-  opc_status_t status = OPC_OK;
-  bool stopped = false;
   *out = NULL;
-  for (size_t words = 0; status == OPC_OK && !stopped; words++) {
-    unsigned char word = (unsigned char)take_number(&m, 1);
-    stopped = word == '.' && !m.broken;
-    if (!stopped && !m.broken && (words == WORDS_MAX || !run_word(&m, word)))
-      status =
-          opc_error_set(error, OPC_ERR_UNSUPPORTED,
-                        "its pickle holds more than tensors in tuples, lists and dictionaries (word 0x%02x)", word);
-    if (status == OPC_OK && m.broken) status = opc_error_set(error, OPC_ERR_INPUT, "its pickle is broken");
-  }
-  if (status == OPC_OK) *out = pop(&m);
-  if (status == OPC_OK && m.broken) {
-    json_decref(*out);
-    *out = NULL;
-    status = opc_error_set(error, OPC_ERR_INPUT, "its pickle is broken: it makes nothing");
-  }
+  const opc_status_t status = machine_run(&m, out, error);
   json_decref(m.stack);
   json_decref(m.memo);
   return status;

@@ -97,29 +97,29 @@ static void fill_values(opc_tensor_spec_t *spec, const char *bytes, int64_t offs
   }
 }
 
+static opc_status_t no_memory(opc_error_t *error) {
+  return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for an example");
+}
+
 static opc_status_t add_spec(reader_t *reader, opc_tensor_spec_t *spec, const opc_archive_entry_t *entry,
                              int64_t offset) {
   opc_value_t value = {.kind = OPC_VALUE_TENSOR, .tensor = spec};
   int64_t numel = opc_tensor_spec_numel(spec),
           worth = opc_dtype_class(spec->dtype) == OPC_CLASS_COMPLEX ? 3 * numel : numel;
-  char *bytes = NULL;
-  opc_status_t status = OPC_OK;
   if (numel <= VALUES_MAX && worth <= VALUES_MAX - reader->values) {
+    OPC_SCOPED(opc_scope_free) char *bytes = NULL;
     reader->values += worth;
-    status = opc_archive_read(reader->archive, entry, &bytes, reader->error);
+    OPC_RETURN_IF_ERROR(opc_archive_read(reader->archive, entry, &bytes, reader->error));
     spec->fill = (opc_fill_t){.kind = OPC_FILL_VALUES,
                               .value_count = (size_t)numel,
                               .rounded_to = OPC_DTYPE_OTHER,
                               .filled_as = OPC_DTYPE_OTHER};
     spec->fill.values = calloc((size_t)numel + 1, sizeof *spec->fill.values);
-    if (status == OPC_OK && !spec->fill.values)
-      status = opc_error_set(reader->error, OPC_ERR_MEMORY, "out of memory for an example");
-    if (status == OPC_OK) fill_values(spec, bytes, offset);
+    if (!spec->fill.values) return no_memory(reader->error);
+    fill_values(spec, bytes, offset);
   }
-  if (status == OPC_OK && json_array_append_new(reader->tensors, opc_value_to_json(&value)) != 0)
-    status = opc_error_set(reader->error, OPC_ERR_MEMORY, "out of memory for an example");
-  free(bytes);
-  return status;
+  if (json_array_append_new(reader->tensors, opc_value_to_json(&value)) != 0) return no_memory(reader->error);
+  return OPC_OK;
 }
 
 /* torch._utils._rebuild_tensor_v2(storage, offset, sizes, strides, requires_grad, hooks), and _v3 with a dtype after
@@ -158,7 +158,7 @@ static opc_status_t add_tensor(reader_t *reader, const json_t *arguments) {
 
 static opc_status_t add_value(reader_t *reader, const json_t *value, int depth);
 
-static opc_status_t add_call(reader_t *reader, const json_t *value, int depth) {
+static opc_status_t torch_saved_add_call(reader_t *reader, const json_t *value, int depth) {
   const char *name = json_string_value(json_object_get(value, "call"));
   const json_t *arguments = json_object_get(value, "args");
   if (name &&
@@ -172,38 +172,32 @@ static opc_status_t add_call(reader_t *reader, const json_t *value, int depth) {
 
 static opc_status_t add_value(reader_t *reader, const json_t *value, int depth) {
   const json_t *pairs = json_object_get(value, "dict");
-  opc_status_t status = OPC_OK;
   if (depth > DEPTH_MAX || reader->nodes++ > NODES_MAX)
     return opc_error_set(reader->error, OPC_ERR_UNSUPPORTED, "its values are nested too deeply");
-  if (json_is_object(value) && !pairs) return add_call(reader, value, depth);
-  for (size_t i = 0; status == OPC_OK && i < json_array_size(value); i++)
-    status = add_value(reader, json_array_get(value, i), depth + 1);
-  for (size_t i = 1; status == OPC_OK && i < json_array_size(pairs); i += 2)
-    status = add_value(reader, json_array_get(pairs, i), depth + 1);
-  return status;
+  if (json_is_object(value) && !pairs) return torch_saved_add_call(reader, value, depth);
+  for (size_t i = 0; i < json_array_size(value); i++)
+    OPC_RETURN_IF_ERROR(add_value(reader, json_array_get(value, i), depth + 1));
+  for (size_t i = 1; i < json_array_size(pairs); i += 2)
+    OPC_RETURN_IF_ERROR(add_value(reader, json_array_get(pairs, i), depth + 1));
+  return OPC_OK;
 }
 
 opc_status_t opc_torch_saved_read(const char *bytes, size_t size, json_t **out, opc_error_t *error) {
-  opc_archive_t archive;
-  json_t *value = NULL;
-  OPC_SCOPED(opc_scope_free) char *pickle = NULL;
+  OPC_SCOPED(opc_archive_close) opc_archive_t archive = {0};
+  OPC_SCOPED(opc_scope_free) char *pickle = NULL, *order_text = NULL;
+  json_auto_t *value = NULL, *tensors = json_array();
   *out = NULL;
-  opc_status_t status = opc_archive_open_bytes(bytes, size, &archive, error);
-  if (status != OPC_OK) return status;
-  reader_t reader = {.archive = &archive, .tensors = json_array(), .error = error};
+  OPC_RETURN_IF_ERROR(opc_archive_open_bytes(bytes, size, &archive, error));
+  reader_t reader = {.archive = &archive, .tensors = tensors, .error = error};
   const opc_archive_entry_t *order = find_entry(&archive, "/byteorder"), *entry = find_entry(&archive, "/data.pkl");
-  OPC_SCOPED(opc_scope_free) char *order_text = NULL;
-  if (!reader.tensors) status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory for an example");
-  else if (!entry) status = opc_error_set(error, OPC_ERR_UNSUPPORTED, "torch.save did not write it");
-  if (status == OPC_OK && order) status = opc_archive_read(&archive, order, &order_text, error);
-  if (status == OPC_OK && order_text && strcmp(order_text, "little") != 0)
-    status = opc_error_set(error, OPC_ERR_UNSUPPORTED, "it was written on a big-endian machine");
-  if (status == OPC_OK) status = opc_archive_read(&archive, entry, &pickle, error);
-  if (status == OPC_OK) status = opc_pickle_read(pickle, (size_t)entry->size, &value, error);
-  if (status == OPC_OK) status = add_value(&reader, value, 0);
-  if (status == OPC_OK) *out = json_incref(reader.tensors);
-  json_decref(reader.tensors);
-  json_decref(value);
-  opc_archive_close(&archive);
-  return status;
+  if (!tensors) return no_memory(error);
+  if (!entry) return opc_error_set(error, OPC_ERR_UNSUPPORTED, "torch.save did not write it");
+  if (order) OPC_RETURN_IF_ERROR(opc_archive_read(&archive, order, &order_text, error));
+  if (order_text && strcmp(order_text, "little") != 0)
+    return opc_error_set(error, OPC_ERR_UNSUPPORTED, "it was written on a big-endian machine");
+  OPC_RETURN_IF_ERROR(opc_archive_read(&archive, entry, &pickle, error));
+  OPC_RETURN_IF_ERROR(opc_pickle_read(pickle, (size_t)entry->size, &value, error));
+  OPC_RETURN_IF_ERROR(add_value(&reader, value, 0));
+  OPC_MOVE(out, tensors);
+  return OPC_OK;
 }

@@ -71,27 +71,24 @@ static opc_status_t read_same_bits(opc_json_reader_t *reader, const json_t *json
     size_t before = opc_json_enter_index(reader, i);
     if (json_array_size(pair) != 2) return opc_json_fail(reader, "expected a pair [output, \"argument\"]");
     size_t inside = opc_json_enter_index(reader, 0);
-    opc_status_t status = opc_json_read_integer(reader, json_array_get(pair, 0), 0, &output);
-    if (status == OPC_OK && (uint64_t)output >= op->return_count && !op->is_varret)
-      status = opc_json_fail(reader, "there is no output %lld: %s returns %zu, counted from 0", (long long)output,
-                             op->name, op->return_count);
-    if (status == OPC_OK) status = check_tensor_output(reader, op, (size_t)output);
-    if (status != OPC_OK) return status;
+    OPC_RETURN_IF_ERROR(opc_json_read_integer(reader, json_array_get(pair, 0), 0, &output));
+    if ((uint64_t)output >= op->return_count && !op->is_varret)
+      return opc_json_fail(reader, "there is no output %lld: %s returns %zu, counted from 0", (long long)output,
+                           op->name, op->return_count);
+    OPC_RETURN_IF_ERROR(check_tensor_output(reader, op, (size_t)output));
     opc_json_leave(reader, inside);
     opc_json_enter_index(reader, 1);
-    status = opc_json_read_string(reader, json_array_get(pair, 1), &path);
-    if (status == OPC_OK) status = check_tensor_path(reader, path, op, sample);
-    if (status != OPC_OK) return status;
+    OPC_RETURN_IF_ERROR(opc_json_read_string(reader, json_array_get(pair, 1), &path));
+    OPC_RETURN_IF_ERROR(check_tensor_path(reader, path, op, sample));
     expect->same_bits[i].output = (size_t)output;
-    expect->same_bits[i].argument = opc_string_copy(path);
-    if (!expect->same_bits[i].argument) return opc_out_of_memory(reader->error);
+    OPC_RETURN_IF_ERROR(opc_string_copy_to(path, &expect->same_bits[i].argument, reader->error));
     opc_json_leave(reader, before);
   }
   return OPC_OK;
 }
 
-static opc_status_t read_outputs(opc_json_reader_t *reader, const json_t *json, const opc_operator_t *op,
-                                 opc_sample_t *sample) {
+static opc_status_t expect_json_read_outputs(opc_json_reader_t *reader, const json_t *json, const opc_operator_t *op,
+                                             opc_sample_t *sample) {
   opc_expect_t *expect = &sample->expect;
   const opc_type_t any = {0};
   const size_t count = json_array_size(json);
@@ -106,9 +103,8 @@ static opc_status_t read_outputs(opc_json_reader_t *reader, const json_t *json, 
   for (size_t i = 0; i < count; i++) {
     const opc_argument_t *output = i < op->return_count ? &op->returns[i] : NULL;
     size_t before = opc_json_enter_index(reader, i);
-    opc_status_t status = opc_value_read(reader, json_array_get(json, i), output ? &output->type : &any,
-                                         output ? output->type_text : "any", &expect->outputs[i]);
-    if (status != OPC_OK) return status;
+    OPC_RETURN_IF_ERROR(opc_value_read(reader, json_array_get(json, i), output ? &output->type : &any,
+                                       output ? output->type_text : "any", &expect->outputs[i]));
     opc_json_leave(reader, before);
   }
   return OPC_OK;
@@ -124,16 +120,15 @@ static opc_status_t read_tolerance(opc_json_reader_t *reader, const json_t *json
     const json_t *value = json_object_iter_value(at);
     opc_dtype_t dtype = OPC_DTYPE_OTHER;
     size_t before = opc_json_enter(reader, json_object_iter_key(at));
-    json_t *key = json_string(json_object_iter_key(at));
-    opc_status_t status = key ? opc_dtype_read(reader, key, &dtype) : opc_out_of_memory(reader->error);
-    json_decref(key);
-    if (status == OPC_OK && expect->tolerance[dtype] >= 0.0)
-      status =
-          opc_json_fail(reader, "%s has a tolerance here already, under another of its names", opc_dtype_name(dtype));
-    if (status == OPC_OK && (!json_is_number(value) || json_number_value(value) < 0.0))
-      status = opc_json_fail(
+    json_auto_t *key = json_string(json_object_iter_key(at));
+    if (!key) return opc_out_of_memory(reader->error);
+    OPC_RETURN_IF_ERROR(opc_dtype_read(reader, key, &dtype));
+    if (expect->tolerance[dtype] >= 0.0)
+      return opc_json_fail(reader, "%s has a tolerance here already, under another of its names",
+                           opc_dtype_name(dtype));
+    if (!json_is_number(value) || json_number_value(value) < 0.0)
+      return opc_json_fail(
           reader, "expected a number that is not negative, relative to the largest absolute value of the reference");
-    if (status != OPC_OK) return status;
     expect->tolerance[dtype] = json_number_value(value);
     expect->has_tolerance = true;
     opc_json_leave(reader, before);
@@ -144,32 +139,28 @@ static opc_status_t read_tolerance(opc_json_reader_t *reader, const json_t *json
 static opc_status_t read_reference(opc_json_reader_t *reader, const json_t *json, const opc_operator_t *op,
                                    opc_sample_t *sample) {
   const char *name = NULL;
-  opc_status_t status = opc_json_read_string(reader, json, &name);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(opc_json_read_string(reader, json, &name));
   if (!strstr(name, "::"))
     return opc_json_fail(reader, "\"%.60s\" is no operator: expected a name like \"aten::softmax.int\"", name);
   if (strcmp(name, op->name) == 0) return opc_json_fail(reader, "%s cannot be its own reference", op->name);
-  sample->expect.reference = opc_string_copy(name);
-  return sample->expect.reference ? OPC_OK : opc_out_of_memory(reader->error);
+  return opc_string_copy_to(name, &sample->expect.reference, reader->error);
 }
 
 /* A string names one of the operator's arguments; everything else is a value. */
-static opc_status_t read_argument(opc_json_reader_t *reader, const char *name, const json_t *json,
-                                  const opc_operator_t *op, struct opc_reference_argument *out) {
+static opc_status_t expect_json_read_argument(opc_json_reader_t *reader, const char *name, const json_t *json,
+                                              const opc_operator_t *op, struct opc_reference_argument *out) {
   const opc_type_t any = {0};
-  out->name = opc_string_copy(name);
-  if (!out->name) return opc_out_of_memory(reader->error);
+  OPC_RETURN_IF_ERROR(opc_string_copy_to(name, &out->name, reader->error));
   if (!json_is_string(json)) return opc_value_read(reader, json, &any, "any", &out->value);
   const char *from = json_string_value(json);
   if (opc_operator_argument(op, from) < 0)
     return opc_json_fail(reader, "%s has no argument \"%.60s\"; a number, true, false or null is a value itself",
                          op->name, from);
-  out->from = opc_string_copy(from);
-  return out->from ? OPC_OK : opc_out_of_memory(reader->error);
+  return opc_string_copy_to(from, &out->from, reader->error);
 }
 
-static opc_status_t read_arguments(opc_json_reader_t *reader, const json_t *json, const opc_operator_t *op,
-                                   opc_sample_t *sample) {
+static opc_status_t expect_json_read_arguments(opc_json_reader_t *reader, const json_t *json, const opc_operator_t *op,
+                                               opc_sample_t *sample) {
   opc_expect_t *expect = &sample->expect;
   const char *name;
   json_t *value;
@@ -180,9 +171,8 @@ static opc_status_t read_arguments(opc_json_reader_t *reader, const json_t *json
   if (!expect->reference_arguments) return opc_out_of_memory(reader->error);
   json_object_foreach((json_t *)(uintptr_t)json, name, value) {
     size_t before = opc_json_enter(reader, name);
-    opc_status_t status =
-        read_argument(reader, name, value, op, &expect->reference_arguments[expect->reference_argument_count++]);
-    if (status != OPC_OK) return status;
+    OPC_RETURN_IF_ERROR(expect_json_read_argument(reader, name, value, op,
+                                                  &expect->reference_arguments[expect->reference_argument_count++]));
     opc_json_leave(reader, before);
   }
   return OPC_OK;
@@ -192,9 +182,8 @@ static opc_status_t read_arguments(opc_json_reader_t *reader, const json_t *json
 static opc_status_t read_rejects(opc_json_reader_t *reader, const json_t *json, const opc_operator_t *op,
                                  opc_sample_t *sample) {
   opc_expect_t *expect = &sample->expect;
-  opc_status_t status = opc_json_read_boolean(reader, json, &expect->rejects);
-  if (status != OPC_OK || !expect->rejects || (!expect->same_bits_count && !expect->output_count && !expect->reference))
-    return status;
+  OPC_RETURN_IF_ERROR(opc_json_read_boolean(reader, json, &expect->rejects));
+  if (!expect->rejects || (!expect->same_bits_count && !expect->output_count && !expect->reference)) return OPC_OK;
   return opc_json_fail(reader,
                        "%s returns nothing when it rejects the sample: same_bits, outputs and a reference cannot be "
                        "given too",
@@ -205,20 +194,20 @@ opc_status_t opc_expect_read(opc_json_reader_t *reader, const json_t *json, cons
                              opc_sample_t *sample) {
   static const char *const fields[] = {"same_bits", "outputs", "tolerance", "reference", "arguments", "rejects", NULL};
   typedef opc_status_t read_t(opc_json_reader_t *, const json_t *, const opc_operator_t *, opc_sample_t *);
-  static read_t *const readers[] = {read_same_bits, read_outputs,   read_tolerance,
-                                    read_reference, read_arguments, read_rejects};
+  static read_t *const readers[] = {read_same_bits, expect_json_read_outputs,   read_tolerance,
+                                    read_reference, expect_json_read_arguments, read_rejects};
   char there[64];
   if (!json_is_object(json))
     return opc_json_fail(reader, "expected an object, not %s", opc_json_what(json, there, sizeof there));
-  opc_status_t status = opc_json_check_fields(reader, json, fields);
-  for (size_t i = 0; fields[i] && status == OPC_OK; i++) {
+  OPC_RETURN_IF_ERROR(opc_json_check_fields(reader, json, fields));
+  for (size_t i = 0; fields[i]; i++) {
     const json_t *inner = json_object_get(json, fields[i]);
     if (!inner) continue;
     size_t before = opc_json_enter(reader, fields[i]);
-    status = readers[i](reader, inner, op, sample);
-    if (status == OPC_OK) opc_json_leave(reader, before);
+    OPC_RETURN_IF_ERROR(readers[i](reader, inner, op, sample));
+    opc_json_leave(reader, before);
   }
-  return status;
+  return OPC_OK;
 }
 
 json_t *opc_expect_to_json(const opc_expect_t *expect) {

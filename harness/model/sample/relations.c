@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/owned.h"
 #include "base/text.h"
 
 enum { INTEGERS_MAX = 1 << 16 };
@@ -50,37 +51,34 @@ static opc_status_t relation_copy(const opc_relation_t *relation, opc_relation_t
   *out = *relation;
   out->places = NULL;
   out->place_count = 0;
-  out->values = opc_string_copy(relation->values);
-  opc_status_t status = relation->values && !out->values ? opc_out_of_memory(error) : OPC_OK;
-  for (size_t i = 0; i < relation->place_count && status == OPC_OK; i++) {
+  OPC_RETURN_IF_ERROR(opc_string_copy_to(relation->values, &out->values, error));
+  for (size_t i = 0; i < relation->place_count; i++) {
     const opc_size_place_t *place = &relation->places[i];
-    status = opc_relation_add_place(out, place->path, place->dim, place->more, error);
+    OPC_RETURN_IF_ERROR(opc_relation_add_place(out, place->path, place->dim, place->more, error));
   }
-  return status;
+  return OPC_OK;
 }
 
+void opc_scope_relations(opc_relations_t **relations) { opc_relations_free(*relations); }
+
 opc_status_t opc_relations_copy(const opc_relations_t *relations, opc_relations_t **out, opc_error_t *error) {
-  opc_status_t status = OPC_OK;
   *out = NULL;
   if (!relations) return OPC_OK;
-  *out = calloc(1, sizeof **out);
-  if (!*out) return opc_out_of_memory(error);
-  for (size_t i = 0; i < relations->count && status == OPC_OK; i++) {
-    opc_relation_t copy;
-    status = relation_copy(&relations->items[i], &copy, error);
-    if (status == OPC_OK) status = opc_relations_add(*out, &copy, error);
-    else opc_relation_clear(&copy);
+  OPC_SCOPED(opc_scope_relations) opc_relations_t *copies = calloc(1, sizeof *copies);
+  if (!copies) return opc_out_of_memory(error);
+  for (size_t i = 0; i < relations->count; i++) {
+    OPC_SCOPED(opc_relation_clear) opc_relation_t copy = {0};
+    OPC_RETURN_IF_ERROR(relation_copy(&relations->items[i], &copy, error));
+    OPC_RETURN_IF_ERROR(opc_relations_add(copies, &copy, error));
   }
-  if (status == OPC_OK) return OPC_OK;
-  opc_relations_free(*out);
-  *out = NULL;
-  return status;
+  OPC_MOVE(out, copies);
+  return OPC_OK;
 }
 
 /* ---- places ---- */
 
 /* The item that the text before the next "]" names: "[1]" of a list, ".init[1]" of an object's constructor. Moves *path
- * behind it. NULL: there is none. */
+ * past it. NULL: there is none. */
 static opc_value_t *next_item(const opc_value_t *value, const char **path) {
   static const char constructor[] = ".init";
   const bool init = strncmp(*path, constructor, sizeof constructor - 1) == 0;
@@ -150,7 +148,7 @@ bool opc_integers_of(const opc_tensor_spec_t *spec, opc_integers_t *out) {
   if (!opc_dtype_is_integral(spec->dtype) || spec->fill.special != OPC_SPECIAL_NONE || numel > INTEGERS_MAX)
     return false;
   if (spec->fill.filled_as != OPC_DTYPE_OTHER && !opc_dtype_is_integral(spec->fill.filled_as)) return false;
-  if (numel == 0) return (out->values = calloc(1, sizeof *out->values)) != NULL;
+  if (numel == 0) return (out->values = calloc(1, sizeof *out->values));
   if (random_range(spec, &out->lowest, &out->highest)) return true;
   char *bytes = calloc((size_t)numel, width);
   out->values = calloc((size_t)numel, sizeof *out->values);

@@ -50,6 +50,7 @@ void opc_relation_clear(opc_relation_t *relation);
 opc_status_t opc_relation_add_place(opc_relation_t *relation, const char *path, int dim, int64_t more,
                                     opc_error_t *error) OPC_CHECKED;
 void opc_relations_free(opc_relations_t *relations);
+void opc_scope_relations(opc_relations_t **relations); /* for OPC_SCOPED */
 opc_status_t opc_relations_copy(const opc_relations_t *relations, opc_relations_t **out,
                                 opc_error_t *error) OPC_CHECKED; /* NULL gives NULL */
 /* Moves the relation into the list; it is empty afterwards, also after a failure. */

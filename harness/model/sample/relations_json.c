@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/owned.h"
 #include "base/text.h"
 #include "model/json/json_read.h"
 #include "model/json/json_write.h"
@@ -83,24 +84,24 @@ static opc_status_t read_place(opc_json_reader_t *reader, const json_t *json, op
   int64_t dim = OPC_PLACE_INTEGER, more = 0;
   if (!path || count > 3)
     return opc_json_fail(reader, "expected a place: [\"x\", 0] for dimension 0 of x, or [\"n\"] for an integer");
-  opc_status_t status = OPC_OK;
-  for (size_t i = 1; i < count && status == OPC_OK; i++) {
+  for (size_t i = 1; i < count; i++) {
     size_t before = opc_json_enter_index(reader, i);
-    status = opc_json_read_integer(reader, json_array_get(json, i), i == 1 ? 0 : INT64_MIN, i == 1 ? &dim : &more);
-    if (status == OPC_OK) opc_json_leave(reader, before);
+    OPC_RETURN_IF_ERROR(
+        opc_json_read_integer(reader, json_array_get(json, i), i == 1 ? 0 : INT64_MIN, i == 1 ? &dim : &more));
+    opc_json_leave(reader, before);
   }
-  if (status == OPC_OK && dim >= OPC_MAX_DIMS) return opc_json_fail(reader, "no tensor has so many dimensions");
-  return status == OPC_OK ? opc_relation_add_place(relation, path, (int)dim, more, reader->error) : status;
+  if (dim >= OPC_MAX_DIMS) return opc_json_fail(reader, "no tensor has so many dimensions");
+  return opc_relation_add_place(relation, path, (int)dim, more, reader->error);
 }
 
-static opc_status_t read_places(opc_json_reader_t *reader, const json_t *json, size_t least, opc_relation_t *relation) {
+static opc_status_t relations_json_read_places(opc_json_reader_t *reader, const json_t *json, size_t least,
+                                               opc_relation_t *relation) {
   if (!json_is_array(json) || json_array_size(json) < least)
     return opc_json_fail(reader, "expected a list of %s: [[\"x\", 0], [\"y\", 0]]",
                          least > 1 ? "two places or more" : "places");
   for (size_t i = 0; i < json_array_size(json); i++) {
     size_t before = opc_json_enter_index(reader, i);
-    opc_status_t status = read_place(reader, json_array_get(json, i), relation);
-    if (status != OPC_OK) return status;
+    OPC_RETURN_IF_ERROR(read_place(reader, json_array_get(json, i), relation));
     opc_json_leave(reader, before);
   }
   return OPC_OK;
@@ -122,8 +123,8 @@ static const struct {
 enum { FORM_COUNT = sizeof forms / sizeof forms[0] };
 
 /* The number for "fixed" and "multiple". */
-static opc_status_t read_number(opc_json_reader_t *reader, const json_t *number, const char *field,
-                                opc_relation_t *relation) {
+static opc_status_t relations_json_read_number(opc_json_reader_t *reader, const json_t *number, const char *field,
+                                               opc_relation_t *relation) {
   if (json_is_integer(number)) relation->number = json_integer_value(number);
   if (!json_is_integer(number) || relation->number < 0)
     return opc_json_fail(reader, "needs \"%s\" beside it, a number", field);
@@ -136,14 +137,13 @@ static opc_status_t read_form(opc_json_reader_t *reader, const json_t *json, con
   const char *argument;
   switch (relation->kind) {
     case OPC_RELATION_EQUAL:
-      return read_places(reader, json, 2, relation);
+      return relations_json_read_places(reader, json, 2, relation);
     case OPC_RELATION_BOUND:
       if (json_is_integer(json)) return opc_json_read_integer(reader, json, INT64_MIN, &relation->number);
-      return read_places(reader, json, 1, relation);
-    case OPC_RELATION_ASCENDING: {
-      opc_status_t status = opc_json_read_boolean(reader, json, &ascends);
-      return status == OPC_OK && !ascends ? opc_json_fail(reader, "is true, or left out") : status;
-    }
+      return relations_json_read_places(reader, json, 1, relation);
+    case OPC_RELATION_ASCENDING:
+      OPC_RETURN_IF_ERROR(opc_json_read_boolean(reader, json, &ascends));
+      return ascends ? OPC_OK : opc_json_fail(reader, "is true, or left out");
     case OPC_RELATION_SUM:
       return read_place(reader, json, relation);
     case OPC_RELATION_LEAST:
@@ -152,15 +152,13 @@ static opc_status_t read_form(opc_json_reader_t *reader, const json_t *json, con
     case OPC_RELATION_FIXED:
     case OPC_RELATION_MULTIPLE: {
       const char *field = relation->kind == OPC_RELATION_MULTIPLE ? "of" : "size";
-      opc_status_t status = read_number(reader, json_object_get(whole, field), field, relation);
-      return status == OPC_OK ? read_place(reader, json, relation) : status;
+      OPC_RETURN_IF_ERROR(relations_json_read_number(reader, json_object_get(whole, field), field, relation));
+      return read_place(reader, json, relation);
     }
-    case OPC_RELATION_UNKNOWN: {
+    case OPC_RELATION_UNKNOWN:
       if (json_is_array(json)) return read_place(reader, json, relation);
-      opc_status_t status = opc_json_read_string(reader, json, &argument);
-      if (status == OPC_OK) relation->values = opc_string_copy(argument);
-      return status == OPC_OK && !relation->values ? opc_out_of_memory(reader->error) : status;
-    }
+      OPC_RETURN_IF_ERROR(opc_json_read_string(reader, json, &argument));
+      return opc_string_copy_to(argument, &relation->values, reader->error);
   }
   return OPC_OK;
 }
@@ -175,8 +173,7 @@ static opc_status_t read_relation(opc_json_reader_t *reader, const json_t *json,
                *movable = json_object_get(json, "movable");
   size_t form = FORM_COUNT, before;
   if (!json_is_object(json)) return opc_json_fail(reader, "expected an object: {\"equal\": [[\"x\", 0], [\"y\", 0]]}");
-  opc_status_t status = opc_json_check_fields(reader, json, fields);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(opc_json_check_fields(reader, json, fields));
   for (size_t i = 0; i < FORM_COUNT; i++) {
     if (!json_object_get(json, forms[i].field)) continue;
     if (form < FORM_COUNT)
@@ -191,38 +188,36 @@ static opc_status_t read_relation(opc_json_reader_t *reader, const json_t *json,
   *out_form = forms[form].field;
   const bool of_values = forms[form].of_values ||
                          (relation->kind == OPC_RELATION_LEAST && json_is_integer(json_object_get(json, "least")));
-  if (of_values != (values != NULL))
+  if (of_values != ((bool)values))
     return opc_json_fail(reader, "\"%s\" is said %s", forms[form].field,
                          values ? "of places, not of \"values\"" : "of \"values\", which is missing");
   if (values) {
     const char *path;
     before = opc_json_enter(reader, "values");
-    status = opc_json_read_string(reader, values, &path);
-    if (status == OPC_OK && !(relation->values = opc_string_copy(path))) status = opc_out_of_memory(reader->error);
-    if (status != OPC_OK) return status;
+    OPC_RETURN_IF_ERROR(opc_json_read_string(reader, values, &path));
+    if (!(relation->values = opc_string_copy(path))) return opc_out_of_memory(reader->error);
     opc_json_leave(reader, before);
   }
   before = opc_json_enter(reader, forms[form].field);
-  status = read_form(reader, json_object_get(json, forms[form].field), json, relation);
-  if (status == OPC_OK) opc_json_leave(reader, before);
-  if (status == OPC_OK && movable) {
+  OPC_RETURN_IF_ERROR(read_form(reader, json_object_get(json, forms[form].field), json, relation));
+  opc_json_leave(reader, before);
+  if (movable) {
     before = opc_json_enter(reader, "movable");
-    status = opc_json_read_boolean(reader, movable, &relation->movable);
-    if (status == OPC_OK && relation->kind != OPC_RELATION_ASCENDING)
-      status = opc_json_fail(reader, "goes only with \"ascend\"");
-    if (status == OPC_OK) opc_json_leave(reader, before);
+    OPC_RETURN_IF_ERROR(opc_json_read_boolean(reader, movable, &relation->movable));
+    if (relation->kind != OPC_RELATION_ASCENDING) return opc_json_fail(reader, "goes only with \"ascend\"");
+    opc_json_leave(reader, before);
   }
-  if (status == OPC_OK && checked) {
+  if (checked) {
     before = opc_json_enter(reader, "checked");
-    status = opc_json_read_boolean(reader, checked, &relation->checked);
-    if (status == OPC_OK) opc_json_leave(reader, before);
+    OPC_RETURN_IF_ERROR(opc_json_read_boolean(reader, checked, &relation->checked));
+    opc_json_leave(reader, before);
   }
-  return status;
+  return OPC_OK;
 }
 
 /* Checks one relation at a time, so that an error names the right one. */
-static opc_status_t check(opc_json_reader_t *reader, const opc_relation_t *relation, const char *form,
-                          const opc_operator_t *op, const opc_sample_t *sample) {
+static opc_status_t relations_json_check(opc_json_reader_t *reader, const opc_relation_t *relation, const char *form,
+                                         const opc_operator_t *op, const opc_sample_t *sample) {
   const opc_relations_t one = {.items = (opc_relation_t *)relation, .count = 1};
   char message[400];
   size_t place = 0;
@@ -242,16 +237,15 @@ opc_status_t opc_relations_read(opc_json_reader_t *reader, const json_t *json, c
   if (!json_is_array(json)) return opc_json_fail(reader, "expected the list of relations");
   opc_relations_free(sample->relations);
   sample->relations = calloc(1, sizeof *sample->relations);
-  opc_status_t status = sample->relations ? OPC_OK : opc_out_of_memory(reader->error);
-  for (size_t i = 0; i < json_array_size(json) && status == OPC_OK; i++) {
-    opc_relation_t relation = {0};
+  if (!sample->relations) return opc_out_of_memory(reader->error);
+  for (size_t i = 0; i < json_array_size(json); i++) {
+    OPC_SCOPED(opc_relation_clear) opc_relation_t relation = {0};
     const char *form = "";
     size_t before = opc_json_enter_index(reader, i);
-    status = read_relation(reader, json_array_get(json, i), &relation, &form);
-    if (status == OPC_OK) status = check(reader, &relation, form, op, sample);
-    if (status == OPC_OK) status = opc_relations_add(sample->relations, &relation, reader->error);
-    if (status == OPC_OK) opc_json_leave(reader, before);
-    else opc_relation_clear(&relation);
+    OPC_RETURN_IF_ERROR(read_relation(reader, json_array_get(json, i), &relation, &form));
+    OPC_RETURN_IF_ERROR(relations_json_check(reader, &relation, form, op, sample));
+    OPC_RETURN_IF_ERROR(opc_relations_add(sample->relations, &relation, reader->error));
+    opc_json_leave(reader, before);
   }
-  return status;
+  return OPC_OK;
 }

@@ -4,18 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/owned.h"
 #include "base/text.h"
 #include "model/sample/relations.h"
-
-static void values_free(opc_value_t *values, size_t count) {
-  for (size_t i = 0; values && i < count; i++) opc_value_clear(&values[i]);
-  free(values);
-}
 
 static void expect_clear(opc_expect_t *expect) {
   for (size_t i = 0; expect->same_bits && i < expect->same_bits_count; i++) free(expect->same_bits[i].argument);
   free(expect->same_bits);
-  values_free(expect->outputs, expect->output_count);
+  opc_values_free(expect->outputs, expect->output_count);
   for (size_t i = 0; i < expect->reference_argument_count; i++) {
     free(expect->reference_arguments[i].name);
     free(expect->reference_arguments[i].from);
@@ -32,7 +28,7 @@ void opc_sample_clear(opc_sample_t *sample) {
   free(sample->name);
   free(sample->origin);
   free(sample->absent);
-  values_free(sample->arguments, sample->argument_count);
+  opc_values_free(sample->arguments, sample->argument_count);
   expect_clear(&sample->expect);
   opc_relations_free(sample->relations);
   for (size_t i = 0; sample->words && i < sample->argument_count; i++) free(sample->words[i]);
@@ -72,79 +68,72 @@ opc_status_t opc_sample_add_word(opc_sample_t *sample, size_t argument, const ch
   return OPC_OK;
 }
 
-static opc_status_t values_copy(const opc_value_t *values, size_t count, opc_value_t **out, opc_error_t *error) {
-  opc_status_t status = OPC_OK;
-  *out = calloc(count + 1, sizeof **out);
-  if (!*out) return opc_out_of_memory(error);
-  for (size_t i = 0; i < count && status == OPC_OK; i++) status = opc_value_copy(&values[i], &(*out)[i], error);
-  return status;
-}
-
-/* A copy of a string that may be NULL. */
-static opc_status_t text_copy(const char *text, char **out, opc_error_t *error) {
-  *out = opc_string_copy(text);
-  return text && !*out ? opc_out_of_memory(error) : OPC_OK;
-}
-
 static opc_status_t reference_copy(const opc_expect_t *expect, opc_expect_t *out, opc_error_t *error) {
   const size_t count = expect->reference_argument_count;
   out->reference_arguments = NULL;
   out->reference_argument_count = 0;
-  opc_status_t status = text_copy(expect->reference, &out->reference, error);
-  if (status != OPC_OK || count == 0) return status;
+  OPC_RETURN_IF_ERROR(opc_string_copy_to(expect->reference, &out->reference, error));
+  if (count == 0) return OPC_OK;
   out->reference_arguments = calloc(count, sizeof *out->reference_arguments);
   if (!out->reference_arguments) return opc_out_of_memory(error);
   out->reference_argument_count = count;
-  for (size_t i = 0; i < count && status == OPC_OK; i++) {
+  for (size_t i = 0; i < count; i++) {
     const struct opc_reference_argument *from = &expect->reference_arguments[i];
     struct opc_reference_argument *to = &out->reference_arguments[i];
-    status = text_copy(from->name, &to->name, error);
-    if (status == OPC_OK) status = text_copy(from->from, &to->from, error);
-    if (status == OPC_OK) status = opc_value_copy(&from->value, &to->value, error);
+    OPC_RETURN_IF_ERROR(opc_string_copy_to(from->name, &to->name, error));
+    OPC_RETURN_IF_ERROR(opc_string_copy_to(from->from, &to->from, error));
+    OPC_RETURN_IF_ERROR(opc_value_copy(&from->value, &to->value, error));
   }
-  return status;
+  return OPC_OK;
 }
 
 static opc_status_t expect_copy(const opc_expect_t *expect, opc_expect_t *out, opc_error_t *error) {
   *out = *expect;
   out->same_bits = NULL;
   out->outputs = NULL;
-  opc_status_t status = reference_copy(expect, out, error);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(reference_copy(expect, out, error));
   if (expect->same_bits_count) {
     out->same_bits = calloc(expect->same_bits_count, sizeof *out->same_bits);
     if (!out->same_bits) return opc_out_of_memory(error);
   }
-  for (size_t i = 0; i < expect->same_bits_count && status == OPC_OK; i++) {
+  for (size_t i = 0; i < expect->same_bits_count; i++) {
     out->same_bits[i].output = expect->same_bits[i].output;
-    out->same_bits[i].argument = opc_string_copy(expect->same_bits[i].argument);
-    if (!out->same_bits[i].argument) status = opc_out_of_memory(error);
+    OPC_RETURN_IF_ERROR(opc_string_copy_to(expect->same_bits[i].argument, &out->same_bits[i].argument, error));
   }
-  if (status == OPC_OK && expect->outputs)
-    status = values_copy(expect->outputs, expect->output_count, &out->outputs, error);
-  return status;
+  if (expect->outputs)
+    OPC_RETURN_IF_ERROR(opc_values_copy(expect->outputs, expect->output_count, &out->outputs, error));
+  return OPC_OK;
+}
+
+static opc_status_t words_copy(const opc_sample_t *sample, opc_sample_t *out, opc_error_t *error) {
+  if (!sample->words) return OPC_OK;
+  out->words = calloc(sample->argument_count + 1, sizeof *out->words);
+  if (!out->words) return opc_out_of_memory(error);
+  for (size_t i = 0; i < sample->argument_count; i++)
+    OPC_RETURN_IF_ERROR(opc_string_copy_to(sample->words[i], &out->words[i], error));
+  return OPC_OK;
 }
 
 opc_status_t opc_sample_copy(const opc_sample_t *sample, opc_sample_t *out, opc_error_t *error) {
   const size_t count = sample->argument_count;
-  *out = (opc_sample_t){.source = sample->source,
-                        .argument_count = count,
-                        .unchecked = sample->unchecked,
-                        .uninitialised = sample->uninitialised};
-  opc_status_t status = text_copy(sample->operator_name, &out->operator_name, error);
-  if (status == OPC_OK) status = text_copy(sample->name, &out->name, error);
-  if (status == OPC_OK) status = text_copy(sample->origin, &out->origin, error);
-  if (status == OPC_OK) status = values_copy(sample->arguments, count, &out->arguments, error);
-  if (status == OPC_OK && !(out->absent = calloc(count + 1, sizeof *out->absent))) status = opc_out_of_memory(error);
-  if (status == OPC_OK && count) memcpy(out->absent, sample->absent, count * sizeof *out->absent);
-  if (status == OPC_OK) status = expect_copy(&sample->expect, &out->expect, error);
-  if (status == OPC_OK) status = opc_relations_copy(sample->relations, &out->relations, error);
-  if (status == OPC_OK && sample->words && !(out->words = calloc(count + 1, sizeof *out->words)))
-    status = opc_out_of_memory(error);
-  for (size_t i = 0; status == OPC_OK && sample->words && i < count; i++)
-    status = text_copy(sample->words[i], &out->words[i], error);
-  if (status != OPC_OK) opc_sample_clear(out);
-  return status;
+  OPC_SCOPED(opc_sample_clear)
+  opc_sample_t copy = {.source = sample->source,
+                       .argument_count = count,
+                       .unchecked = sample->unchecked,
+                       .uninitialised = sample->uninitialised};
+  *out = (opc_sample_t){0};
+  OPC_RETURN_IF_ERROR(opc_string_copy_to(sample->operator_name, &copy.operator_name, error));
+  OPC_RETURN_IF_ERROR(opc_string_copy_to(sample->name, &copy.name, error));
+  OPC_RETURN_IF_ERROR(opc_string_copy_to(sample->origin, &copy.origin, error));
+  OPC_RETURN_IF_ERROR(opc_values_copy(sample->arguments, count, &copy.arguments, error));
+  copy.absent = calloc(count + 1, sizeof *copy.absent);
+  if (!copy.absent) return opc_out_of_memory(error);
+  if (count) memcpy(copy.absent, sample->absent, count * sizeof *copy.absent);
+  OPC_RETURN_IF_ERROR(expect_copy(&sample->expect, &copy.expect, error));
+  OPC_RETURN_IF_ERROR(opc_relations_copy(sample->relations, &copy.relations, error));
+  OPC_RETURN_IF_ERROR(words_copy(sample, &copy, error));
+  OPC_MOVE(out, copy);
+  return OPC_OK;
 }
 
 opc_status_t opc_sample_fill_other(const opc_sample_t *sample, const opc_tensor_spec_t *spec, const char *path,

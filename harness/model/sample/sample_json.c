@@ -3,6 +3,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "base/owned.h"
 #include "base/text.h"
 #include "model/case/case.h"
 #include "model/json/json_write.h"
@@ -117,8 +118,8 @@ static size_t positional_count(const opc_operator_t *op) {
   return count;
 }
 
-static opc_status_t read_argument(opc_json_reader_t *reader, const json_t *json, const opc_operator_t *op, size_t index,
-                                  opc_sample_t *sample) {
+static opc_status_t sample_json_read_argument(opc_json_reader_t *reader, const json_t *json, const opc_operator_t *op,
+                                              size_t index, opc_sample_t *sample) {
   sample->absent[index] = false;
   return opc_value_read(reader, json, &op->arguments[index].type, op->arguments[index].type_text,
                         &sample->arguments[index]);
@@ -127,8 +128,8 @@ static opc_status_t read_argument(opc_json_reader_t *reader, const json_t *json,
 /* "args[1]" gives the place in the file; people know the argument by its name. */
 static void add_argument_name(opc_error_t *error, const char *name) {
   if (!error) return;
-  opc_error_t told = *error;
-  opc_error_set(error, told.code, "%.900s [argument %.60s]", told.message, name);
+  opc_error_t cause = *error;
+  opc_error_set(error, cause.code, "%.900s [argument %.60s]", cause.message, name);
 }
 
 static opc_status_t read_positional(opc_json_reader_t *reader, const json_t *args, const opc_operator_t *op,
@@ -141,7 +142,7 @@ static opc_status_t read_positional(opc_json_reader_t *reader, const json_t *arg
       return opc_json_fail(reader, "too many positional arguments, \"%s\" has to be given by name in kwargs: %s",
                            op->arguments[i].name, schema_text(op));
     if (i >= most) return opc_json_fail(reader, "too many arguments, there are %zu: %s", most, schema_text(op));
-    opc_status_t status = read_argument(reader, json_array_get(args, i), op, i, sample);
+    opc_status_t status = sample_json_read_argument(reader, json_array_get(args, i), op, i, sample);
     if (status == OPC_ERR_INPUT) add_argument_name(reader->error, op->arguments[i].name);
     if (status != OPC_OK) return status;
     given[i] = true;
@@ -167,38 +168,36 @@ static opc_status_t read_named(opc_json_reader_t *reader, const json_t *kwargs, 
                            nearest ? nearest : "", nearest ? "\"?" : "", schema_text(op));
     }
     if (given[index]) return opc_json_fail(reader, "this argument is given already as args[%d]", index);
-    opc_status_t status = read_argument(reader, json_object_iter_value(at), op, (size_t)index, sample);
-    if (status != OPC_OK) return status;
+    OPC_RETURN_IF_ERROR(sample_json_read_argument(reader, json_object_iter_value(at), op, (size_t)index, sample));
     given[index] = true;
     opc_json_leave(reader, before);
   }
   return OPC_OK;
 }
 
-static opc_status_t read_arguments(opc_json_reader_t *reader, const json_t *json, const opc_operator_t *op,
-                                   opc_sample_t *sample) {
+static opc_status_t sample_json_read_arguments(opc_json_reader_t *reader, const json_t *json, const opc_operator_t *op,
+                                               opc_sample_t *sample) {
   const json_t *args = json_object_get(json, "args"), *kwargs = json_object_get(json, "kwargs");
-  bool *given = calloc(op->argument_count + 1, sizeof *given);
-  opc_status_t status = given ? OPC_OK : opc_out_of_memory(reader->error);
+  OPC_SCOPED(opc_scope_free) bool *given = calloc(op->argument_count + 1, sizeof *given);
+  if (!given) return opc_out_of_memory(reader->error);
   size_t before = strlen(reader->path);
-  if (status == OPC_OK && args) {
+  if (args) {
     opc_json_enter(reader, "args");
-    status = read_positional(reader, args, op, sample, given);
-    if (status == OPC_OK) opc_json_leave(reader, before);
+    OPC_RETURN_IF_ERROR(read_positional(reader, args, op, sample, given));
+    opc_json_leave(reader, before);
   }
-  if (status == OPC_OK && kwargs) {
+  if (kwargs) {
     opc_json_enter(reader, "kwargs");
-    status = read_named(reader, kwargs, op, sample, given);
-    if (status == OPC_OK) opc_json_leave(reader, before);
+    OPC_RETURN_IF_ERROR(read_named(reader, kwargs, op, sample, given));
+    opc_json_leave(reader, before);
   }
-  for (size_t i = 0; status == OPC_OK && i < op->argument_count; i++) {
+  for (size_t i = 0; i < op->argument_count; i++) {
     if (given[i] || op->arguments[i].has_default) continue;
     opc_json_enter(reader, op->arguments[i].kwarg_only ? "kwargs" : "args");
-    status = opc_json_fail(reader, "the argument \"%s\" is missing and has no default: %s", op->arguments[i].name,
-                           schema_text(op));
+    return opc_json_fail(reader, "the argument \"%s\" is missing and has no default: %s", op->arguments[i].name,
+                         schema_text(op));
   }
-  free(given);
-  return status;
+  return OPC_OK;
 }
 
 static opc_status_t read_name(opc_json_reader_t *reader, const json_t *json, opc_sample_t *sample) {
@@ -207,8 +206,7 @@ static opc_status_t read_name(opc_json_reader_t *reader, const json_t *json, opc
   const size_t most = sizeof((opc_case_id_t *)NULL)->sample - 1;
   if (!name) return OPC_OK;
   size_t before = opc_json_enter(reader, "name");
-  opc_status_t status = opc_json_read_string(reader, name, &text);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(opc_json_read_string(reader, name, &text));
   if (!text[0] || strcmp(text, "-") == 0) return opc_json_fail(reader, "a name cannot be \"%s\"", text);
   if (strlen(text) > most)
     return opc_json_fail(reader, "a name has at most %zu bytes, this one has %zu", most, strlen(text));
@@ -217,8 +215,7 @@ static opc_status_t read_name(opc_json_reader_t *reader, const json_t *json, opc
     if ((unsigned char)*at < 0x20 || *at == 0x7f) return opc_json_fail(reader, "a name cannot hold control characters");
   }
   opc_json_leave(reader, before);
-  sample->name = opc_string_copy(text);
-  return sample->name ? OPC_OK : opc_out_of_memory(reader->error);
+  return opc_string_copy_to(text, &sample->name, reader->error);
 }
 
 static opc_status_t read_source(opc_json_reader_t *reader, const json_t *json, opc_sample_t *sample) {
@@ -227,8 +224,7 @@ static opc_status_t read_source(opc_json_reader_t *reader, const json_t *json, o
   sample->source = OPC_SAMPLE_FILE;
   if (!source) return OPC_OK;
   size_t before = opc_json_enter(reader, "source");
-  opc_status_t status = opc_json_read_string(reader, source, &word);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(opc_json_read_string(reader, source, &word));
   int i = OPC_SAMPLE_FILE;
   while (source_words[i] && strcmp(source_words[i], word) != 0) i++;
   if (!source_words[i]) return opc_json_fail(reader, "\"%.40s\" is not one of file, recorded, searched", word);
@@ -254,19 +250,19 @@ static opc_status_t read_operator(opc_json_reader_t *reader, const json_t *json,
   const json_t *name = json_object_get(json, "operator");
   const char *text;
   size_t before = opc_json_enter(reader, "operator");
-  opc_status_t status = opc_json_read_string(reader, name, &text);
-  if (status == OPC_OK && strcmp(text, op->name) != 0)
-    status = opc_json_fail(reader, "expected %s, not %.100s", op->name, text);
-  if (status == OPC_OK) opc_json_leave(reader, before);
-  return status;
+  OPC_RETURN_IF_ERROR(opc_json_read_string(reader, name, &text));
+  if (strcmp(text, op->name) != 0) return opc_json_fail(reader, "expected %s, not %.100s", op->name, text);
+  opc_json_leave(reader, before);
+  return OPC_OK;
 }
 
 /* {"mode": ["nearest", "up"]} */
-static opc_status_t read_words(opc_json_reader_t *reader, json_t *json, const opc_operator_t *op, opc_sample_t *out) {
+static opc_status_t sample_json_read_words(opc_json_reader_t *reader, const json_t *json, const opc_operator_t *op,
+                                           opc_sample_t *out) {
   const char *name, *word;
   json_t *list;
   if (!json_is_object(json)) return opc_json_fail(reader, "expected an object: {\"mode\": [\"nearest\", \"up\"]}");
-  json_object_foreach(json, name, list) {
+  json_object_foreach((json_t *)(uintptr_t)json, name, list) {
     const size_t before = opc_json_enter(reader, name);
     const int argument = opc_operator_argument(op, name);
     if (argument < 0) return opc_json_fail(reader, "the operator has no argument of this name");
@@ -275,13 +271,12 @@ static opc_status_t read_words(opc_json_reader_t *reader, json_t *json, const op
     if (!json_is_array(list)) return opc_json_fail(reader, "expected a list of words");
     for (size_t i = 0; i < json_array_size(list); i++) {
       const size_t at = opc_json_enter_index(reader, i);
-      opc_status_t status = opc_json_read_string(reader, json_array_get(list, i), &word);
-      if (status == OPC_OK && (strlen(word) > OPC_WORD_MAX || !opc_is_plain_word(word, strlen(word))))
-        status = opc_json_fail(
+      OPC_RETURN_IF_ERROR(opc_json_read_string(reader, json_array_get(list, i), &word));
+      if ((strlen(word) > OPC_WORD_MAX || !opc_is_plain_word(word, strlen(word))))
+        return opc_json_fail(
             reader, "expected a word of at most %d letters, digits, '_' and '-': it becomes part of a case's name",
             OPC_WORD_MAX);
-      if (status == OPC_OK) status = opc_sample_add_word(out, (size_t)argument, word, strlen(word), reader->error);
-      if (status != OPC_OK) return status;
+      OPC_RETURN_IF_ERROR(opc_sample_add_word(out, (size_t)argument, word, strlen(word), reader->error));
       opc_json_leave(reader, at);
     }
     opc_json_leave(reader, before);
@@ -295,43 +290,48 @@ opc_status_t opc_sample_from_json(const json_t *json, const opc_operator_t *op, 
   return opc_sample_read(json, op, &names, out, field, field_size, error);
 }
 
-opc_status_t opc_sample_read(const json_t *json, const opc_operator_t *op, const opc_sample_names_t *names,
-                             opc_sample_t *out, char *field, size_t field_size, opc_error_t *error) {
+typedef opc_status_t part_reader_t(opc_json_reader_t *reader, const json_t *json, const opc_operator_t *op,
+                                   opc_sample_t *out);
+
+static opc_status_t sample_json_read_part(opc_json_reader_t *reader, const json_t *json, const char *field,
+                                          part_reader_t *read, const opc_operator_t *op, opc_sample_t *out) {
+  const json_t *part = json_object_get(json, field);
+  if (!part) return OPC_OK;
+  size_t before = opc_json_enter(reader, field);
+  OPC_RETURN_IF_ERROR(read(reader, part, op, out));
+  opc_json_leave(reader, before);
+  return OPC_OK;
+}
+
+static opc_status_t read_fields(opc_json_reader_t *reader, const json_t *json, const opc_operator_t *op,
+                                opc_sample_t *out) {
   static const char *const fields[] = {"operator", "name",      "args",      "kwargs",    "expect",
                                        "source",   "relations", "by_recipe", "unchecked", "uninitialised",
                                        "recorded", "words",     NULL}; /* recorded: notes from `opcheck-c record`, for
                                                                           people */
+  char there[64];
+  if (!json_is_object(json))
+    return opc_json_fail(reader, "expected an object, not %s", opc_json_what(json, there, sizeof there));
+  OPC_RETURN_IF_ERROR(opc_sample_init(out, op, reader->error));
+  OPC_RETURN_IF_ERROR(opc_json_check_fields(reader, json, fields));
+  OPC_RETURN_IF_ERROR(read_operator(reader, json, op));
+  OPC_RETURN_IF_ERROR(read_name(reader, json, out));
+  OPC_RETURN_IF_ERROR(read_source(reader, json, out));
+  OPC_RETURN_IF_ERROR(read_search(reader, json, out));
+  OPC_RETURN_IF_ERROR(sample_json_read_arguments(reader, json, op, out));
+  OPC_RETURN_IF_ERROR(sample_json_read_part(reader, json, "expect", opc_expect_read, op, out));
+  OPC_RETURN_IF_ERROR(sample_json_read_part(reader, json, "relations", opc_relations_read, op, out));
+  OPC_RETURN_IF_ERROR(sample_json_read_part(reader, json, "words", sample_json_read_words, op, out));
+  return opc_sample_name(out, op, reader->error);
+}
+
+opc_status_t opc_sample_read(const json_t *json, const opc_operator_t *op, const opc_sample_names_t *names,
+                             opc_sample_t *out, char *field, size_t field_size, opc_error_t *error) {
   opc_json_reader_t reader = {
       .folder = names->folder, .error = error, .find_class = names->find_class, .context = names->context};
-  char there[64];
   *out = (opc_sample_t){0};
-  opc_status_t status = OPC_OK;
-  if (!json_is_object(json))
-    status = opc_json_fail(&reader, "expected an object, not %s", opc_json_what(json, there, sizeof there));
-  if (status == OPC_OK) status = opc_sample_init(out, op, error);
-  if (status == OPC_OK) status = opc_json_check_fields(&reader, json, fields);
-  if (status == OPC_OK) status = read_operator(&reader, json, op);
-  if (status == OPC_OK) status = read_name(&reader, json, out);
-  if (status == OPC_OK) status = read_source(&reader, json, out);
-  if (status == OPC_OK) status = read_search(&reader, json, out);
-  if (status == OPC_OK) status = read_arguments(&reader, json, op, out);
-  if (status == OPC_OK && json_object_get(json, "expect")) {
-    size_t before = opc_json_enter(&reader, "expect");
-    status = opc_expect_read(&reader, json_object_get(json, "expect"), op, out);
-    if (status == OPC_OK) opc_json_leave(&reader, before);
-  }
-  if (status == OPC_OK && json_object_get(json, "relations")) {
-    size_t before = opc_json_enter(&reader, "relations");
-    status = opc_relations_read(&reader, json_object_get(json, "relations"), op, out);
-    if (status == OPC_OK) opc_json_leave(&reader, before);
-  }
-  if (status == OPC_OK && json_object_get(json, "words")) {
-    size_t before = opc_json_enter(&reader, "words");
-    status = read_words(&reader, json_object_get(json, "words"), op, out);
-    if (status == OPC_OK) opc_json_leave(&reader, before);
-  }
-  if (status == OPC_OK) status = opc_sample_name(out, op, error);
-  if (field && field_size) snprintf(field, field_size, "%s", status == OPC_OK ? "" : reader.path);
+  const opc_status_t status = read_fields(&reader, json, op, out);
+  if (field && field_size) snprintf(field, field_size, "%s", status != OPC_OK ? reader.path : "");
   if (status != OPC_OK) opc_sample_clear(out);
   return status;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/owned.h"
 #include "model/json/json_file.h"
 #include "model/sample/sample.h"
 
@@ -72,30 +73,29 @@ static opc_status_t read_sample(const sample_file_t *file, const json_t *json, s
 
   const opc_sample_t *other = find_name(set, &sample);
   if (other) {
-    bool given = json_object_get(json, "name") != NULL;
+    bool given = json_object_get(json, "name");
     snprintf(what, sizeof what,
              given ? "another sample of %s is called \"%s\" (%.200s)"
                    : "another sample of %s has the same arguments: %s (%.200s)",
              sample.operator_name, sample.name, other->origin ? other->origin : "not from a file");
-    status = sample_mistake(file, index, given ? "name" : "", what);
+    return sample_mistake(file, index, given ? "name" : "", what);
   }
-  if (status == OPC_OK) {
-    sample.origin = opc_json_file_place(&file->json, "samples", index);
-    status = sample.origin ? opc_sample_set_add(set, &sample, file->json.error) : opc_out_of_memory(file->json.error);
-  }
-  return status;
+  sample.origin = opc_json_file_place(&file->json, "samples", index);
+  if (!sample.origin) return opc_out_of_memory(file->json.error);
+  return opc_sample_set_add(set, &sample, file->json.error);
 }
+
+static void sample_file_close(sample_file_t *file) { opc_json_file_close(&file->json); }
 
 opc_status_t opc_sample_set_read(opc_sample_set_t *set, const char *file, opc_operator_lookup_t *lookup,
                                  opc_class_lookup_t *classes, void *context, opc_error_t *error) {
-  sample_file_t from = {.lookup = lookup, .classes = classes, .context = context};
+  OPC_SCOPED(sample_file_close) sample_file_t from = {.lookup = lookup, .classes = classes, .context = context};
   const json_t *samples = NULL;
-  opc_status_t status = opc_json_file_open(&from.json, file, "sample file", error);
-  if (status == OPC_OK) status = opc_json_file_items(&from.json, format_name, "samples", &samples);
-  for (size_t i = 0; status == OPC_OK && i < json_array_size(samples); i++)
-    status = read_sample(&from, json_array_get(samples, i), i, set);
-  opc_json_file_close(&from.json);
-  return status;
+  OPC_RETURN_IF_ERROR(opc_json_file_open(&from.json, file, "sample file", error));
+  OPC_RETURN_IF_ERROR(opc_json_file_items(&from.json, format_name, "samples", &samples));
+  for (size_t i = 0; i < json_array_size(samples); i++)
+    OPC_RETURN_IF_ERROR(read_sample(&from, json_array_get(samples, i), i, set));
+  return OPC_OK;
 }
 
 /* ---- writing ---- */
@@ -119,28 +119,28 @@ static opc_status_t write_samples(const opc_sample_set_t *set, FILE *stream, opc
   return OPC_OK;
 }
 
+static opc_status_t write_failed(const char *file, opc_error_t *error) {
+  return opc_error_set(error, OPC_ERR_IO, "cannot write the sample file %s: %s", file, strerror(errno));
+}
+
+static opc_status_t write_and_sync(const opc_sample_set_t *set, FILE *stream, const char *file,
+                                   opc_operator_lookup_t *lookup, void *context, opc_error_t *error) {
+  OPC_RETURN_IF_ERROR(write_samples(set, stream, lookup, context, error));
+  return fflush(stream) == 0 && !ferror(stream) && fsync(fileno(stream)) == 0 ? OPC_OK : write_failed(file, error);
+}
+
 opc_status_t opc_sample_set_write(const opc_sample_set_t *set, const char *file, opc_operator_lookup_t *lookup,
                                   void *context, opc_error_t *error) {
-  char *target = realpath(file, NULL); /* NULL for a file that does not exist yet: a dangling link is replaced */
+  /* NULL for a file that does not exist yet: a dangling link is replaced */
+  OPC_SCOPED(opc_scope_free) char *target = realpath(file, NULL);
+  OPC_SCOPED(opc_scope_free)
   char *beside = opc_string_format("%s.tmp-%ld", target ? target : file, (long)getpid());
-  FILE *stream = beside ? fopen(beside, "wbe") : NULL;
-  bool made = stream != NULL, renamed = false;
-  opc_status_t status = OPC_OK;
-  if (!beside) status = opc_out_of_memory(error);
-  else if (!stream)
-    status = opc_error_set(error, OPC_ERR_IO, "cannot write the sample file %s: %s", file, strerror(errno));
-  if (status == OPC_OK) status = write_samples(set, stream, lookup, context, error);
-  if (status == OPC_OK && (fflush(stream) != 0 || ferror(stream) || fsync(fileno(stream)) != 0))
-    status = opc_error_set(error, OPC_ERR_IO, "cannot write the sample file %s: %s", file, strerror(errno));
-  if (stream && fclose(stream) != 0 && status == OPC_OK)
-    status = opc_error_set(error, OPC_ERR_IO, "cannot write the sample file %s: %s", file, strerror(errno));
-  if (status == OPC_OK) {
-    renamed = rename(beside, target ? target : file) == 0;
-    if (!renamed)
-      status = opc_error_set(error, OPC_ERR_IO, "cannot write the sample file %s: %s", file, strerror(errno));
-  }
-  if (made && !renamed) unlink(beside);
-  free(beside);
-  free(target);
+  if (!beside) return opc_out_of_memory(error);
+  FILE *stream = fopen(beside, "wbe");
+  if (!stream) return write_failed(file, error);
+  opc_status_t status = write_and_sync(set, stream, file, lookup, context, error);
+  if (fclose(stream) != 0 && !status) status = write_failed(file, error);
+  if (!status && rename(beside, target ? target : file) != 0) status = write_failed(file, error);
+  if (status != OPC_OK) unlink(beside);
   return status;
 }

@@ -27,14 +27,14 @@ bool opc_try_outcome_find(const char *name, opc_try_outcome_t *out) {
 /* ---- tensors ---- */
 
 /* Elements of a tensor of these sizes. */
-static int64_t numel_of(const json_t *shape) {
+static int64_t tried_numel_of(const json_t *shape) {
   int64_t numel = 1;
   for (size_t i = 0; i < json_array_size(shape); i++)
     if (__builtin_mul_overflow(numel, (int64_t)json_integer_value(json_array_get(shape, i)), &numel)) return INT64_MAX;
   return numel;
 }
 
-static bool read_values(const json_t *list, opc_fill_t *out) {
+static bool tried_read_values(const json_t *list, opc_fill_t *out) {
   const size_t count = json_array_size(list);
   out->values = calloc(count, sizeof *out->values);
   if (!out->values) return false;
@@ -49,13 +49,13 @@ static bool read_values(const json_t *list, opc_fill_t *out) {
 }
 
 /* A tensor with all its values, or only with its sizes; NULL: no sample holds it. */
-static opc_tensor_spec_t *read_tensor(const json_t *json) {
+static opc_tensor_spec_t *tried_read_tensor(const json_t *json) {
   const json_t *shape = json_object_get(json, "shape"), *values = json_object_get(json, "values");
   const char *name = opc_json_text_of(json, "dtype");
   const opc_dtype_t dtype = name ? opc_dtype_find(name) : OPC_DTYPE_OTHER;
   const size_t ndim = json_array_size(shape), count = json_array_size(values);
   int64_t sizes[OPC_MAX_DIMS];
-  if (dtype == OPC_DTYPE_OTHER || ndim > OPC_MAX_DIMS || numel_of(shape) > LARGEST) return NULL;
+  if (dtype == OPC_DTYPE_OTHER || ndim > OPC_MAX_DIMS || tried_numel_of(shape) > LARGEST) return NULL;
   for (size_t i = 0; i < ndim; i++) {
     sizes[i] = json_integer_value(json_array_get(shape, i));
     if (sizes[i] < 1) return NULL;
@@ -63,19 +63,19 @@ static opc_tensor_spec_t *read_tensor(const json_t *json) {
   opc_tensor_spec_t *spec = opc_tensor_spec_new(dtype, (int)ndim, sizes);
   if (!spec) return NULL;
   spec->dtype_given = true;
-  if (count == 0 || (count == (size_t)numel_of(shape) && read_values(values, &spec->fill))) return spec;
+  if (count == 0 || (count == (size_t)tried_numel_of(shape) && tried_read_values(values, &spec->fill))) return spec;
   opc_tensor_spec_free(spec);
   return NULL;
 }
 
-static opc_status_t read_outputs(const json_t *returns, opc_tried_t *out, opc_error_t *error) {
+static opc_status_t tried_read_outputs(const json_t *returns, opc_tried_t *out, opc_error_t *error) {
   out->outputs = calloc(json_array_size(returns) + 1, sizeof *out->outputs);
   if (!out->outputs) return opc_out_of_memory(error);
   for (size_t i = 0; i < json_array_size(returns); i++) {
     const json_t *json = json_array_get(returns, i);
-    opc_tensor_spec_t *spec = read_tensor(json);
+    opc_tensor_spec_t *spec = tried_read_tensor(json);
     if (spec) out->outputs[out->output_count++] = (opc_value_t){.kind = OPC_VALUE_TENSOR, .tensor = spec};
-    const int64_t numel = json_is_object(json) ? numel_of(json_object_get(json, "shape")) : 0;
+    const int64_t numel = json_is_object(json) ? tried_numel_of(json_object_get(json, "shape")) : 0;
     if (numel > out->output_numel) out->output_numel = numel;
   }
   return OPC_OK;
@@ -121,8 +121,8 @@ opc_status_t opc_tried_read(const json_t *message, opc_tried_t *out, opc_error_t
   out->depends_on_values = json_is_true(json_object_get(message, "depends_on_values"));
   out->access = read_access(json_object_get(message, "access"));
   out->refused_on_meta = opc_json_text_of(message, "refused_on_meta");
-  opc_status_t status = read_outputs(json_object_get(message, "returns"), out, error);
-  return status == OPC_OK ? read_changed(json_object_get(message, "mutated"), out, error) : status;
+  OPC_RETURN_IF_ERROR(tried_read_outputs(json_object_get(message, "returns"), out, error));
+  return read_changed(json_object_get(message, "mutated"), out, error);
 }
 
 void opc_tried_clear(opc_tried_t *tried) {

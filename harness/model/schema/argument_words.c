@@ -12,7 +12,7 @@ static const struct {
 #undef OPC_ARGUMENT_WORDS
 };
 
-/* The word begins here, and a part of the name ends behind it. */
+/* The word begins here, and a part of the name ends after it. */
 static bool begins_with(const char *part, const char *word, size_t size) {
   return strncasecmp(part, word, size) == 0 && (part[size] == '_' || part[size] == '\0');
 }

@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/owned.h"
 #include "base/text.h"
 #include "model/schema/schema.h"
 
@@ -32,26 +33,21 @@ static opc_status_t take_methods(const opc_class_t *class_, opc_operator_t *out,
 /* Without "self". */
 static opc_status_t take_constructor(const opc_class_t *class_, const char *schema, opc_operator_t *out,
                                      opc_error_t *error) {
-  opc_operator_t parsed = {0};
-  opc_text_t text = {0};
-  opc_status_t status = opc_schema_arguments(schema, &parsed, error);
-  if (status != OPC_OK) return status;
+  OPC_SCOPED(opc_operator_clear) opc_operator_t parsed = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
+  opc_operator_t own = {0};
+  OPC_RETURN_IF_ERROR(opc_schema_arguments(schema, &parsed, error));
   opc_text_addf(&text, "%s(", out->name);
   for (size_t i = 1; i < parsed.argument_count; i++)
     opc_text_addf(&text, "%s%s %s%s%s", i > 1 ? ", " : "", parsed.arguments[i].type_text, parsed.arguments[i].name,
                   parsed.arguments[i].has_default ? "=" : "",
                   parsed.arguments[i].has_default ? parsed.arguments[i].default_text : "");
   opc_text_addf(&text, ") -> __torch__.torch.classes.%s", class_->name);
-  opc_operator_t own = {0};
-  status = opc_schema_arguments(opc_text_c(&text), &own, error);
-  if (status == OPC_OK) {
-    out->schema = own.schema;
-    out->arguments = own.arguments;
-    out->argument_count = own.argument_count;
-  }
-  opc_text_clear(&text);
-  opc_operator_clear(&parsed);
-  return status;
+  OPC_RETURN_IF_ERROR(opc_schema_arguments(opc_text_c(&text), &own, error));
+  out->schema = own.schema;
+  out->arguments = own.arguments;
+  out->argument_count = own.argument_count;
+  return OPC_OK;
 }
 
 /* Its objects come from elsewhere, such as an operator that returns them: the one argument is the object. */
@@ -62,8 +58,7 @@ static opc_status_t take_object(const opc_class_t *class_, opc_operator_t *out, 
       opc_string_format("%s(__torch__.torch.classes.%s object) -> __torch__.torch.classes.%s", out->name, name, name);
   OPC_SCOPED(opc_operator_clear) opc_operator_t own = {0};
   if (!schema) return opc_out_of_memory(error);
-  opc_status_t status = opc_schema_arguments(schema, &own, error);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(opc_schema_arguments(schema, &own, error));
   out->arguments = own.arguments;
   out->argument_count = own.argument_count;
   out->schema = own.schema;
@@ -82,22 +77,23 @@ opc_status_t opc_operator_from_library(const char *name, const char *file, opc_o
 }
 
 opc_status_t opc_operator_from_class(const opc_class_t *class_, opc_operator_t *out, opc_error_t *error) {
-  *out = (opc_operator_t){.kind = OPC_OPERATOR_CLASS,
-                          .name = operator_name(class_->name),
-                          .library = opc_string_copy(class_->library),
-                          .defined_here = true};
-  out->kernels = calloc(1, sizeof *out->kernels);
-  opc_status_t status = out->name && out->kernels ? take_methods(class_, out, error) : opc_out_of_memory(error);
-  if (status == OPC_OK) {
-    out->kernels[0].key = opc_string_copy("CPU"); /* constructors create their objects on the host */
-    out->kernel_count = 1;
-  }
-  for (size_t i = 0; status == OPC_OK && i < class_->method_count; i++)
+  OPC_SCOPED(opc_operator_clear)
+  opc_operator_t made = {.kind = OPC_OPERATOR_CLASS,
+                         .name = operator_name(class_->name),
+                         .library = opc_string_copy(class_->library),
+                         .kernels = calloc(1, sizeof *made.kernels),
+                         .defined_here = true};
+  *out = (opc_operator_t){0};
+  if (!made.name || !made.kernels) return opc_out_of_memory(error);
+  OPC_RETURN_IF_ERROR(take_methods(class_, &made, error));
+  made.kernels[0].key = opc_string_copy("CPU"); /* constructors create their objects on the host */
+  made.kernel_count = 1;
+  for (size_t i = 0; i < class_->method_count; i++)
     if (strcmp(class_->methods[i].name, "__init__") == 0 && class_->methods[i].schema)
-      status = take_constructor(class_, class_->methods[i].schema, out, error);
-  if (status == OPC_OK && !opc_class_has_constructor(out)) status = take_object(class_, out, error);
-  if (status != OPC_OK) opc_operator_clear(out);
-  return status;
+      OPC_RETURN_IF_ERROR(take_constructor(class_, class_->methods[i].schema, &made, error));
+  if (!opc_class_has_constructor(&made)) OPC_RETURN_IF_ERROR(take_object(class_, &made, error));
+  OPC_MOVE(out, made);
+  return OPC_OK;
 }
 
 const opc_method_t *opc_class_method(const opc_operator_t *op, const char *name) {
@@ -106,7 +102,7 @@ const opc_method_t *opc_class_method(const opc_operator_t *op, const char *name)
   return NULL;
 }
 
-bool opc_class_has_constructor(const opc_operator_t *op) { return opc_class_method(op, "__init__") != NULL; }
+bool opc_class_has_constructor(const opc_operator_t *op) { return opc_class_method(op, "__init__"); }
 
 bool opc_method_takes_arguments(const opc_method_t *method) {
   OPC_SCOPED(opc_operator_clear) opc_operator_t parsed = {0};

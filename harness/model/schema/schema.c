@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/owned.h"
+
 static const struct {
   const char *text;
   opc_type_kind_t kind;
@@ -34,7 +36,7 @@ static opc_status_t parse_base(const char *text, size_t length, opc_type_t *out,
   return OPC_OK;
 }
 
-static opc_status_t wrap(opc_type_t *type, opc_type_kind_t kind, int64_t fixed_length, opc_error_t *error) {
+static opc_status_t schema_wrap(opc_type_t *type, opc_type_kind_t kind, int64_t fixed_length, opc_error_t *error) {
   opc_type_t *element = malloc(sizeof *element);
   if (!element) return opc_out_of_memory(error);
   *element = *type;
@@ -54,22 +56,17 @@ static size_t base_length(const char *text) {
   return length;
 }
 
-opc_status_t opc_type_parse(const char *text, opc_type_t *out, opc_error_t *error) {
-  *out = (opc_type_t){0};
-  if (!text) return OPC_OK;
-  while (isspace((unsigned char)*text)) text++;
-  size_t length = base_length(text);
-  opc_status_t status = parse_base(text, length, out, error);
-  const char *at = text + length;
-  while (status == OPC_OK && *at) {
+/* Wraps *out once per suffix. *known is false if a suffix is unknown. */
+static opc_status_t parse_suffixes(const char *at, opc_type_t *out, bool *known, opc_error_t *error) {
+  while (*at) {
     if (*at == '?') {
-      status = wrap(out, OPC_TYPE_OPTIONAL, 0, error);
+      OPC_RETURN_IF_ERROR(schema_wrap(out, OPC_TYPE_OPTIONAL, 0, error));
       at++;
     } else if (*at == '[') {
       char *end;
       long long fixed = strtoll(at + 1, &end, 10);
       if (*end != ']' || fixed < 0) break;
-      status = wrap(out, OPC_TYPE_LIST, fixed, error);
+      OPC_RETURN_IF_ERROR(schema_wrap(out, OPC_TYPE_LIST, fixed, error));
       at = end + 1;
     } else if (isspace((unsigned char)*at)) {
       at++;
@@ -77,9 +74,21 @@ opc_status_t opc_type_parse(const char *text, opc_type_t *out, opc_error_t *erro
       break;
     }
   }
-  if (status == OPC_OK && *at) opc_type_clear(out); /* an unknown suffix: OTHER */
-  if (status != OPC_OK) opc_type_clear(out);
-  return status;
+  *known = !*at;
+  return OPC_OK;
+}
+
+opc_status_t opc_type_parse(const char *text, opc_type_t *out, opc_error_t *error) {
+  OPC_SCOPED(opc_type_clear) opc_type_t type = {0};
+  bool known = true;
+  *out = type;
+  if (!text) return OPC_OK;
+  while (isspace((unsigned char)*text)) text++;
+  size_t length = base_length(text);
+  OPC_RETURN_IF_ERROR(parse_base(text, length, &type, error));
+  OPC_RETURN_IF_ERROR(parse_suffixes(text + length, &type, &known, error));
+  if (known) OPC_MOVE(out, type); /* otherwise OTHER */
+  return OPC_OK;
 }
 
 void opc_type_clear(opc_type_t *type) {
@@ -156,9 +165,12 @@ const opc_kernel_t *opc_operator_kernel(const opc_operator_t *op, const char *ke
   return NULL;
 }
 
-bool opc_operator_fake_elsewhere(const opc_operator_t *op) {
-  return op->python_module != NULL && !op->python_module_imported;
+bool opc_operator_has_kernel(const opc_operator_t *op, const char *key) {
+  const opc_kernel_t *kernel = opc_operator_kernel(op, key);
+  return kernel && !kernel->fallthrough;
 }
+
+bool opc_operator_fake_elsewhere(const opc_operator_t *op) { return op->python_module && !op->python_module_imported; }
 
 /* torch.library.register_fake refuses an operator that has a kernel at CompositeImplicitAutograd. */
 bool opc_operator_fake_may_be_in_python(const opc_operator_t *op) {
@@ -167,11 +179,11 @@ bool opc_operator_fake_may_be_in_python(const opc_operator_t *op) {
 
 /* The place is a file that libtorch's build generates, such as "…/ATen/RegisterMeta_0.cpp:26378". */
 bool opc_kernel_is_torchs(const opc_kernel_t *kernel) {
-  return kernel != NULL && kernel->registered_at != NULL && strstr(kernel->registered_at, "/ATen/Register") != NULL;
+  return kernel && kernel->registered_at && strstr(kernel->registered_at, "/ATen/Register");
 }
 
 bool opc_kernel_is_python(const opc_kernel_t *kernel) {
-  return kernel != NULL && kernel->registered_at != NULL && strstr(kernel->registered_at, ".py:") != NULL;
+  return kernel && kernel->registered_at && strstr(kernel->registered_at, ".py:");
 }
 
 bool opc_operator_is_python(const opc_operator_t *op) {
@@ -219,7 +231,7 @@ bool opc_operator_output_depends_on_data(const opc_operator_t *op) {
 static bool is_seed(const char *name) {
   static const char word[] = "seed";
   const char *at = strstr(name, word);
-  if (at == NULL || (at != name && at[-1] != '_')) return false;
+  if (!at || (at != name && at[-1] != '_')) return false;
   at += strlen(word);
   return *at == '\0' || *at == '_' || isdigit((unsigned char)*at);
 }
@@ -232,8 +244,13 @@ bool opc_operator_is_random(const opc_operator_t *op) {
 }
 
 bool opc_operator_may_alias_or_mutate(const opc_operator_t *op) {
-  return opc_operator_has_tag(op, "maybe_aliasing_or_mutating") &&
-         opc_operator_kernel(op, "CompositeImplicitAutograd") != NULL;
+  return opc_operator_has_tag(op, "maybe_aliasing_or_mutating") && opc_operator_kernel(op, "CompositeImplicitAutograd");
+}
+
+bool opc_operator_returns_numbers(const opc_operator_t *op) {
+  for (size_t i = 0; i < op->return_count; i++)
+    if (opc_type_may_hold_tensor(&op->returns[i].type)) return false;
+  return op->return_count > 0;
 }
 
 bool opc_operator_has_formula(const opc_operator_t *op) {

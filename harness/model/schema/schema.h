@@ -118,13 +118,14 @@ typedef struct opc_operator {
 
 void opc_operator_clear(opc_operator_t *op);
 const opc_kernel_t *opc_operator_kernel(const opc_operator_t *op,
-                                        const char *key); /* NULL: no direct kernel at this key */
+                                        const char *key);                /* NULL: no direct kernel at this key */
+bool opc_operator_has_kernel(const opc_operator_t *op, const char *key); /* one that is not a fallthrough */
 /* Its fake kernel is said to be in a Python module that was not imported. */
 bool opc_operator_fake_elsewhere(const opc_operator_t *op);
 /* On Meta tensors a kernel runs that is registered for every device, in place of which Python code may register a fake
  * kernel: there is no Meta kernel here, and this process has no Python. */
 bool opc_operator_fake_may_be_in_python(const opc_operator_t *op);
-/* True for a kernel that was generated for libtorch's own operators; a library may add others beside it. */
+/* True for a kernel that was generated for libtorch's own operators; a library may add others. */
 bool opc_kernel_is_torchs(const opc_kernel_t *kernel);
 /* True for a kernel that Python registered. */
 bool opc_kernel_is_python(const opc_kernel_t *kernel);
@@ -141,7 +142,9 @@ bool opc_operator_is_random(const opc_operator_t *op);
 /* True if tagged maybe_aliasing_or_mutating and CompositeImplicitAutograd: for some inputs it returns or writes an
  * argument, which its schema does not say. Compilers decompose it and never trust the schema (tags.yaml). */
 bool opc_operator_may_alias_or_mutate(const opc_operator_t *op);
-bool opc_operator_is_mutable(const opc_operator_t *op);  /* some argument has a write annotation */
+bool opc_operator_is_mutable(const opc_operator_t *op); /* some argument has a write annotation */
+/* It returns something, but nothing that may hold a tensor. */
+bool opc_operator_returns_numbers(const opc_operator_t *op);
 bool opc_operator_has_formula(const opc_operator_t *op); /* has a kernel at an Autograd key that is not a fallthrough */
 bool opc_argument_is_string(const opc_argument_t *argument); /* str, or str? */
 /* Index of the argument with this name, -1: none. "self" and "input" are different names. */

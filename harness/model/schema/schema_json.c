@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/owned.h"
 #include "base/text.h"
 #include "model/json/json_read.h"
 #include "model/json/json_write.h"
@@ -100,39 +101,37 @@ json_t *opc_class_to_json(const opc_class_t *class_) {
 /* ---- reading ---- */
 
 /* A copy of a string member; null if that is allowed. */
-static opc_status_t read_text(opc_json_reader_t *reader, const json_t *object, const char *key, bool optional,
-                              char **out) {
+static opc_status_t schema_json_read_text(opc_json_reader_t *reader, const json_t *object, const char *key,
+                                          bool optional, char **out) {
   size_t before = opc_json_enter(reader, key);
   const json_t *json = json_object_get(object, key);
   const char *text = NULL;
   *out = NULL;
   if (!optional || (json && !json_is_null(json))) {
-    opc_status_t status = opc_json_read_string(reader, json, &text);
-    if (status != OPC_OK) return status;
-    *out = opc_string_copy(text);
-    if (!*out) return opc_out_of_memory(reader->error);
+    OPC_RETURN_IF_ERROR(opc_json_read_string(reader, json, &text));
+    OPC_RETURN_IF_ERROR(opc_string_copy_to(text, out, reader->error));
   }
   opc_json_leave(reader, before);
   return OPC_OK;
 }
 
 /* A member that is true or false; false if missing. */
-static opc_status_t read_flag(opc_json_reader_t *reader, const json_t *object, const char *key, bool *out) {
+static opc_status_t schema_json_read_flag(opc_json_reader_t *reader, const json_t *object, const char *key, bool *out) {
   const json_t *json = json_object_get(object, key);
   *out = false;
   if (!json) return OPC_OK;
   size_t before = opc_json_enter(reader, key);
-  opc_status_t status = opc_json_read_boolean(reader, json, out);
-  if (status == OPC_OK) opc_json_leave(reader, before);
-  return status;
+  OPC_RETURN_IF_ERROR(opc_json_read_boolean(reader, json, out));
+  opc_json_leave(reader, before);
+  return OPC_OK;
 }
 
 typedef opc_status_t read_item_t(opc_json_reader_t *reader, const json_t *json, void *item);
 
 /* Reads a list member into a new array; a missing list is empty. *out_count counts the items that need clearing, also
  * on failure. */
-static opc_status_t read_list(opc_json_reader_t *reader, const json_t *object, const char *key, read_item_t *read,
-                              size_t item_size, void *out_items, size_t *out_count) {
+static opc_status_t schema_json_read_list(opc_json_reader_t *reader, const json_t *object, const char *key,
+                                          read_item_t *read, size_t item_size, void *out_items, size_t *out_count) {
   const json_t *list = json_object_get(object, key);
   void *items = NULL;
   *out_count = 0;
@@ -149,47 +148,44 @@ static opc_status_t read_list(opc_json_reader_t *reader, const json_t *object, c
   for (size_t i = 0; i < json_array_size(list); i++) {
     size_t inside = opc_json_enter_index(reader, i);
     ++*out_count;
-    opc_status_t status = read(reader, json_array_get(list, i), (char *)items + i * item_size);
-    if (status != OPC_OK) return status;
+    OPC_RETURN_IF_ERROR(read(reader, json_array_get(list, i), (char *)items + i * item_size));
     opc_json_leave(reader, inside);
   }
   opc_json_leave(reader, before);
   return OPC_OK;
 }
 
-static opc_status_t read_argument(opc_json_reader_t *reader, const json_t *json, void *item) {
+static opc_status_t schema_json_read_argument(opc_json_reader_t *reader, const json_t *json, void *item) {
   opc_argument_t *argument = item;
   const json_t *alias = json_object_get(json, "alias");
-  opc_status_t status = read_text(reader, json, "name", false, &argument->name);
-  if (status == OPC_OK) status = read_text(reader, json, "type", false, &argument->type_text);
-  if (status == OPC_OK) status = opc_type_parse(argument->type_text, &argument->type, reader->error);
-  if (status == OPC_OK) status = read_flag(reader, json, "has_default", &argument->has_default);
-  if (status == OPC_OK) status = read_text(reader, json, "default", true, &argument->default_text);
-  if (status == OPC_OK) status = read_flag(reader, json, "kwarg_only", &argument->kwarg_only);
-  if (status != OPC_OK || !alias || json_is_null(alias)) return status;
+  OPC_RETURN_IF_ERROR(schema_json_read_text(reader, json, "name", false, &argument->name));
+  OPC_RETURN_IF_ERROR(schema_json_read_text(reader, json, "type", false, &argument->type_text));
+  OPC_RETURN_IF_ERROR(opc_type_parse(argument->type_text, &argument->type, reader->error));
+  OPC_RETURN_IF_ERROR(schema_json_read_flag(reader, json, "has_default", &argument->has_default));
+  OPC_RETURN_IF_ERROR(schema_json_read_text(reader, json, "default", true, &argument->default_text));
+  OPC_RETURN_IF_ERROR(schema_json_read_flag(reader, json, "kwarg_only", &argument->kwarg_only));
+  if (!alias || json_is_null(alias)) return OPC_OK;
   argument->alias.present = true;
   size_t before = opc_json_enter(reader, "alias");
-  status = read_text(reader, alias, "before", true, &argument->alias.before);
-  if (status == OPC_OK) status = read_text(reader, alias, "after", true, &argument->alias.after);
-  if (status == OPC_OK) status = read_flag(reader, alias, "write", &argument->alias.is_write);
-  if (status == OPC_OK) opc_json_leave(reader, before);
-  return status;
+  OPC_RETURN_IF_ERROR(schema_json_read_text(reader, alias, "before", true, &argument->alias.before));
+  OPC_RETURN_IF_ERROR(schema_json_read_text(reader, alias, "after", true, &argument->alias.after));
+  OPC_RETURN_IF_ERROR(schema_json_read_flag(reader, alias, "write", &argument->alias.is_write));
+  opc_json_leave(reader, before);
+  return OPC_OK;
 }
 
 static opc_status_t read_kernel(opc_json_reader_t *reader, const json_t *json, void *item) {
   opc_kernel_t *kernel = item;
-  opc_status_t status = read_text(reader, json, "key", false, &kernel->key);
-  if (status == OPC_OK) status = read_text(reader, json, "registered_at", true, &kernel->registered_at);
-  if (status == OPC_OK) status = read_text(reader, json, "library", true, &kernel->library);
-  if (status == OPC_OK) status = read_text(reader, json, "cpp_signature", true, &kernel->cpp_signature);
-  if (status == OPC_OK) status = read_flag(reader, json, "fallthrough", &kernel->fallthrough);
-  return status;
+  OPC_RETURN_IF_ERROR(schema_json_read_text(reader, json, "key", false, &kernel->key));
+  OPC_RETURN_IF_ERROR(schema_json_read_text(reader, json, "registered_at", true, &kernel->registered_at));
+  OPC_RETURN_IF_ERROR(schema_json_read_text(reader, json, "library", true, &kernel->library));
+  OPC_RETURN_IF_ERROR(schema_json_read_text(reader, json, "cpp_signature", true, &kernel->cpp_signature));
+  return schema_json_read_flag(reader, json, "fallthrough", &kernel->fallthrough);
 }
 
 static opc_status_t read_tag(opc_json_reader_t *reader, const json_t *json, void *item) {
   const char *text;
-  opc_status_t status = opc_json_read_string(reader, json, &text);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(opc_json_read_string(reader, json, &text));
   char *copy = opc_string_copy(text);
   memcpy(item, &copy, sizeof copy);
   return copy ? OPC_OK : opc_out_of_memory(reader->error);
@@ -197,52 +193,50 @@ static opc_status_t read_tag(opc_json_reader_t *reader, const json_t *json, void
 
 static opc_status_t read_method(opc_json_reader_t *reader, const json_t *json, void *item) {
   opc_method_t *method = item;
-  opc_status_t status = read_text(reader, json, "name", false, &method->name);
-  if (status == OPC_OK) status = read_text(reader, json, "schema", true, &method->schema);
-  return status;
+  OPC_RETURN_IF_ERROR(schema_json_read_text(reader, json, "name", false, &method->name));
+  return schema_json_read_text(reader, json, "schema", true, &method->schema);
 }
 
 opc_status_t opc_operator_from_json(const json_t *json, opc_operator_t *out, opc_error_t *error) {
   opc_json_reader_t reader = {.error = error};
   const char *kind = json_string_value(json_object_get(json, "kind"));
-  *out = (opc_operator_t){0};
+  OPC_SCOPED(opc_operator_clear) opc_operator_t op = {0};
+  *out = op;
   for (size_t i = 0; kind && i < sizeof kind_words / sizeof *kind_words; i++)
-    if (strcmp(kind, kind_words[i]) == 0) out->kind = (opc_operator_kind_t)i;
-  opc_status_t status = read_text(&reader, json, "name", false, &out->name);
-  if (status == OPC_OK) status = read_text(&reader, json, "schema", true, &out->schema);
-  if (status == OPC_OK) status = read_text(&reader, json, "library", true, &out->library);
-  if (status == OPC_OK) status = read_text(&reader, json, "registered_at", true, &out->registered_at);
-  if (status == OPC_OK) status = read_text(&reader, json, "python_module", true, &out->python_module);
-  if (status == OPC_OK) status = read_flag(&reader, json, "python_module_imported", &out->python_module_imported);
-  if (status == OPC_OK) status = read_text(&reader, json, "imported_from", true, &out->imported_from);
-  if (status == OPC_OK) status = read_flag(&reader, json, "defined_here", &out->defined_here);
-  if (status == OPC_OK) status = read_flag(&reader, json, "in_python", &out->in_python);
-  if (status == OPC_OK) status = read_flag(&reader, json, "namespace_defined", &out->namespace_defined);
-  if (status == OPC_OK) status = read_flag(&reader, json, "is_vararg", &out->is_vararg);
-  if (status == OPC_OK) status = read_flag(&reader, json, "is_varret", &out->is_varret);
-  if (status == OPC_OK)
-    status = read_list(&reader, json, "arguments", read_argument, sizeof(opc_argument_t), &out->arguments,
-                       &out->argument_count);
-  if (status == OPC_OK)
-    status =
-        read_list(&reader, json, "returns", read_argument, sizeof(opc_argument_t), &out->returns, &out->return_count);
-  if (status == OPC_OK)
-    status = read_list(&reader, json, "kernels", read_kernel, sizeof(opc_kernel_t), &out->kernels, &out->kernel_count);
-  if (status == OPC_OK)
-    status = read_list(&reader, json, "tags", read_tag, sizeof(char *), &out->tags, &out->tag_count);
-  if (status == OPC_OK)
-    status = read_list(&reader, json, "methods", read_method, sizeof(opc_method_t), &out->methods, &out->method_count);
-  if (status != OPC_OK) opc_operator_clear(out);
-  return status;
+    if (strcmp(kind, kind_words[i]) == 0) op.kind = (opc_operator_kind_t)i;
+  OPC_RETURN_IF_ERROR(schema_json_read_text(&reader, json, "name", false, &op.name));
+  OPC_RETURN_IF_ERROR(schema_json_read_text(&reader, json, "schema", true, &op.schema));
+  OPC_RETURN_IF_ERROR(schema_json_read_text(&reader, json, "library", true, &op.library));
+  OPC_RETURN_IF_ERROR(schema_json_read_text(&reader, json, "registered_at", true, &op.registered_at));
+  OPC_RETURN_IF_ERROR(schema_json_read_text(&reader, json, "python_module", true, &op.python_module));
+  OPC_RETURN_IF_ERROR(schema_json_read_flag(&reader, json, "python_module_imported", &op.python_module_imported));
+  OPC_RETURN_IF_ERROR(schema_json_read_text(&reader, json, "imported_from", true, &op.imported_from));
+  OPC_RETURN_IF_ERROR(schema_json_read_flag(&reader, json, "defined_here", &op.defined_here));
+  OPC_RETURN_IF_ERROR(schema_json_read_flag(&reader, json, "in_python", &op.in_python));
+  OPC_RETURN_IF_ERROR(schema_json_read_flag(&reader, json, "namespace_defined", &op.namespace_defined));
+  OPC_RETURN_IF_ERROR(schema_json_read_flag(&reader, json, "is_vararg", &op.is_vararg));
+  OPC_RETURN_IF_ERROR(schema_json_read_flag(&reader, json, "is_varret", &op.is_varret));
+  OPC_RETURN_IF_ERROR(schema_json_read_list(&reader, json, "arguments", schema_json_read_argument,
+                                            sizeof(opc_argument_t), &op.arguments, &op.argument_count));
+  OPC_RETURN_IF_ERROR(schema_json_read_list(&reader, json, "returns", schema_json_read_argument, sizeof(opc_argument_t),
+                                            &op.returns, &op.return_count));
+  OPC_RETURN_IF_ERROR(schema_json_read_list(&reader, json, "kernels", read_kernel, sizeof(opc_kernel_t), &op.kernels,
+                                            &op.kernel_count));
+  OPC_RETURN_IF_ERROR(schema_json_read_list(&reader, json, "tags", read_tag, sizeof(char *), &op.tags, &op.tag_count));
+  OPC_RETURN_IF_ERROR(schema_json_read_list(&reader, json, "methods", read_method, sizeof(opc_method_t), &op.methods,
+                                            &op.method_count));
+  OPC_MOVE(out, op);
+  return OPC_OK;
 }
 
 opc_status_t opc_class_from_json(const json_t *json, opc_class_t *out, opc_error_t *error) {
   opc_json_reader_t reader = {.error = error};
-  *out = (opc_class_t){0};
-  opc_status_t status = read_text(&reader, json, "name", false, &out->name);
-  if (status == OPC_OK) status = read_text(&reader, json, "library", true, &out->library);
-  if (status == OPC_OK)
-    status = read_list(&reader, json, "methods", read_method, sizeof(opc_method_t), &out->methods, &out->method_count);
-  if (status != OPC_OK) opc_class_clear(out);
-  return status;
+  OPC_SCOPED(opc_class_clear) opc_class_t class_ = {0};
+  *out = class_;
+  OPC_RETURN_IF_ERROR(schema_json_read_text(&reader, json, "name", false, &class_.name));
+  OPC_RETURN_IF_ERROR(schema_json_read_text(&reader, json, "library", true, &class_.library));
+  OPC_RETURN_IF_ERROR(schema_json_read_list(&reader, json, "methods", read_method, sizeof(opc_method_t),
+                                            &class_.methods, &class_.method_count));
+  OPC_MOVE(out, class_);
+  return OPC_OK;
 }

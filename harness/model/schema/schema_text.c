@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/owned.h"
 #include "base/text.h"
 #include "model/schema/schema.h"
 
@@ -25,7 +26,8 @@ static size_t length_until(const char *text, const char *ends) {
 }
 
 /* "Type name=default" */
-static opc_status_t read_argument(const char *text, size_t length, opc_argument_t *out, opc_error_t *error) {
+static opc_status_t schema_text_read_argument(const char *text, size_t length, opc_argument_t *out,
+                                              opc_error_t *error) {
   OPC_SCOPED(opc_scope_free) char *whole = strndup(text, length);
   if (!whole) return opc_out_of_memory(error);
   size_t declared = length_until(whole, "=");
@@ -43,25 +45,26 @@ static opc_status_t read_argument(const char *text, size_t length, opc_argument_
 }
 
 opc_status_t opc_schema_arguments(const char *schema, opc_operator_t *out, opc_error_t *error) {
-  *out = (opc_operator_t){0};
+  OPC_SCOPED(opc_operator_clear) opc_operator_t op = {0};
+  *out = op;
   const char *at = schema + strcspn(schema, "(");
   if (!*at) return opc_error_set(error, OPC_ERR_UNSUPPORTED, "a schema without arguments: %.200s", schema);
-  out->schema = opc_string_copy(schema);
-  out->arguments = calloc(strlen(at) + 1, sizeof *out->arguments); /* an upper bound */
-  opc_status_t status = out->schema && out->arguments ? OPC_OK : opc_out_of_memory(error);
+  op.schema = opc_string_copy(schema);
+  op.arguments = calloc(strlen(at) + 1, sizeof *op.arguments); /* an upper bound */
+  if (!op.schema || !op.arguments) return opc_out_of_memory(error);
   bool kwarg_only = false;
-  while (status == OPC_OK && *at && *at != ')') {
+  while (*at && *at != ')') {
     at += 1 + strspn(at + 1, " ");
     size_t length = length_until(at, ",)");
     if (length == 1 && *at == '*') {
       kwarg_only = true;
     } else if (length) {
-      opc_argument_t *argument = &out->arguments[out->argument_count++];
+      opc_argument_t *argument = &op.arguments[op.argument_count++];
       argument->kwarg_only = kwarg_only;
-      status = read_argument(at, length, argument, error);
+      OPC_RETURN_IF_ERROR(schema_text_read_argument(at, length, argument, error));
     }
     at += length;
   }
-  if (status != OPC_OK) opc_operator_clear(out);
-  return status;
+  OPC_MOVE(out, op);
+  return OPC_OK;
 }

@@ -2,10 +2,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/owned.h"
 #include "base/random.h"
 #include "model/value/npy.h"
 
-static opc_number_t integer(int64_t value) { return (opc_number_t){.kind = OPC_NUMBER_INT, .i = value}; }
+static opc_number_t fill_integer(int64_t value) { return (opc_number_t){.kind = OPC_NUMBER_INT, .i = value}; }
 static opc_number_t floating(double value) { return (opc_number_t){.kind = OPC_NUMBER_FLOAT, .f = value}; }
 static opc_number_t complex_of(double re, double im) {
   return (opc_number_t){.kind = OPC_NUMBER_COMPLEX, .c = {.re = re, .im = im}};
@@ -32,7 +33,7 @@ static void walk_start(walk_t *walk, const opc_tensor_spec_t *spec) {
   }
 }
 
-static void walk_next(walk_t *walk) {
+static void fill_walk_next(walk_t *walk) {
   const opc_tensor_spec_t *spec = walk->spec;
   for (int i = spec->ndim - 1; i >= 0; i--) {
     walk->number += walk->weights[i];
@@ -54,7 +55,7 @@ typedef struct source {
   void *file_data;
 } source_t;
 
-static bool is_random(opc_fill_kind_t kind) { return kind == OPC_FILL_NORMAL || kind == OPC_FILL_UNIFORM; }
+static bool fill_is_random(opc_fill_kind_t kind) { return kind == OPC_FILL_NORMAL || kind == OPC_FILL_UNIFORM; }
 
 static opc_number_t random_normal(const source_t *source, uint64_t number) {
   switch (opc_dtype_class(source->dtype)) {
@@ -62,11 +63,11 @@ static opc_number_t random_normal(const source_t *source, uint64_t number) {
       return complex_of(opc_random_normal(source->seed, source->stream, 2 * number),
                         opc_random_normal(source->seed, source->stream, 2 * number + 1));
     case OPC_CLASS_SIGNED:
-      return integer(opc_random_range(source->seed, source->stream, number, -4, 5));
+      return fill_integer(opc_random_range(source->seed, source->stream, number, -4, 5));
     case OPC_CLASS_UNSIGNED:
-      return integer(opc_random_range(source->seed, source->stream, number, 0, 9));
+      return fill_integer(opc_random_range(source->seed, source->stream, number, 0, 9));
     case OPC_CLASS_BOOLEAN:
-      return integer(opc_random_range(source->seed, source->stream, number, 0, 2));
+      return fill_integer(opc_random_range(source->seed, source->stream, number, 0, 2));
     default:
       return floating(opc_random_normal(source->seed, source->stream, number));
   }
@@ -85,7 +86,7 @@ static opc_number_t random_uniform(const source_t *source, uint64_t number) {
     case OPC_CLASS_COMPLEX:
       return complex_of(uniform_part(source, 2 * number), uniform_part(source, 2 * number + 1));
     default:
-      return integer(opc_random_range(source->seed, source->stream, number, 0, 2));
+      return fill_integer(opc_random_range(source->seed, source->stream, number, 0, 2));
   }
 }
 
@@ -97,22 +98,22 @@ static opc_number_t source_number(const source_t *source, int64_t number) {
     case OPC_FILL_UNIFORM:
       return random_uniform(source, (uint64_t)number);
     case OPC_FILL_ARANGE:
-      return integer(number);
+      return fill_integer(number);
     case OPC_FILL_ZEROS:
-      return integer(0);
+      return fill_integer(0);
     case OPC_FILL_ONES:
-      return integer(1);
+      return fill_integer(1);
     case OPC_FILL_FULL:
       return fill->value;
     case OPC_FILL_RANGE:
-      return integer(opc_random_range(source->seed, source->stream, (uint64_t)number, fill->lo, fill->hi));
+      return fill_integer(opc_random_range(source->seed, source->stream, (uint64_t)number, fill->lo, fill->hi));
     case OPC_FILL_VALUES:
       return fill->values[number];
     case OPC_FILL_FILE:
       return opc_number_load(source->npy.dtype,
                              (char *)source->file_data + (size_t)number * opc_dtype_size(source->npy.dtype));
   }
-  return integer(0);
+  return fill_integer(0);
 }
 
 /* ---- conversion between dtypes ---- */
@@ -122,7 +123,7 @@ static void store_converted(opc_number_t number, opc_dtype_t dtype, bool random,
   opc_dtype_class_t kind = opc_dtype_class(dtype);
   if (random && number.kind == OPC_NUMBER_COMPLEX && kind != OPC_CLASS_COMPLEX) number = floating(number.c.re);
   if (random && kind == OPC_CLASS_BOOLEAN)
-    number = integer(number.kind == OPC_NUMBER_FLOAT ? number.f > 0.0 : number.i > 0);
+    number = fill_integer(number.kind == OPC_NUMBER_FLOAT ? number.f > 0.0 : number.i > 0);
   if (random && number.kind == OPC_NUMBER_FLOAT && (kind == OPC_CLASS_SIGNED || kind == OPC_CLASS_UNSIGNED))
     number = floating(4.0 * (kind == OPC_CLASS_UNSIGNED ? fabs(number.f) : number.f));
   opc_number_store(number, dtype, element);
@@ -139,7 +140,7 @@ static opc_number_t rounded(opc_number_t number, opc_dtype_t dtype, bool random)
 }
 
 static void store_filled(const opc_tensor_spec_t *spec, opc_dtype_t filled_as, opc_number_t number, void *out) {
-  bool random = is_random(spec->fill.kind);
+  bool random = fill_is_random(spec->fill.kind);
   opc_dtype_t rounded_to = spec->fill.rounded_to;
   if (filled_as == spec->dtype && rounded_to == OPC_DTYPE_OTHER) {
     opc_number_store(number, spec->dtype, out);
@@ -311,14 +312,15 @@ static opc_status_t open_source(source_t *source, const opc_tensor_spec_t *spec,
     return opc_error_set(error, OPC_ERR_INPUT, "%s: %zu values for %lld elements", path, spec->fill.value_count,
                          (long long)numel);
   if (spec->fill.kind != OPC_FILL_FILE) return OPC_OK;
-  opc_status_t status = opc_npy_load(spec->fill.file, &source->npy, &source->file_data, error);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(opc_npy_load(spec->fill.file, &source->npy, &source->file_data, error));
   if (source->npy.ndim != spec->ndim ||
       memcmp(source->npy.sizes, spec->sizes, (size_t)spec->ndim * sizeof spec->sizes[0]) != 0)
     return opc_error_set(error, OPC_ERR_INPUT, "%s: the array in %s does not have the tensor's shape", path,
                          spec->fill.file);
   return OPC_OK;
 }
+
+static void source_close(source_t *source) { free(source->file_data); }
 
 opc_status_t opc_fill_logical(const opc_tensor_spec_t *spec, const char *path, uint64_t seed, void *out,
                               opc_error_t *error) {
@@ -334,21 +336,21 @@ opc_status_t opc_fill_logical(const opc_tensor_spec_t *spec, const char *path, u
   }
 
   opc_dtype_t filled_as = spec->fill.filled_as == OPC_DTYPE_OTHER ? spec->dtype : spec->fill.filled_as;
+  OPC_SCOPED(source_close)
   source_t source = {.fill = &spec->fill,
                      .dtype = filled_as,
                      .seed = seed,
                      .stream = opc_random_stream(spec->stream ? spec->stream : path)};
-  opc_status_t status = open_source(&source, spec, numel, path, error);
+  OPC_RETURN_IF_ERROR(open_source(&source, spec, numel, path, error));
   walk_t walk;
   walk_start(&walk, spec);
-  for (int64_t i = 0; i < numel && status == OPC_OK; i++) {
+  for (int64_t i = 0; i < numel; i++) {
     char *element = (char *)out + (size_t)i * size;
     store_filled(spec, filled_as, source_number(&source, walk.number), element);
     store_special(spec, walk.number, element);
-    walk_next(&walk);
+    fill_walk_next(&walk);
   }
-  free(source.file_data);
-  return status;
+  return OPC_OK;
 }
 
 /* One element as stored under a conj or neg bit. IEEE 754 negation flips only the sign bit, also for NaN. */
@@ -382,6 +384,6 @@ void opc_fill_scatter(const opc_tensor_spec_t *spec, const void *logical, unsign
     unsigned char *element = (unsigned char *)storage + (size_t)walk.place * size;
     memcpy(element, (const char *)logical + (size_t)i * size, size);
     if (spec->conj || spec->neg) store_behind_bits(spec, element, size);
-    walk_next(&walk);
+    fill_walk_next(&walk);
   }
 }

@@ -30,7 +30,7 @@ static bool is_worth_it(const opc_tensor_spec_t *spec) {
 }
 
 /* Everything that opc_fill_logical reads, for the kinds above. */
-static XXH128_hash_t key_of(const opc_tensor_spec_t *spec, const char *path, uint64_t seed) {
+static XXH128_hash_t fill_kept_key_of(const opc_tensor_spec_t *spec, const char *path, uint64_t seed) {
   const opc_fill_t *fill = &spec->fill;
   const char *stream = spec->stream ? spec->stream : path ? path : "";
   struct {
@@ -70,7 +70,7 @@ static XXH64_hash_t content_of(XXH128_hash_t key, const void *bytes, size_t size
   return XXH3_64bits_withSeed(bytes, size, key.low64 ^ key.high64);
 }
 
-static bool take(const slot_t *slot, XXH128_hash_t key, void *out, size_t size) {
+static bool fill_kept_take(const slot_t *slot, XXH128_hash_t key, void *out, size_t size) {
   const slot_t found = *slot;
   if (found.size != size || !XXH128_isEqual(found.key, key) || size > OPC_FILLS_KEPT_BYTES ||
       found.at > OPC_FILLS_KEPT_BYTES - size)
@@ -79,7 +79,7 @@ static bool take(const slot_t *slot, XXH128_hash_t key, void *out, size_t size) 
   return content_of(key, out, size) == found.content;
 }
 
-static void keep(slot_t *slot, XXH128_hash_t key, const void *bytes, size_t size) {
+static void fill_kept_keep(slot_t *slot, XXH128_hash_t key, const void *bytes, size_t size) {
   if (size > OPC_FILLS_KEPT_BYTES) return;
   size_t at = atomic_fetch_add(&shelf->used, size);
   if (at > OPC_FILLS_KEPT_BYTES - size) {
@@ -96,10 +96,10 @@ opc_status_t opc_fill_kept(const opc_tensor_spec_t *spec, const char *path, uint
   const size_t size = (size_t)opc_tensor_spec_numel(spec) * opc_dtype_size(spec->dtype);
   opc_fills_share();
   if (size == 0 || !shelf || !is_worth_it(spec)) return opc_fill_logical(spec, path, seed, out, error);
-  const XXH128_hash_t key = key_of(spec, path, seed);
+  const XXH128_hash_t key = fill_kept_key_of(spec, path, seed);
   slot_t *slot = &shelf->slots[key.low64 % SLOTS];
-  if (take(slot, key, out, size)) return OPC_OK;
-  opc_status_t status = opc_fill_logical(spec, path, seed, out, error);
-  if (status == OPC_OK) keep(slot, key, out, size);
-  return status;
+  if (fill_kept_take(slot, key, out, size)) return OPC_OK;
+  OPC_RETURN_IF_ERROR(opc_fill_logical(spec, path, seed, out, error));
+  fill_kept_keep(slot, key, out, size);
+  return OPC_OK;
 }

@@ -94,7 +94,6 @@ static opc_status_t parse_header(const char *file, const char *header, opc_npy_t
 static opc_status_t read_header(const char *file, FILE *stream, opc_npy_t *out, opc_error_t *error) {
   unsigned char start[12];
   OPC_SCOPED(opc_scope_free) char *header = NULL;
-  opc_status_t status = OPC_OK;
   if (fread(start, 1, 10, stream) != 10 || memcmp(start, "\x93NUMPY", 6) != 0)
     return opc_error_set(error, OPC_ERR_INPUT, "%s: this is not an .npy file", file);
   if (start[6] < 1 || start[6] > 3)
@@ -107,30 +106,26 @@ static opc_status_t read_header(const char *file, FILE *stream, opc_npy_t *out, 
     if (fread(start + 10, 1, 2, stream) != 2) length = HEADER_MAX + 1;
     else length |= (size_t)start[10] << 16 | (size_t)start[11] << 24;
   }
-  if (length > HEADER_MAX || !(header = calloc(1, length + 1)) || fread(header, 1, length, stream) != length)
-    status = opc_error_set(error, OPC_ERR_INPUT, "%s: the header of the .npy file is cut off or too long", file);
-  if (status == OPC_OK) status = parse_header(file, header, out, error);
   out->data_offset = prefix + length;
-  return status;
+  if (length > HEADER_MAX || !(header = calloc(1, length + 1)) || fread(header, 1, length, stream) != length)
+    return opc_error_set(error, OPC_ERR_INPUT, "%s: the header of the .npy file is cut off or too long", file);
+  return parse_header(file, header, out, error);
 }
 
 static opc_status_t open_checked(const char *file, opc_npy_t *out, FILE **out_stream, opc_error_t *error) {
+  struct stat info;
   *out = (opc_npy_t){0};
   *out_stream = NULL;
-  FILE *stream = fopen(file, "rbe");
+  OPC_SCOPED(opc_scope_fclose) FILE *stream = fopen(file, "rbe");
   if (!stream) return opc_error_set(error, OPC_ERR_IO, "%s: %s", file, strerror(errno));
-  opc_status_t status = read_header(file, stream, out, error);
-  if (status == OPC_OK) {
-    struct stat info;
-    int64_t bytes, there = fstat(fileno(stream), &info) == 0 ? (int64_t)info.st_size - (int64_t)out->data_offset : 0;
-    if (__builtin_mul_overflow(out->numel, (int64_t)opc_dtype_size(out->dtype), &bytes) || bytes > there)
-      status = opc_error_set(
-          error, OPC_ERR_INPUT, "%s: the file ends before its last element: %lld elements are declared, %lld are there",
-          file, (long long)out->numel, (long long)(there < 0 ? 0 : there) / (long long)opc_dtype_size(out->dtype));
-  }
-  if (status == OPC_OK) *out_stream = stream;
-  else fclose(stream);
-  return status;
+  OPC_RETURN_IF_ERROR(read_header(file, stream, out, error));
+  int64_t bytes, there = fstat(fileno(stream), &info) == 0 ? (int64_t)info.st_size - (int64_t)out->data_offset : 0;
+  if (__builtin_mul_overflow(out->numel, (int64_t)opc_dtype_size(out->dtype), &bytes) || bytes > there)
+    return opc_error_set(
+        error, OPC_ERR_INPUT, "%s: the file ends before its last element: %lld elements are declared, %lld are there",
+        file, (long long)out->numel, (long long)(there < 0 ? 0 : there) / (long long)opc_dtype_size(out->dtype));
+  OPC_MOVE(out_stream, stream);
+  return OPC_OK;
 }
 
 opc_status_t opc_npy_describe(const char *file, opc_npy_t *out, opc_error_t *error) {

@@ -6,7 +6,7 @@
 
 static json_t *simple(const opc_type_t *type, int round, const opc_simple_classes_t *classes, int depth);
 
-static json_t *tensor(void) { return json_pack("{s:{s:[i, i]}}", "tensor", "shape", 2, 3); }
+static json_t *simple_value_tensor(void) { return json_pack("{s:{s:[i, i]}}", "tensor", "shape", 2, 3); }
 
 /* One kind of value per round: those that constructors take most often where their schema says Any. */
 static json_t *any(int round) {
@@ -48,7 +48,7 @@ static json_t *simple(const opc_type_t *type, int round, const opc_simple_classe
       item = simple(type->element, round, classes, depth);
       return item ? json_pack("[o]", item) : NULL;
     case OPC_TYPE_TENSOR:
-      return tensor();
+      return simple_value_tensor();
     case OPC_TYPE_INT:
     case OPC_TYPE_SYMINT:
       return json_integer(integers[round]);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/owned.h"
 #include "base/text.h"
 #include "model/value/npy.h"
 #include "model/value/value_read.h"
@@ -12,7 +13,8 @@
 
 /* Reads a number as an element of the dtype. Rejects 300 for uint8 and 1.5 for an integer, which would be puzzling
  * later. */
-static opc_status_t read_element(opc_json_reader_t *reader, const json_t *json, opc_dtype_t dtype, opc_number_t *out) {
+static opc_status_t tensor_read_element(opc_json_reader_t *reader, const json_t *json, opc_dtype_t dtype,
+                                        opc_number_t *out) {
   const opc_dtype_class_t kind = opc_dtype_class(dtype);
   const size_t size = opc_dtype_size(dtype);
   const char *name = opc_dtype_name(dtype);
@@ -22,16 +24,14 @@ static opc_status_t read_element(opc_json_reader_t *reader, const json_t *json, 
   if (json_is_object(json)) {
     const json_t *bits = json_object_get(json, "bits"), *parts = json_object_get(json, "complex");
     static const char *const tags[] = {"bits", "complex", NULL};
-    opc_status_t status = opc_json_check_fields(reader, json, tags);
-    if (status != OPC_OK) return status;
+    OPC_RETURN_IF_ERROR(opc_json_check_fields(reader, json, tags));
     if (json_object_size(json) != 1) return opc_json_fail(reader, "expected {\"bits\": …} or {\"complex\": …}");
     opc_json_enter(reader, bits ? "bits" : "complex");
     if (bits) {
       out->kind = OPC_NUMBER_BITS;
-      status = opc_bits_read(reader, bits, size < 8 ? size : 8, &out->bits);
-      if (status == OPC_OK && kind == OPC_CLASS_BOOLEAN && out->bits > 1)
-        status = opc_json_fail(reader, "a bool's bits are 0x0 or 0x1");
-      return status;
+      OPC_RETURN_IF_ERROR(opc_bits_read(reader, bits, size < 8 ? size : 8, &out->bits));
+      if (kind == OPC_CLASS_BOOLEAN && out->bits > 1) return opc_json_fail(reader, "a bool's bits are 0x0 or 0x1");
+      return OPC_OK;
     }
     if (kind != OPC_CLASS_COMPLEX) return opc_json_fail(reader, "a complex number does not fit %s", name);
     out->kind = OPC_NUMBER_COMPLEX;
@@ -66,8 +66,7 @@ static opc_status_t read_range(opc_json_reader_t *reader, const json_t *json, op
   if (json_array_size(json) != 2) return opc_json_fail(reader, "expected [lo, hi], two integers");
   for (size_t i = 0; i < 2; i++) {
     size_t before = opc_json_enter_index(reader, i);
-    opc_status_t status = opc_json_read_integer(reader, json_array_get(json, i), INT64_MIN, ends[i]);
-    if (status != OPC_OK) return status;
+    OPC_RETURN_IF_ERROR(opc_json_read_integer(reader, json_array_get(json, i), INT64_MIN, ends[i]));
     opc_json_leave(reader, before);
   }
   if (fill->lo >= fill->hi)
@@ -82,8 +81,8 @@ static opc_status_t read_range(opc_json_reader_t *reader, const json_t *json, op
   return OPC_OK;
 }
 
-static opc_status_t read_values(opc_json_reader_t *reader, const json_t *json, opc_dtype_t dtype,
-                                opc_tensor_spec_t *spec) {
+static opc_status_t tensor_read_values(opc_json_reader_t *reader, const json_t *json, opc_dtype_t dtype,
+                                       opc_tensor_spec_t *spec) {
   const int64_t numel = opc_tensor_spec_numel(spec);
   const size_t count = json_array_size(json);
   if (!json_is_array(json)) return opc_json_fail(reader, "expected a list of numbers in logical order");
@@ -96,8 +95,7 @@ static opc_status_t read_values(opc_json_reader_t *reader, const json_t *json, o
   spec->fill.value_count = count;
   for (size_t i = 0; i < count; i++) {
     size_t before = opc_json_enter_index(reader, i);
-    opc_status_t status = read_element(reader, json_array_get(json, i), dtype, &spec->fill.values[i]);
-    if (status != OPC_OK) return status;
+    OPC_RETURN_IF_ERROR(tensor_read_element(reader, json_array_get(json, i), dtype, &spec->fill.values[i]));
     opc_json_leave(reader, before);
   }
   return OPC_OK;
@@ -118,23 +116,20 @@ static int kind_rank(opc_dtype_t dtype) {
   }
 }
 
-static opc_status_t read_file(opc_json_reader_t *reader, const json_t *json, opc_dtype_t dtype,
-                              opc_tensor_spec_t *spec) {
+static opc_status_t tensor_read_file(opc_json_reader_t *reader, const json_t *json, opc_dtype_t dtype,
+                                     opc_tensor_spec_t *spec) {
   const char *name;
   opc_npy_t npy;
   opc_error_t trouble = {0};
-  opc_status_t status = opc_json_read_string(reader, json, &name);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(opc_json_read_string(reader, json, &name));
   if (!*name) return opc_json_fail(reader, "expected the name of a .npy file");
   bool absolute = name[0] == '/' || !reader->folder || !reader->folder[0];
+  OPC_SCOPED(opc_scope_free)
   char *path = absolute ? opc_string_copy(name) : opc_string_format("%s/%s", reader->folder, name);
+  if (!path) return opc_out_of_memory(reader->error);
   /* The sample is sent to processes whose current folder may differ. */
-  spec->fill.file = path ? realpath(path, NULL) : NULL;
-  if (path && !spec->fill.file) status = opc_json_fail(reader, "cannot open %s", path);
-  if (!path) status = opc_out_of_memory(reader->error);
-  free(path);
-  if (status != OPC_OK) return status;
-
+  spec->fill.file = realpath(path, NULL);
+  if (!spec->fill.file) return opc_json_fail(reader, "cannot open %s", path);
   if (opc_npy_describe(spec->fill.file, &npy, &trouble) != OPC_OK) return opc_json_fail(reader, "%s", trouble.message);
   if (npy.ndim != spec->ndim || memcmp(npy.sizes, spec->sizes, (size_t)npy.ndim * sizeof npy.sizes[0]) != 0) {
     char shapes[2][160] = {"", ""};
@@ -177,8 +172,7 @@ opc_status_t opc_fill_read(opc_json_reader_t *reader, const json_t *json, opc_te
         "no such fill: \"%.40s\"%s%s%s (known: normal, uniform, arange, zeros, ones, full, range, values, file)", word,
         nearest ? ", did you mean \"" : "", nearest ? nearest : "", nearest ? "\"?" : "");
   }
-  opc_status_t status = opc_json_check_fields(reader, json, tags);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(opc_json_check_fields(reader, json, tags));
   if (json_object_size(json) != 1)
     return opc_json_fail(reader, "expected an object with one of full, range, values, file");
 
@@ -188,13 +182,13 @@ opc_status_t opc_fill_read(opc_json_reader_t *reader, const json_t *json, opc_te
     if (!inner) continue;
     spec->fill.kind = (opc_fill_kind_t)kind;
     opc_json_enter(reader, opc_fill_words[kind]);
-    if (kind == OPC_FILL_FULL) status = read_element(reader, inner, dtype, &spec->fill.value);
-    if (kind == OPC_FILL_RANGE) status = read_range(reader, inner, dtype, &spec->fill);
-    if (kind == OPC_FILL_VALUES) status = read_values(reader, inner, dtype, spec);
-    if (kind == OPC_FILL_FILE) status = read_file(reader, inner, dtype, spec);
+    if (kind == OPC_FILL_FULL) OPC_RETURN_IF_ERROR(tensor_read_element(reader, inner, dtype, &spec->fill.value));
+    if (kind == OPC_FILL_RANGE) OPC_RETURN_IF_ERROR(read_range(reader, inner, dtype, &spec->fill));
+    if (kind == OPC_FILL_VALUES) OPC_RETURN_IF_ERROR(tensor_read_values(reader, inner, dtype, spec));
+    if (kind == OPC_FILL_FILE) OPC_RETURN_IF_ERROR(tensor_read_file(reader, inner, dtype, spec));
   }
-  if (status == OPC_OK) opc_json_leave(reader, before);
-  return status;
+  opc_json_leave(reader, before);
+  return OPC_OK;
 }
 
 /* ---- tensor ---- */
@@ -209,8 +203,7 @@ static opc_status_t read_integers(opc_json_reader_t *reader, const json_t *json,
                          OPC_MAX_DIMS);
   for (size_t i = 0; i < json_array_size(json); i++) {
     size_t before = opc_json_enter_index(reader, i);
-    opc_status_t status = opc_json_read_integer(reader, json_array_get(json, i), 0, &out[i]);
-    if (status != OPC_OK) return status;
+    OPC_RETURN_IF_ERROR(opc_json_read_integer(reader, json_array_get(json, i), 0, &out[i]));
     opc_json_leave(reader, before);
   }
   *out_count = (int)json_array_size(json);
@@ -219,11 +212,9 @@ static opc_status_t read_integers(opc_json_reader_t *reader, const json_t *json,
 
 static opc_status_t read_layout(opc_json_reader_t *reader, const json_t *json, opc_tensor_spec_t *spec) {
   int count = 0;
-  opc_status_t status = OPC_OK;
   size_t before = opc_json_enter(reader, "shape");
   if (!json_object_get(json, "shape")) return opc_json_fail(reader, "missing: every tensor needs a shape");
-  status = read_integers(reader, json_object_get(json, "shape"), spec->sizes, &spec->ndim);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(read_integers(reader, json_object_get(json, "shape"), spec->sizes, &spec->ndim));
   if (opc_tensor_spec_numel(spec) > INT64_MAX / 16)
     return opc_json_fail(reader, "so many elements that their bytes cannot be counted");
   opc_tensor_spec_make_contiguous(spec);
@@ -233,8 +224,7 @@ static opc_status_t read_layout(opc_json_reader_t *reader, const json_t *json, o
   const json_t *size = json_object_get(json, "storage_size");
   if (strides) {
     opc_json_enter(reader, "strides");
-    status = read_integers(reader, strides, spec->strides, &count);
-    if (status != OPC_OK) return status;
+    OPC_RETURN_IF_ERROR(read_integers(reader, strides, spec->strides, &count));
     if (count != spec->ndim)
       return opc_json_fail(reader, "%d stride%s for %d dimension%s", count, count == 1 ? "" : "s", spec->ndim,
                            spec->ndim == 1 ? "" : "s");
@@ -242,16 +232,14 @@ static opc_status_t read_layout(opc_json_reader_t *reader, const json_t *json, o
   }
   if (offset) {
     opc_json_enter(reader, "storage_offset");
-    status = opc_json_read_integer(reader, offset, 0, &spec->storage_offset);
-    if (status != OPC_OK) return status;
+    OPC_RETURN_IF_ERROR(opc_json_read_integer(reader, offset, 0, &spec->storage_offset));
     opc_json_leave(reader, before);
   }
   int64_t needed = opc_tensor_spec_needed(spec);
   spec->storage_size = needed;
   if (size) {
     opc_json_enter(reader, "storage_size");
-    status = opc_json_read_integer(reader, size, 0, &spec->storage_size);
-    if (status != OPC_OK) return status;
+    OPC_RETURN_IF_ERROR(opc_json_read_integer(reader, size, 0, &spec->storage_size));
     if (spec->storage_size < needed)
       return opc_json_fail(reader, "%lld elements, but shape, strides and offset reach %lld",
                            (long long)spec->storage_size, (long long)needed);
@@ -266,9 +254,9 @@ static opc_status_t read_dtype_field(opc_json_reader_t *reader, const json_t *js
   const json_t *inner = json_object_get(json, key);
   if (!inner) return OPC_OK;
   size_t before = opc_json_enter(reader, key);
-  opc_status_t status = opc_dtype_read(reader, inner, out);
-  if (status == OPC_OK) opc_json_leave(reader, before);
-  return status;
+  OPC_RETURN_IF_ERROR(opc_dtype_read(reader, inner, out));
+  opc_json_leave(reader, before);
+  return OPC_OK;
 }
 
 static opc_status_t read_text_field(opc_json_reader_t *reader, const json_t *json, const char *key, char **out) {
@@ -276,11 +264,9 @@ static opc_status_t read_text_field(opc_json_reader_t *reader, const json_t *jso
   const char *text;
   if (!inner) return OPC_OK;
   size_t before = opc_json_enter(reader, key);
-  opc_status_t status = opc_json_read_string(reader, inner, &text);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(opc_json_read_string(reader, inner, &text));
   opc_json_leave(reader, before);
-  *out = opc_string_copy(text);
-  return *out ? OPC_OK : opc_out_of_memory(reader->error);
+  return opc_string_copy_to(text, out, reader->error);
 }
 
 static opc_status_t read_special(opc_json_reader_t *reader, const json_t *json, opc_special_t *out) {
@@ -288,8 +274,7 @@ static opc_status_t read_special(opc_json_reader_t *reader, const json_t *json, 
   const char *word;
   if (!inner) return OPC_OK;
   size_t before = opc_json_enter(reader, "special");
-  opc_status_t status = opc_json_read_string(reader, inner, &word);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(opc_json_read_string(reader, inner, &word));
   int i = OPC_SPECIAL_NAN;
   while (opc_special_words[i] && strcmp(opc_special_words[i], word) != 0) i++;
   if (!opc_special_words[i])
@@ -304,15 +289,15 @@ static opc_status_t read_special(opc_json_reader_t *reader, const json_t *json, 
 }
 
 /* A flag that libtorch supports only for some dtypes. */
-static opc_status_t read_flag(opc_json_reader_t *reader, const json_t *json, const char *key, bool fits,
-                              const char *where, bool *out) {
+static opc_status_t tensor_read_flag(opc_json_reader_t *reader, const json_t *json, const char *key, bool fits,
+                                     const char *where, bool *out) {
   const json_t *inner = json_object_get(json, key);
   if (!inner) return OPC_OK;
   size_t before = opc_json_enter(reader, key);
-  opc_status_t status = opc_json_read_boolean(reader, inner, out);
-  if (status == OPC_OK && *out && !fits) status = opc_json_fail(reader, "only %s tensors can have this", where);
-  if (status == OPC_OK) opc_json_leave(reader, before);
-  return status;
+  OPC_RETURN_IF_ERROR(opc_json_read_boolean(reader, inner, out));
+  if (*out && !fits) return opc_json_fail(reader, "only %s tensors can have this", where);
+  opc_json_leave(reader, before);
+  return OPC_OK;
 }
 
 static opc_status_t read_spec(opc_json_reader_t *reader, const json_t *json, opc_tensor_spec_t *spec) {
@@ -320,37 +305,37 @@ static opc_status_t read_spec(opc_json_reader_t *reader, const json_t *json, opc
       "shape", "dtype", "strides", "storage_offset", "storage_size", "storage", "fill",     "device", "requires_grad",
       "conj",  "neg",   "special", "rounded_to",     "filled_as",    "stream",  "identity", NULL};
   const json_t *device = json_object_get(json, "device"), *fill = json_object_get(json, "fill");
-  opc_status_t status = opc_json_check_fields(reader, json, fields);
-  if (status == OPC_OK) status = read_dtype_field(reader, json, "dtype", &spec->dtype);
-  if (status == OPC_OK) status = read_layout(reader, json, spec);
-  if (status == OPC_OK) status = read_dtype_field(reader, json, "rounded_to", &spec->fill.rounded_to);
-  if (status == OPC_OK) status = read_dtype_field(reader, json, "filled_as", &spec->fill.filled_as);
-  if (status == OPC_OK) status = read_special(reader, json, &spec->fill.special);
-  if (status == OPC_OK) status = read_text_field(reader, json, "storage", &spec->storage);
-  if (status == OPC_OK) status = read_text_field(reader, json, "identity", &spec->identity);
-  if (status == OPC_OK) status = read_text_field(reader, json, "stream", &spec->stream);
-  spec->dtype_given = json_object_get(json, "dtype") != NULL;
-  spec->device_given = device != NULL;
-  if (status == OPC_OK && device) {
+  OPC_RETURN_IF_ERROR(opc_json_check_fields(reader, json, fields));
+  OPC_RETURN_IF_ERROR(read_dtype_field(reader, json, "dtype", &spec->dtype));
+  OPC_RETURN_IF_ERROR(read_layout(reader, json, spec));
+  OPC_RETURN_IF_ERROR(read_dtype_field(reader, json, "rounded_to", &spec->fill.rounded_to));
+  OPC_RETURN_IF_ERROR(read_dtype_field(reader, json, "filled_as", &spec->fill.filled_as));
+  OPC_RETURN_IF_ERROR(read_special(reader, json, &spec->fill.special));
+  OPC_RETURN_IF_ERROR(read_text_field(reader, json, "storage", &spec->storage));
+  OPC_RETURN_IF_ERROR(read_text_field(reader, json, "identity", &spec->identity));
+  OPC_RETURN_IF_ERROR(read_text_field(reader, json, "stream", &spec->stream));
+  spec->dtype_given = json_object_get(json, "dtype");
+  spec->device_given = device;
+  if (device) {
     size_t before = opc_json_enter(reader, "device");
-    status = opc_device_read(reader, device, &spec->device);
-    if (status == OPC_OK) opc_json_leave(reader, before);
+    OPC_RETURN_IF_ERROR(opc_device_read(reader, device, &spec->device));
+    opc_json_leave(reader, before);
   }
-  if (status == OPC_OK && fill) {
+  if (fill) {
     size_t before = opc_json_enter(reader, "fill");
-    status = opc_fill_read(reader, fill, spec);
-    if (status == OPC_OK) opc_json_leave(reader, before);
+    OPC_RETURN_IF_ERROR(opc_fill_read(reader, fill, spec));
+    opc_json_leave(reader, before);
   }
   opc_dtype_class_t kind = opc_dtype_class(spec->dtype);
   bool floating = opc_dtype_is_inexact(spec->dtype);
-  if (status == OPC_OK)
-    status = read_flag(reader, json, "requires_grad", floating, "floating and complex", &spec->requires_grad);
-  if (status == OPC_OK) status = read_flag(reader, json, "conj", kind == OPC_CLASS_COMPLEX, "complex", &spec->conj);
-  if (status == OPC_OK)
-    status = read_flag(reader, json, "neg", (floating && !opc_dtype_is_float8(spec->dtype)) || kind == OPC_CLASS_SIGNED,
-                       "signed", &spec->neg);
-  return status;
+  bool is_signed = (floating && !opc_dtype_is_float8(spec->dtype)) || kind == OPC_CLASS_SIGNED;
+  OPC_RETURN_IF_ERROR(
+      tensor_read_flag(reader, json, "requires_grad", floating, "floating and complex", &spec->requires_grad));
+  OPC_RETURN_IF_ERROR(tensor_read_flag(reader, json, "conj", kind == OPC_CLASS_COMPLEX, "complex", &spec->conj));
+  return tensor_read_flag(reader, json, "neg", is_signed, "signed", &spec->neg);
 }
+
+static void scope_spec(opc_tensor_spec_t **spec) { opc_tensor_spec_free(*spec); }
 
 opc_status_t opc_tensor_spec_read(opc_json_reader_t *reader, const json_t *json, opc_tensor_spec_t **out) {
   char there[64];
@@ -358,10 +343,9 @@ opc_status_t opc_tensor_spec_read(opc_json_reader_t *reader, const json_t *json,
   if (!json_is_object(json))
     return opc_json_fail(reader, "expected an object like {\"shape\": [2, 3]}, not %s",
                          opc_json_what(json, there, sizeof there));
-  opc_tensor_spec_t *spec = opc_tensor_spec_new(OPC_DTYPE_FLOAT32, 0, NULL);
+  OPC_SCOPED(scope_spec) opc_tensor_spec_t *spec = opc_tensor_spec_new(OPC_DTYPE_FLOAT32, 0, NULL);
   if (!spec) return opc_out_of_memory(reader->error);
-  opc_status_t status = read_spec(reader, json, spec);
-  if (status == OPC_OK) *out = spec;
-  else opc_tensor_spec_free(spec);
-  return status;
+  OPC_RETURN_IF_ERROR(read_spec(reader, json, spec));
+  OPC_MOVE(out, spec);
+  return OPC_OK;
 }

@@ -4,9 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/owned.h"
 #include "base/text.h"
 
-static void values_free(opc_value_t *values, size_t count) {
+void opc_values_free(opc_value_t *values, size_t count) {
   for (size_t i = 0; values && i < count; i++) opc_value_clear(&values[i]);
   free(values);
 }
@@ -22,12 +23,12 @@ void opc_value_clear(opc_value_t *value) {
       opc_tensor_spec_free(value->tensor);
       break;
     case OPC_VALUE_LIST:
-      values_free(value->list.items, value->list.count);
+      opc_values_free(value->list.items, value->list.count);
       break;
     case OPC_VALUE_OBJECT:
       free(value->object.class_name);
       free(value->object.made_by);
-      values_free(value->object.init, value->object.init_count);
+      opc_values_free(value->object.init, value->object.init_count);
       break;
     default:
       break;
@@ -35,57 +36,52 @@ void opc_value_clear(opc_value_t *value) {
   *value = (opc_value_t){0};
 }
 
-static opc_status_t values_copy(const opc_value_t *values, size_t count, opc_value_t **out, opc_error_t *error) {
+opc_status_t opc_values_copy(const opc_value_t *values, size_t count, opc_value_t **out, opc_error_t *error) {
+  OPC_SCOPED(opc_value_clear) opc_value_t list = {.kind = OPC_VALUE_LIST};
   *out = NULL;
-  if (count == 0) return OPC_OK;
-  opc_value_t *copies = calloc(count, sizeof *copies);
-  if (!copies) return opc_out_of_memory(error);
-  opc_status_t status = OPC_OK;
-  for (size_t i = 0; i < count && status == OPC_OK; i++) status = opc_value_copy(&values[i], &copies[i], error);
-  if (status != OPC_OK) {
-    values_free(copies, count);
-    copies = NULL;
-  }
-  *out = copies;
-  return status;
+  list.list.items = calloc(count + 1, sizeof *list.list.items);
+  if (!list.list.items) return opc_out_of_memory(error);
+  list.list.count = count;
+  for (size_t i = 0; i < count; i++) OPC_RETURN_IF_ERROR(opc_value_copy(&values[i], &list.list.items[i], error));
+  OPC_MOVE(out, list.list.items);
+  return OPC_OK;
+}
+
+static opc_status_t object_copy(const opc_value_t *value, opc_value_t *out, opc_error_t *error) {
+  OPC_SCOPED(opc_value_clear) opc_value_t copy = {.kind = OPC_VALUE_OBJECT};
+  OPC_RETURN_IF_ERROR(opc_values_copy(value->object.init, value->object.init_count, &copy.object.init, error));
+  copy.object.init_count = value->object.init_count;
+  OPC_RETURN_IF_ERROR(opc_string_copy_to(value->object.class_name, &copy.object.class_name, error));
+  OPC_RETURN_IF_ERROR(opc_string_copy_to(value->object.made_by, &copy.object.made_by, error));
+  out->object = copy.object;
+  copy = (opc_value_t){0};
+  return OPC_OK;
 }
 
 opc_status_t opc_value_copy(const opc_value_t *value, opc_value_t *out, opc_error_t *error) {
   opc_value_t copy = *value;
-  opc_status_t status = OPC_OK;
-  bool whole = true;
   copy.handle = NULL;
+  *out = (opc_value_t){0};
   switch (value->kind) {
     case OPC_VALUE_STRING:
     case OPC_VALUE_OPAQUE:
-      copy.string = opc_string_copy(value->string);
-      whole = copy.string || !value->string;
+      OPC_RETURN_IF_ERROR(opc_string_copy_to(value->string, &copy.string, error));
       break;
     case OPC_VALUE_TENSOR:
       copy.tensor = opc_tensor_spec_copy(value->tensor);
-      whole = copy.tensor || !value->tensor;
+      if (!copy.tensor && value->tensor) return opc_out_of_memory(error);
       break;
     case OPC_VALUE_LIST:
-      status = values_copy(value->list.items, value->list.count, &copy.list.items, error);
+      OPC_RETURN_IF_ERROR(opc_values_copy(value->list.items, value->list.count, &copy.list.items, error));
       break;
     case OPC_VALUE_OBJECT:
-      status = values_copy(value->object.init, value->object.init_count, &copy.object.init, error);
-      copy.object.class_name = status == OPC_OK ? opc_string_copy(value->object.class_name) : NULL;
-      copy.object.made_by = status == OPC_OK ? opc_string_copy(value->object.made_by) : NULL;
-      whole = status != OPC_OK || ((copy.object.class_name || !value->object.class_name) &&
-                                   (copy.object.made_by || !value->object.made_by));
-      if (!whole) {
-        values_free(copy.object.init, copy.object.init_count);
-        free(copy.object.class_name);
-        free(copy.object.made_by);
-      }
+      OPC_RETURN_IF_ERROR(object_copy(value, &copy, error));
       break;
     default:
       break;
   }
-  if (status == OPC_OK && !whole) status = opc_out_of_memory(error);
-  *out = status == OPC_OK ? copy : (opc_value_t){0};
-  return status;
+  *out = copy;
+  return OPC_OK;
 }
 
 opc_tensor_spec_t *opc_tensor_spec_new(opc_dtype_t dtype, int ndim, const int64_t *sizes) {
@@ -237,19 +233,19 @@ static void describe_number(opc_text_t *text, opc_dtype_t dtype, opc_number_t nu
     opc_text_add(text, opc_number_format(dtype, element, words, sizeof words));
 }
 
-static void describe(opc_text_t *text, const opc_value_t *value);
+static void value_describe(opc_text_t *text, const opc_value_t *value);
 
 static void describe_values(opc_text_t *text, const char *open, const opc_value_t *values, size_t count,
                             const char *close) {
   opc_text_add(text, open);
   for (size_t i = 0; i < count; i++) {
     opc_text_add(text, i ? ", " : "");
-    describe(text, &values[i]);
+    value_describe(text, &values[i]);
   }
   opc_text_add(text, close);
 }
 
-static void describe(opc_text_t *text, const opc_value_t *value) {
+static void value_describe(opc_text_t *text, const opc_value_t *value) {
   switch (value->kind) {
     case OPC_VALUE_NONE:
       opc_text_add(text, "None");
@@ -299,7 +295,7 @@ static void describe(opc_text_t *text, const opc_value_t *value) {
 
 void opc_value_describe(const opc_value_t *value, char *out, size_t size) {
   OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
-  describe(&text, value);
+  value_describe(&text, value);
   if (size) snprintf(out, size, "%s", opc_text_c(&text));
   if (size && text.length >= size && size > 4) memcpy(out + size - 4, "...", 4);
 }

@@ -139,6 +139,10 @@ typedef struct opc_value {
 } opc_value_t;
 
 void opc_value_clear(opc_value_t *value); /* resets to NONE */
+/* Arrays of values: the copy is not NULL even if it is empty; on failure *out is NULL. */
+opc_status_t opc_values_copy(const opc_value_t *values, size_t count, opc_value_t **out,
+                             opc_error_t *error) OPC_CHECKED;
+void opc_values_free(opc_value_t *values, size_t count); /* accepts NULL */
 opc_status_t opc_value_copy(const opc_value_t *value, opc_value_t *out,
                             opc_error_t *error) OPC_CHECKED; /* deep copy; handles are not copied */
 

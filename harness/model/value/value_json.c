@@ -83,7 +83,7 @@ static json_t *device_to_json(opc_device_t device) {
 
 /* Only what differs from the defaults, so that files stay readable and a sample's digest does not depend on explicit
  * defaults. */
-static json_t *tensor_to_json(const opc_tensor_spec_t *spec) {
+static json_t *value_json_tensor_to_json(const opc_tensor_spec_t *spec) {
   json_t *json = json_object();
   if (!spec) return NULL;
   const size_t ndim = (size_t)spec->ndim;
@@ -112,7 +112,7 @@ static json_t *tensor_to_json(const opc_tensor_spec_t *spec) {
   return object_with("tensor", json);
 }
 
-static json_t *values_to_json(const opc_value_t *values, size_t count) {
+static json_t *value_json_values_to_json(const opc_value_t *values, size_t count) {
   json_t *list = json_array();
   for (size_t i = 0; i < count; i++) opc_json_append(&list, opc_value_to_json(&values[i]));
   return list;
@@ -141,15 +141,15 @@ json_t *opc_value_to_json(const opc_value_t *value) {
     case OPC_VALUE_GENERATOR:
       return object_with("generator", json_integer((json_int_t)value->seed));
     case OPC_VALUE_TENSOR:
-      return tensor_to_json(value->tensor);
+      return value_json_tensor_to_json(value->tensor);
     case OPC_VALUE_LIST:
-      return values_to_json(value->list.items, value->list.count);
+      return value_json_values_to_json(value->list.items, value->list.count);
     case OPC_VALUE_OBJECT:
       json = json_object();
       opc_json_put(&json, "class", opc_json_text(value->object.class_name));
       if (value->object.made_by) opc_json_put(&json, "operator", opc_json_text(value->object.made_by));
       opc_json_put(&json, value->object.made_by ? "args" : "init",
-                   values_to_json(value->object.init, value->object.init_count));
+                   value_json_values_to_json(value->object.init, value->object.init_count));
       return object_with("object", json);
   }
   return NULL;

@@ -8,8 +8,7 @@
 
 opc_status_t opc_dtype_read(opc_json_reader_t *reader, const json_t *json, opc_dtype_t *out) {
   const char *name, *known[OPC_DTYPE_COUNT] = {NULL};
-  opc_status_t status = opc_json_read_string(reader, json, &name);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(opc_json_read_string(reader, json, &name));
   *out = opc_dtype_find(name);
   if (*out != OPC_DTYPE_OTHER) return OPC_OK;
 
@@ -19,18 +18,17 @@ opc_status_t opc_dtype_read(opc_json_reader_t *reader, const json_t *json, opc_d
     opc_text_addf(&all, "%s%s", i > 1 ? ", " : "", known[i - 1]);
   }
   const char *nearest = opc_json_nearest(name, known);
-  status = nearest ? opc_json_fail(reader, "no such dtype: \"%.40s\", did you mean \"%s\"? (known: %s)", name, nearest,
-                                   opc_text_c(&all))
-                   : opc_json_fail(reader, "no such dtype: \"%.40s\" (known: %s)", name, opc_text_c(&all));
-  return status;
+  return nearest ? opc_json_fail(reader, "no such dtype: \"%.40s\", did you mean \"%s\"? (known: %s)", name, nearest,
+                                 opc_text_c(&all))
+                 : opc_json_fail(reader, "no such dtype: \"%.40s\" (known: %s)", name, opc_text_c(&all));
 }
 
 opc_status_t opc_device_read(opc_json_reader_t *reader, const json_t *json, opc_device_t *out) {
   const char *name;
-  opc_status_t status = opc_json_read_string(reader, json, &name);
-  if (status == OPC_OK && !opc_device_parse(name, out))
-    status = opc_json_fail(reader, "no such device: \"%.40s\" (known: cpu, cuda, cuda:1, meta)", name);
-  return status;
+  OPC_RETURN_IF_ERROR(opc_json_read_string(reader, json, &name));
+  if (!opc_device_parse(name, out))
+    return opc_json_fail(reader, "no such device: \"%.40s\" (known: cpu, cuda, cuda:1, meta)", name);
+  return OPC_OK;
 }
 
 opc_status_t opc_floating_read(opc_json_reader_t *reader, const json_t *json, const char *what, double *out) {
@@ -58,8 +56,7 @@ opc_status_t opc_complex_read(opc_json_reader_t *reader, const json_t *json, dou
   double *const parts[] = {out_re, out_im};
   for (size_t i = 0; i < 2; i++) {
     size_t before = opc_json_enter_index(reader, i);
-    opc_status_t status = opc_floating_read(reader, json_array_get(json, i), "a number", parts[i]);
-    if (status != OPC_OK) return status;
+    OPC_RETURN_IF_ERROR(opc_floating_read(reader, json_array_get(json, i), "a number", parts[i]));
     opc_json_leave(reader, before);
   }
   return OPC_OK;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/owned.h"
 #include "base/text.h"
 
 static const char *const tag_words[] = {"tensor", "dtype", "device", "generator", "complex", "bits", "object", NULL};
@@ -10,8 +11,7 @@ static const char *const tag_words[] = {"tensor", "dtype", "device", "generator"
 static opc_status_t expected(opc_json_reader_t *reader, const char *what, const json_t *json, const char *type_text) {
   char there[64];
   /* Reports a mistyped {"tensr": …} as such. */
-  opc_status_t status = json_is_object(json) ? opc_json_check_fields(reader, json, tag_words) : OPC_OK;
-  if (status != OPC_OK) return status;
+  if (json_is_object(json)) OPC_RETURN_IF_ERROR(opc_json_check_fields(reader, json, tag_words));
   return opc_json_fail(reader, "expected %s (the schema says %s%s), not %s", what, type_text,
                        json_is_null(json) ? ", which may not be absent" : "", opc_json_what(json, there, sizeof there));
 }
@@ -30,18 +30,17 @@ static opc_status_t read_double(opc_json_reader_t *reader, const json_t *json, c
                                 opc_value_t *out) {
   double value = 0.0;
   uint64_t bits;
-  opc_status_t status;
   const json_t *inner = tagged(reader, json, "bits");
   if (inner) {
-    status = opc_bits_read(reader, inner, sizeof bits, &bits);
-    if (status == OPC_OK) memcpy(&value, &bits, sizeof value);
+    OPC_RETURN_IF_ERROR(opc_bits_read(reader, inner, sizeof bits, &bits));
+    memcpy(&value, &bits, sizeof value);
   } else if (json_is_number(json) || json_is_string(json)) {
-    status = opc_floating_read(reader, json, "a number", &value);
+    OPC_RETURN_IF_ERROR(opc_floating_read(reader, json, "a number", &value));
   } else {
-    status = expected(reader, "a number", json, type_text);
+    OPC_RETURN_IF_ERROR(expected(reader, "a number", json, type_text));
   }
-  if (status == OPC_OK) *out = (opc_value_t){.kind = OPC_VALUE_FLOAT, .floating = value};
-  return status;
+  *out = (opc_value_t){.kind = OPC_VALUE_FLOAT, .floating = value};
+  return OPC_OK;
 }
 
 static opc_status_t read_integer(const json_t *json, opc_value_t *out) {
@@ -56,9 +55,9 @@ static opc_status_t read_boolean(const json_t *json, opc_value_t *out) {
 
 static opc_status_t read_complex(opc_json_reader_t *reader, const json_t *inner, opc_value_t *out) {
   double re, im;
-  opc_status_t status = opc_complex_read(reader, inner, &re, &im);
-  if (status == OPC_OK) *out = (opc_value_t){.kind = OPC_VALUE_COMPLEX, .complex = {.re = re, .im = im}};
-  return status;
+  OPC_RETURN_IF_ERROR(opc_complex_read(reader, inner, &re, &im));
+  *out = (opc_value_t){.kind = OPC_VALUE_COMPLEX, .complex = {.re = re, .im = im}};
+  return OPC_OK;
 }
 
 /* Any number of the format; its kind is kept. */
@@ -78,8 +77,8 @@ static opc_status_t read_string(const char *text, opc_json_reader_t *reader, opc
   return OPC_OK;
 }
 
-static opc_status_t read_word(opc_json_reader_t *reader, const json_t *json, const char *const *known, const char *what,
-                              const char *type_text, opc_value_t *out) {
+static opc_status_t value_read_word(opc_json_reader_t *reader, const json_t *json, const char *const *known,
+                                    const char *what, const char *type_text, opc_value_t *out) {
   const char *word = json_string_value(json);
   if (!word) return expected(reader, what, json, type_text);
   for (size_t i = 0; known[i]; i++)
@@ -95,9 +94,9 @@ static opc_status_t read_dtype(opc_json_reader_t *reader, const json_t *json, co
   opc_dtype_t dtype = OPC_DTYPE_OTHER;
   const json_t *inner = json_is_string(json) ? json : tagged(reader, json, "dtype");
   if (!inner) return expected(reader, "a dtype like \"float32\"", json, type_text);
-  opc_status_t status = opc_dtype_read(reader, inner, &dtype);
-  if (status == OPC_OK) *out = (opc_value_t){.kind = OPC_VALUE_DTYPE, .dtype = dtype};
-  return status;
+  OPC_RETURN_IF_ERROR(opc_dtype_read(reader, inner, &dtype));
+  *out = (opc_value_t){.kind = OPC_VALUE_DTYPE, .dtype = dtype};
+  return OPC_OK;
 }
 
 static opc_status_t read_device(opc_json_reader_t *reader, const json_t *json, const char *type_text,
@@ -105,9 +104,9 @@ static opc_status_t read_device(opc_json_reader_t *reader, const json_t *json, c
   opc_device_t device = {0};
   const json_t *inner = json_is_string(json) ? json : tagged(reader, json, "device");
   if (!inner) return expected(reader, "a device like \"cpu\"", json, type_text);
-  opc_status_t status = opc_device_read(reader, inner, &device);
-  if (status == OPC_OK) *out = (opc_value_t){.kind = OPC_VALUE_DEVICE, .device = device};
-  return status;
+  OPC_RETURN_IF_ERROR(opc_device_read(reader, inner, &device));
+  *out = (opc_value_t){.kind = OPC_VALUE_DEVICE, .device = device};
+  return OPC_OK;
 }
 
 static opc_status_t read_generator(opc_json_reader_t *reader, const json_t *json, const char *type_text,
@@ -115,42 +114,47 @@ static opc_status_t read_generator(opc_json_reader_t *reader, const json_t *json
   int64_t seed;
   const json_t *inner = tagged(reader, json, "generator");
   if (!inner) return expected(reader, "a generator like {\"generator\": 7}", json, type_text);
-  opc_status_t status = opc_json_read_integer(reader, inner, INT64_MIN, &seed);
-  if (status == OPC_OK) *out = (opc_value_t){.kind = OPC_VALUE_GENERATOR, .seed = (uint64_t)seed};
-  return status;
+  OPC_RETURN_IF_ERROR(opc_json_read_integer(reader, inner, INT64_MIN, &seed));
+  *out = (opc_value_t){.kind = OPC_VALUE_GENERATOR, .seed = (uint64_t)seed};
+  return OPC_OK;
 }
 
-static opc_status_t read_tensor(opc_json_reader_t *reader, const json_t *json, const char *type_text,
-                                opc_value_t *out) {
+static opc_status_t value_read_tensor(opc_json_reader_t *reader, const json_t *json, const char *type_text,
+                                      opc_value_t *out) {
   opc_tensor_spec_t *spec;
   const json_t *inner = tagged(reader, json, "tensor");
   if (!inner) return expected(reader, "a tensor like {\"tensor\": {\"shape\": [2, 3]}}", json, type_text);
-  opc_status_t status = opc_tensor_spec_read(reader, inner, &spec);
-  if (status == OPC_OK) *out = (opc_value_t){.kind = OPC_VALUE_TENSOR, .tensor = spec};
-  return status;
+  OPC_RETURN_IF_ERROR(opc_tensor_spec_read(reader, inner, &spec));
+  *out = (opc_value_t){.kind = OPC_VALUE_TENSOR, .tensor = spec};
+  return OPC_OK;
+}
+
+/* A list of `count` empty values; cleared by opc_value_clear, on failure too. */
+static opc_status_t list_make(size_t count, opc_value_t *out, opc_error_t *error) {
+  *out = (opc_value_t){.kind = OPC_VALUE_LIST};
+  if (count) out->list.items = calloc(count, sizeof(opc_value_t));
+  if (count && !out->list.items) return opc_out_of_memory(error);
+  out->list.count = count;
+  return OPC_OK;
 }
 
 /* The items of a JSON list, or the same value `repeat` times. On failure *out is NONE. */
-static opc_status_t read_items(opc_json_reader_t *reader, const json_t *json, size_t repeat, const opc_type_t *element,
-                               const char *type_text, opc_value_t *out) {
-  const size_t count = repeat ? repeat : json_array_size(json);
-  opc_value_t list = {.kind = OPC_VALUE_LIST};
-  opc_status_t status = OPC_OK;
-  if (count) list.list.items = calloc(count, sizeof(opc_value_t));
-  if (count && !list.list.items) return opc_out_of_memory(reader->error);
-  list.list.count = count;
-  for (size_t i = 0; i < count && status == OPC_OK; i++) {
+static opc_status_t value_read_items(opc_json_reader_t *reader, const json_t *json, size_t repeat,
+                                     const opc_type_t *element, const char *type_text, opc_value_t *out) {
+  OPC_SCOPED(opc_value_clear) opc_value_t list = {0};
+  OPC_RETURN_IF_ERROR(list_make(repeat ? repeat : json_array_size(json), &list, reader->error));
+  for (size_t i = 0; i < list.list.count; i++) {
     size_t before = repeat ? strlen(reader->path) : opc_json_enter_index(reader, i);
-    status = opc_value_read(reader, repeat ? json : json_array_get(json, i), element, type_text, &list.list.items[i]);
-    if (status == OPC_OK) opc_json_leave(reader, before);
+    OPC_RETURN_IF_ERROR(
+        opc_value_read(reader, repeat ? json : json_array_get(json, i), element, type_text, &list.list.items[i]));
+    opc_json_leave(reader, before);
   }
-  if (status == OPC_OK) *out = list;
-  else opc_value_clear(&list);
-  return status;
+  OPC_MOVE(out, list);
+  return OPC_OK;
 }
 
-static opc_status_t read_list(opc_json_reader_t *reader, const json_t *json, const opc_type_t *type,
-                              const char *type_text, opc_value_t *out) {
+static opc_status_t value_read_list(opc_json_reader_t *reader, const json_t *json, const opc_type_t *type,
+                                    const char *type_text, opc_value_t *out) {
   const size_t fixed = (size_t)type->fixed_length;
   if (json_is_array(json)) {
     /* The dispatcher does not enforce the length, and recorded calls have other lengths. ATen writes int[1] for any
@@ -159,9 +163,9 @@ static opc_status_t read_list(opc_json_reader_t *reader, const json_t *json, con
     if (fixed > 1 && json_array_size(json) != fixed && json_array_size(json) != 0)
       return opc_json_fail(reader, "expected a list of %zu (the schema says %s), not of %zu", fixed, type_text,
                            json_array_size(json));
-    return read_items(reader, json, 0, type->element, type_text, out);
+    return value_read_items(reader, json, 0, type->element, type_text, out);
   }
-  if (fixed && !json_is_null(json)) return read_items(reader, json, fixed, type->element, type_text, out);
+  if (fixed && !json_is_null(json)) return value_read_items(reader, json, fixed, type->element, type_text, out);
   return expected(reader, "a list", json, type_text);
 }
 
@@ -175,21 +179,17 @@ static opc_status_t read_constructor(opc_json_reader_t *reader, const json_t *li
   if (count < most && !constructor->arguments[count + 1].has_default)
     return opc_json_fail(reader, "argument %zu of the constructor is missing and has no default: %s", count + 1,
                          constructor->schema);
-  opc_value_t values = {.kind = OPC_VALUE_LIST};
-  opc_status_t status = OPC_OK;
-  if (count) values.list.items = calloc(count, sizeof(opc_value_t));
-  if (count && !values.list.items) return opc_out_of_memory(reader->error);
-  values.list.count = count;
-  for (size_t i = 0; i < count && status == OPC_OK; i++) {
+  OPC_SCOPED(opc_value_clear) opc_value_t values = {0};
+  OPC_RETURN_IF_ERROR(list_make(count, &values, reader->error));
+  for (size_t i = 0; i < count; i++) {
     const opc_argument_t *argument = &constructor->arguments[i + 1];
     size_t before = opc_json_enter_index(reader, i);
-    status =
-        opc_value_read(reader, json_array_get(list, i), &argument->type, argument->type_text, &values.list.items[i]);
-    if (status == OPC_OK) opc_json_leave(reader, before);
+    OPC_RETURN_IF_ERROR(
+        opc_value_read(reader, json_array_get(list, i), &argument->type, argument->type_text, &values.list.items[i]));
+    opc_json_leave(reader, before);
   }
-  if (status == OPC_OK) *out = values;
-  else opc_value_clear(&values);
-  return status;
+  OPC_MOVE(out, values);
+  return OPC_OK;
 }
 
 static const char *constructor_schema(const opc_class_t *class_) {
@@ -202,8 +202,7 @@ static const char *constructor_schema(const opc_class_t *class_) {
 static opc_status_t read_class(opc_json_reader_t *reader, const json_t *json, const opc_type_t *type, bool constructed,
                                const char **out_name, const char **out_schema) {
   *out_schema = NULL;
-  opc_status_t status = opc_json_read_string(reader, json, out_name);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(opc_json_read_string(reader, json, out_name));
   if (type->class_name && strcmp(type->class_name, *out_name) != 0)
     return opc_json_fail(reader, "expected the class %s that the schema names, not %.100s", type->class_name,
                          *out_name);
@@ -223,21 +222,21 @@ static opc_status_t read_class(opc_json_reader_t *reader, const json_t *json, co
 static opc_status_t read_init(opc_json_reader_t *reader, const json_t *list, const char *schema, opc_value_t *out) {
   const opc_type_t any = {0};
   OPC_SCOPED(opc_operator_clear) opc_operator_t constructor = {0};
-  if (!schema) return read_items(reader, list, 0, &any, "any", out);
-  opc_status_t status = opc_schema_arguments(schema, &constructor, reader->error);
-  if (status == OPC_OK) status = read_constructor(reader, list, &constructor, out);
-  return status;
+  if (!schema) return value_read_items(reader, list, 0, &any, "any", out);
+  OPC_RETURN_IF_ERROR(opc_schema_arguments(schema, &constructor, reader->error));
+  return read_constructor(reader, list, &constructor, out);
 }
 
 /* The list of arguments under this key, which may be absent. schema: the constructor's; NULL: unknown. */
-static opc_status_t read_arguments(opc_json_reader_t *reader, const json_t *inner, const char *key, const char *whose,
-                                   const char *schema, const char *type_text, opc_value_t *out) {
+static opc_status_t value_read_arguments(opc_json_reader_t *reader, const json_t *inner, const char *key,
+                                         const char *whose, const char *schema, const char *type_text,
+                                         opc_value_t *out) {
   const json_t *list = json_object_get(inner, key);
   const size_t before = opc_json_enter(reader, key);
   if (list && !json_is_array(list)) return expected(reader, whose, list, type_text);
-  opc_status_t status = read_init(reader, list, schema, out);
-  if (status == OPC_OK) opc_json_leave(reader, before);
-  return status;
+  OPC_RETURN_IF_ERROR(read_init(reader, list, schema, out));
+  opc_json_leave(reader, before);
+  return OPC_OK;
 }
 
 static opc_status_t read_object(opc_json_reader_t *reader, const json_t *json, const opc_type_t *type,
@@ -247,8 +246,7 @@ static opc_status_t read_object(opc_json_reader_t *reader, const json_t *json, c
   if (!inner)
     return expected(reader, "an object like {\"object\": {\"class\": \"ns.Name\", \"init\": []}}", json, type_text);
   if (!json_is_object(inner)) return expected(reader, "{\"class\": …, \"init\": […]}", inner, type_text);
-  opc_status_t status = opc_json_check_fields(reader, inner, fields);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(opc_json_check_fields(reader, inner, fields));
   const json_t *by = json_object_get(inner, "operator");
   if (json_object_get(inner, by ? "init" : "args"))
     return opc_json_fail(reader,
@@ -257,19 +255,17 @@ static opc_status_t read_object(opc_json_reader_t *reader, const json_t *json, c
 
   const char *name = NULL, *schema = NULL, *maker = NULL;
   size_t before = opc_json_enter(reader, "operator");
-  if (by) status = opc_json_read_string(reader, by, &maker);
-  if (status != OPC_OK) return status;
+  if (by) OPC_RETURN_IF_ERROR(opc_json_read_string(reader, by, &maker));
   opc_json_leave(reader, before);
   before = opc_json_enter(reader, "class");
-  status = read_class(reader, json_object_get(inner, "class"), type, by == NULL, &name, &schema);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(read_class(reader, json_object_get(inner, "class"), type, !by, &name, &schema));
   opc_json_leave(reader, before);
 
   opc_value_t init = {0};
-  status =
-      by ? read_arguments(reader, inner, "args", "the list of the operator's arguments", NULL, type_text, &init)
-         : read_arguments(reader, inner, "init", "the list of the constructor's arguments", schema, type_text, &init);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(
+      by ? value_read_arguments(reader, inner, "args", "the list of the operator's arguments", NULL, type_text, &init)
+         : value_read_arguments(reader, inner, "init", "the list of the constructor's arguments", schema, type_text,
+                                &init));
 
   opc_value_t object = {.kind = OPC_VALUE_OBJECT};
   object.object.init = init.list.items;
@@ -286,14 +282,13 @@ static opc_status_t read_untyped(opc_json_reader_t *reader, const json_t *json, 
                                  const char *type_text, opc_value_t *out) {
   if (json_is_null(json)) return OPC_OK;
   if (json_is_string(json)) return read_string(json_string_value(json), reader, out);
-  if (json_is_array(json)) return read_items(reader, json, 0, type, type_text, out);
+  if (json_is_array(json)) return value_read_items(reader, json, 0, type, type_text, out);
   if (!json_is_object(json)) return read_scalar(reader, json, type_text, out);
-  opc_status_t status = opc_json_check_fields(reader, json, tag_words);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(opc_json_check_fields(reader, json, tag_words));
   if (json_object_size(json) != 1)
     return opc_json_fail(reader,
                          "expected an object with one of tensor, dtype, device, generator, complex, bits, object");
-  if (json_object_get(json, "tensor")) return read_tensor(reader, json, type_text, out);
+  if (json_object_get(json, "tensor")) return value_read_tensor(reader, json, type_text, out);
   if (json_object_get(json, "dtype")) return read_dtype(reader, json, type_text, out);
   if (json_object_get(json, "device")) return read_device(reader, json, type_text, out);
   if (json_object_get(json, "generator")) return read_generator(reader, json, type_text, out);
@@ -312,9 +307,9 @@ opc_status_t opc_value_read(opc_json_reader_t *reader, const json_t *json, const
     case OPC_TYPE_OPTIONAL:
       return json_is_null(json) ? OPC_OK : opc_value_read(reader, json, type->element, type_text, out);
     case OPC_TYPE_LIST:
-      return read_list(reader, json, type, type_text, out);
+      return value_read_list(reader, json, type, type_text, out);
     case OPC_TYPE_TENSOR:
-      return read_tensor(reader, json, type_text, out);
+      return value_read_tensor(reader, json, type_text, out);
     case OPC_TYPE_INT:
     case OPC_TYPE_SYMINT:
       return json_is_integer(json) ? read_integer(json, out) : expected(reader, "an integer", json, type_text);
@@ -335,9 +330,9 @@ opc_status_t opc_value_read(opc_json_reader_t *reader, const json_t *json, const
     case OPC_TYPE_DEVICE:
       return read_device(reader, json, type_text, out);
     case OPC_TYPE_LAYOUT:
-      return read_word(reader, json, layouts, "a layout", type_text, out);
+      return value_read_word(reader, json, layouts, "a layout", type_text, out);
     case OPC_TYPE_MEMORY_FORMAT:
-      return read_word(reader, json, formats, "a memory format", type_text, out);
+      return value_read_word(reader, json, formats, "a memory format", type_text, out);
     case OPC_TYPE_GENERATOR:
       return read_generator(reader, json, type_text, out);
     case OPC_TYPE_OBJECT:

@@ -120,7 +120,7 @@ typedef struct opc_case_rule {
   unsigned judge;          /* OPC_JUDGE_… */
   int neighbours;          /* not 0: at most so many of each sample that somebody vouches for, and not more than the
                               request allows (planner.h) */
-  bool beside;             /* of neighbours: takes nothing from the share of the other rows; for a few */
+  bool beside;             /* of neighbours: takes nothing from the share of the other rules; for a few */
   const char *why;         /* why these cases are tried: one line, for reports and for a listing of the plan */
 } opc_case_rule_t;
 
@@ -130,7 +130,7 @@ typedef struct opc_case_rule {
 typedef struct opc_case_table {
   const char *check;
   bool calls; /* the check calls the operator */
-  bool last;  /* runs after all checks without this flag, as it leaves graphs behind */
+  bool last;  /* runs after all checks without this flag, as its graphs stay alive */
   const opc_case_rule_t *rules;
   size_t rule_count;
 } opc_case_table_t;

@@ -12,11 +12,11 @@
 #define CALLED ".called" /* after a method's name */
 #define USED "used"
 
-/* For cases that no row asks for. */
+/* For cases that no rule asks for. */
 static const opc_case_rule_t refusal_case = {.why = "the sample states that the operator refuses it"};
 static const opc_case_rule_t no_call_case = {.why = "there is nothing to call, and the case says why"};
 
-/* ---- rows for samples that are not varied ---- */
+/* ---- rules for samples that are not varied ---- */
 
 static const opc_case_rule_t *rule_of_scope(const opc_case_table_t *table, opc_case_scope_t scope) {
   for (size_t i = 0; i < table->rule_count; i++)
@@ -24,7 +24,7 @@ static const opc_case_rule_t *rule_of_scope(const opc_case_table_t *table, opc_c
   return NULL;
 }
 
-/* The row for samples that are refused, or unchecked. */
+/* The rule for samples that are refused, or unchecked. */
 static const opc_case_rule_t *rule_of_samples(const opc_case_table_t *table, unsigned samples) {
   for (size_t i = 0; i < table->rule_count; i++)
     if (opc_plan_rule_samples(&table->rules[i]) & samples) return &table->rules[i];
@@ -37,16 +37,16 @@ static const opc_case_rule_t *rule_of_unchecked(const opc_case_table_t *table, c
 
 /* ---- at the sample's own dtype ---- */
 
-/* At the sample's own dtype: the first row that wants a variant gets it. */
-typedef struct own_rows {
+/* At the sample's own dtype: the first rule that wants a variant gets it. */
+typedef struct own_rules {
   plan_t *plan;
   const opc_case_rule_t *rules[64];
   size_t count;
   unsigned families;
-} own_rows_t;
+} own_rules_t;
 
 static bool give_own(const char *variant, const opc_sample_t *sample, void *context) {
-  const own_rows_t *own = context;
+  const own_rules_t *own = context;
   unsigned families = opc_variant_facts(variant).families;
   for (size_t i = 0; i < own->count; i++) {
     const opc_case_rule_t *rule = own->rules[i];
@@ -59,7 +59,7 @@ static bool give_own(const char *variant, const opc_sample_t *sample, void *cont
 
 /* A confirmation runs the cases one by one, each by its id: walking hundreds of variants for each would take longer
  * than the cases. */
-static void give_only_variant(plan_t *plan, own_rows_t *own) {
+static void give_only_variant(plan_t *plan, own_rules_t *own) {
   opc_sample_t variant;
   const char *name = plan->request->only->variant;
   plan->status = opc_variant_apply(plan->planned.base, plan->request->op, name, &variant, plan->error);
@@ -70,10 +70,10 @@ static void give_only_variant(plan_t *plan, own_rows_t *own) {
 
 static void plan_own_dtype(plan_t *plan) {
   const opc_plan_request_t *request = plan->request;
-  own_rows_t own = {.plan = plan};
+  own_rules_t own = {.plan = plan};
   for (size_t i = 0; i < plan->table->rule_count; i++) {
     const opc_case_rule_t *rule = &plan->table->rules[i];
-    if (own.count == sizeof own.rules / sizeof *own.rules || !opc_plan_is_row_of_own(plan, rule)) continue;
+    if (own.count == sizeof own.rules / sizeof *own.rules || !opc_plan_is_rule_of_own(plan, rule)) continue;
     if (rule->neighbours && !request->only) continue; /* they have a number of their own */
     own.rules[own.count++] = rule;
     own.families |= opc_plan_rule_families(plan, rule);
@@ -124,7 +124,7 @@ static void plan_other_dtypes(plan_t *plan, const opc_case_rule_t *rule) {
   int count = in_order ? OPC_PLAN_REPRESENTATIVE_COUNT : OPC_DTYPE_COUNT;
   if (rule->neighbours) step.left = plan->request->only ? INT64_MAX : opc_plan_neighbours_of(plan, rule);
   if (rule->neighbours && step.left < 1) return;
-  for (int i = in_order ? 0 : OPC_DTYPE_OTHER + 1; i < count && !plan->stopped && plan->status == OPC_OK; i++) {
+  for (int i = in_order ? 0 : OPC_DTYPE_OTHER + 1; i < count && opc_plan_goes_on(plan); i++) {
     step.dtype = in_order ? opc_plan_representative[i] : (opc_dtype_t)i;
     if (!opc_plan_sweep_has(rule, step.dtype, step.float8)) continue;
     opc_status_t status = opc_plan_rule_variants(plan, rule, plan->planned.base, give_dtype, &step);
@@ -192,8 +192,8 @@ static bool is_first_to_call(const plan_t *plan) {
 static void plan_refused(plan_t *plan) {
   const opc_case_rule_t *rule = rule_of_samples(plan->table, OPC_REFUSED);
   opc_plan_action_t action = rule ? OPC_PLAN_CHECK : OPC_PLAN_SKIP;
-  bool judged = rule && (rule->judge & OPC_JUDGE_REFUSAL);
-  if (!judged && is_first_to_call(plan)) action = OPC_PLAN_MUST_REJECT;
+  bool checked = rule && (rule->judge & OPC_JUDGE_REFUSAL);
+  if (!checked && is_first_to_call(plan)) action = OPC_PLAN_MUST_REJECT;
   give_plain(plan, rule ? rule : &refusal_case, action);
 }
 
@@ -234,8 +234,7 @@ static opc_status_t walk_sample(plan_t *plan) {
     bool only_own = part == OPC_PLAN_SAMPLES_THEMSELVES || (request->only_exists && !request->only->dtype[0]);
     for (size_t i = 0; i < plan->table->rule_count && !only_own && request->op->kind == OPC_OPERATOR; i++) {
       const opc_case_rule_t *rule = &plan->table->rules[i];
-      if (rule->dtypes.sweep != OPC_SWEEP_OWN && !plan->stopped && plan->status == OPC_OK &&
-          opc_plan_is_active(plan, rule))
+      if (rule->dtypes.sweep != OPC_SWEEP_OWN && opc_plan_goes_on(plan) && opc_plan_is_active(plan, rule))
         plan_other_dtypes(plan, rule);
     }
   }
@@ -246,18 +245,17 @@ static opc_status_t walk_sample(plan_t *plan) {
 static opc_status_t count_own_cases(const opc_plan_request_t *request, size_t device, size_t index, int64_t *out,
                                     opc_error_t *error) {
   opc_plan_request_t alone = *request;
-  opc_status_t status = OPC_OK;
   alone.wanted = NULL;
   alone.neighbours = 0;
   *out = 0;
   for (size_t i = 0; i < request->table_count; i++) {
-    for (opc_plan_part_t part = OPC_PLAN_SAMPLES_THEMSELVES; part <= OPC_PLAN_VARIANTS && status == OPC_OK; part++) {
+    for (opc_plan_part_t part = OPC_PLAN_SAMPLES_THEMSELVES; part <= OPC_PLAN_VARIANTS; part++) {
       plan_t plan = plan_of(&alone, i, device, index, part, error);
       plan.counted = out;
-      status = walk_sample(&plan);
+      OPC_RETURN_IF_ERROR(walk_sample(&plan));
     }
   }
-  return status;
+  return OPC_OK;
 }
 
 /* own_cases: (optional) of each device and sample, -1 if not counted yet. */
@@ -265,13 +263,13 @@ static opc_status_t plan_sample(plan_t *plan, int64_t *own_cases, bool *out_stop
   const opc_plan_request_t *request = plan->request;
   const size_t device = plan->planned.device, index = plan->planned.index;
   int64_t counted = -1, *own = own_cases ? &own_cases[device * request->sample_count + index] : &counted;
-  opc_status_t status = OPC_OK;
+  *out_stopped = plan->stopped;
   plan->neighbours = request->neighbours;
   if (plan->neighbours == OPC_NEIGHBOURS_AS_OWN && plan->part == OPC_PLAN_VARIANTS && opc_plan_has_neighbours(plan)) {
-    if (*own < 0) status = count_own_cases(request, device, index, own, plan->error);
+    if (*own < 0) OPC_RETURN_IF_ERROR(count_own_cases(request, device, index, own, plan->error));
     plan->neighbours = *own;
   }
-  if (status == OPC_OK) status = walk_sample(plan);
+  const opc_status_t status = walk_sample(plan);
   *out_stopped = plan->stopped;
   return status;
 }
@@ -343,8 +341,8 @@ static opc_status_t plan_device(const opc_plan_request_t *request, size_t index,
     plan_t plan = plan_of(request, index, device_index, i, part, error);
     plan.emit = emit;
     plan.context = context;
-    opc_status_t status = plan_sample(&plan, own_cases, out_stopped);
-    if (status != OPC_OK || *out_stopped) return status;
+    OPC_RETURN_IF_ERROR(plan_sample(&plan, own_cases, out_stopped));
+    if (*out_stopped) return OPC_OK;
   }
   if (!all_samples || !callable || part != OPC_PLAN_VARIANTS) return OPC_OK;
   bare.rule = all_samples;
@@ -361,30 +359,27 @@ static opc_status_t plan_table(const opc_plan_request_t *request, size_t index, 
                                opc_error_t *error) {
   const opc_case_table_t *table = &request->tables[index];
   const opc_case_rule_t *alone = rule_of_scope(table, OPC_SCOPE_OPERATOR);
-  opc_status_t status = OPC_OK;
   if (request->wanted && !request->wanted[index]) return OPC_OK;
   if (request->only && strcmp(table->check, request->only->check) != 0) return OPC_OK;
   if (alone && part == OPC_PLAN_SAMPLES_THEMSELVES)
     *out_stopped = !emit(&(opc_planned_case_t){.table = index, .rule = alone}, context);
-  for (size_t d = 0; d < request->device_count && !alone && status == OPC_OK && !*out_stopped; d++)
-    status = plan_device(request, index, d, part, emit, context, own_cases, out_stopped, error);
-  return status;
+  for (size_t d = 0; d < request->device_count && !alone && !*out_stopped; d++)
+    OPC_RETURN_IF_ERROR(plan_device(request, index, d, part, emit, context, own_cases, out_stopped, error));
+  return OPC_OK;
 }
 
 opc_status_t opc_plan_all(const opc_plan_request_t *request, opc_plan_emit_t *emit, void *context, opc_error_t *error) {
-  opc_status_t status = OPC_OK;
   bool stopped = false;
   const size_t counts = request->device_count * request->sample_count;
-  int64_t *own_cases = malloc((counts + 1) * sizeof *own_cases);
+  OPC_SCOPED(opc_scope_free) int64_t *own_cases = malloc((counts + 1) * sizeof *own_cases);
   if (!own_cases) return opc_out_of_memory(error);
   for (size_t i = 0; i < counts; i++) own_cases[i] = -1;
   for (int last = 0; last < 2; last++)
     for (opc_plan_part_t part = OPC_PLAN_SAMPLES_THEMSELVES; part <= OPC_PLAN_VARIANTS; part++)
-      for (size_t i = 0; i < request->table_count && status == OPC_OK && !stopped; i++)
+      for (size_t i = 0; i < request->table_count && !stopped; i++)
         if (request->tables[i].last == (last == 1))
-          status = plan_table(request, i, part, emit, context, own_cases, &stopped, error);
-  free(own_cases);
-  return status;
+          OPC_RETURN_IF_ERROR(plan_table(request, i, part, emit, context, own_cases, &stopped, error));
+  return OPC_OK;
 }
 
 /* ---- a planned case ---- */

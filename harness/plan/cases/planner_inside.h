@@ -1,5 +1,5 @@
-/* A walk through the plan of a sample. Three files share it, each of which uses only those before it: the rows of a
- * check's table (planner_rows.c), the neighbours of samples (planner_neighbours.c), and the planner (planner.c). */
+/* A walk through the plan of a sample. Three files share it, each of which uses only those before it: the rules of a
+ * check (planner_rules.c), the neighbours of samples (planner_neighbours.c), and the planner (planner.c). */
 #pragma once
 
 #include "plan/cases/planner.h"
@@ -17,31 +17,32 @@ typedef struct plan {
   opc_plan_emit_t *emit;
   void *context;
   opc_plan_part_t part;
-  int64_t neighbours; /* at most so many of the sample, shared by the rows of all checks */
+  int64_t neighbours; /* at most so many of the sample, shared by the rules of all checks */
   int64_t *counted;   /* not NULL: cases are only counted, and have no standing */
   bool stopped;
   opc_status_t status; /* of a callback, which cannot return a status */
   opc_error_t *error;
 } plan_t;
 
-/* ---- planner_rows.c ---- */
+static inline bool opc_plan_goes_on(const plan_t *plan) { return !plan->stopped && !plan->status; }
+/* ---- planner_rules.c ---- */
 
 typedef bool opc_plan_variant_use_t(const char *variant, const opc_sample_t *sample, void *context);
 
 unsigned opc_plan_rule_devices(const opc_case_rule_t *rule);
 unsigned opc_plan_rule_samples(const opc_case_rule_t *rule);
-/* The row's families that exist for this operator on this device. */
+/* The rule's families that exist for this operator on this device. */
 unsigned opc_plan_rule_families(const plan_t *plan, const opc_case_rule_t *rule);
 bool opc_plan_name_matches(const opc_case_rule_t *rule, const char *variant);
-/* The variants of one row alone. */
+/* The variants of one rule alone. */
 opc_status_t opc_plan_rule_variants(const plan_t *plan, const opc_case_rule_t *rule, const opc_sample_t *base,
                                     opc_plan_variant_use_t *use, void *context);
 opc_voucher_t opc_plan_voucher(const opc_sample_t *base);
-/* The row applies to the variants of this accepted sample; of its own: at its own dtype. */
+/* The rule applies to the variants of this accepted sample; of its own: at its own dtype. */
 bool opc_plan_is_active(plan_t *plan, const opc_case_rule_t *rule);
-bool opc_plan_is_row_of_own(plan_t *plan, const opc_case_rule_t *rule);
+bool opc_plan_is_rule_of_own(plan_t *plan, const opc_case_rule_t *rule);
 bool opc_plan_sweep_has(const opc_case_rule_t *rule, opc_dtype_t dtype, bool sample_has_float8);
-/* A row before `end` gives these arguments. */
+/* A rule before `end` gives these arguments. */
 bool opc_plan_is_given(plan_t *plan, const opc_case_rule_t *end, const char *variant, opc_dtype_t dtype, bool float8);
 /* False: stops. */
 bool opc_plan_give(plan_t *plan, opc_planned_case_t planned);
@@ -52,7 +53,7 @@ bool opc_plan_give_variant(plan_t *plan, const opc_case_rule_t *rule, const char
 
 /* The check has neighbours of this sample. */
 bool opc_plan_has_neighbours(plan_t *plan);
-/* How many of them the row may have. */
+/* How many of them the rule may have. */
 int64_t opc_plan_neighbours_of(const plan_t *plan, const opc_case_rule_t *rule);
 /* Those at the sample's own dtype, in the part of the variants. */
 void opc_plan_neighbours(plan_t *plan);

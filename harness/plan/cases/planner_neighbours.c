@@ -1,24 +1,24 @@
-/* Neighbours of a sample: how many each row may have, and which. */
+/* Neighbours of a sample: how many each rule may have, and which. */
 #include "plan/cases/conditions.h"
 #include "plan/cases/planner_inside.h"
 #include "plan/variant/variant_change.h"
 
-/* The rows of all checks share the sample's neighbours; earlier rows get what does not divide evenly. Rows with a few
- * neighbours beside these get them if there are many. */
+/* The rules of all checks share the sample's neighbours; earlier rules get what does not divide evenly. Rules with a
+ * few additional neighbours get them if the sample has many. */
 int64_t opc_plan_neighbours_of(const plan_t *plan, const opc_case_rule_t *rule) {
   enum { MANY = 16 };
   const opc_plan_request_t *request = plan->request;
-  int64_t rows = 0, before = 0;
+  int64_t rules = 0, before = 0;
   const int64_t all = plan->neighbours;
   if (rule->beside) return all / MANY < rule->neighbours ? all / MANY : rule->neighbours;
   for (size_t i = 0; i < request->table_count; i++) {
     for (size_t k = 0; k < request->tables[i].rule_count; k++) {
       const opc_case_rule_t *other = &request->tables[i].rules[k];
-      if (other == rule) before = rows;
-      rows += other->neighbours > 0 && !other->beside && (opc_plan_rule_devices(other) & plan->device->bit);
+      if (other == rule) before = rules;
+      rules += other->neighbours > 0 && !other->beside && (opc_plan_rule_devices(other) & plan->device->bit);
     }
   }
-  const int64_t share = rows ? all / rows + (before < all % rows) : 0;
+  const int64_t share = rules ? all / rules + (before < all % rules) : 0;
   return share < rule->neighbours ? share : rule->neighbours;
 }
 
@@ -53,11 +53,11 @@ static bool give_neighbour(const char *variant, const opc_sample_t *sample, void
 void opc_plan_neighbours(plan_t *plan) {
   const opc_plan_request_t *request = plan->request;
   if (plan->part != OPC_PLAN_VARIANTS || plan->neighbours == 0 || request->only) return;
-  for (size_t i = 0; i < plan->table->rule_count && plan->status == OPC_OK && !plan->stopped; i++) {
+  for (size_t i = 0; i < plan->table->rule_count && opc_plan_goes_on(plan); i++) {
     const opc_case_rule_t *rule = &plan->table->rules[i];
-    if (!rule->neighbours || !opc_plan_is_row_of_own(plan, rule)) continue;
+    if (!rule->neighbours || !opc_plan_is_rule_of_own(plan, rule)) continue;
     neighbours_t neighbours = {.plan = plan, .rule = rule, .left = opc_plan_neighbours_of(plan, rule)};
-    if (plan->status == OPC_OK && neighbours.left > 0)
+    if (!plan->status && neighbours.left > 0)
       plan->status = opc_variants_of(plan->planned.base, request->op, opc_plan_rule_families(plan, rule),
                                      give_neighbour, &neighbours, plan->error);
   }

@@ -5,7 +5,7 @@
 
 /* ---- one tensor ---- */
 
-static void forget(opc_fill_t *fill) {
+static void forget_fill(opc_fill_t *fill) {
   free(fill->file);
   free(fill->values);
   fill->file = NULL;
@@ -16,10 +16,10 @@ static void forget(opc_fill_t *fill) {
 
 /* There must be as many explicit values as elements. They repeat, so that values valid for the operator (an index) stay
  * valid. */
-static bool refill(opc_fill_t *fill, int64_t numel) {
+static bool resize_fill(opc_fill_t *fill, int64_t numel) {
   if (fill->kind == OPC_FILL_FILE && numel > 0) return false;
   if (fill->kind == OPC_FILL_FILE || (fill->kind == OPC_FILL_VALUES && (numel == 0 || fill->value_count == 0))) {
-    forget(fill);
+    forget_fill(fill);
     return true;
   }
   if (fill->kind != OPC_FILL_VALUES) return true;
@@ -35,7 +35,7 @@ static bool refill(opc_fill_t *fill, int64_t numel) {
 bool opc_variant_resize(opc_tensor_spec_t *spec, int ndim, const int64_t *sizes) {
   int64_t numel = 1;
   for (int i = 0; i < ndim; i++) numel *= sizes[i];
-  if (!refill(&spec->fill, numel)) return false;
+  if (!resize_fill(&spec->fill, numel)) return false;
   bool contiguous = opc_tensor_spec_is_contiguous(spec) || ndim != spec->ndim;
   int64_t offset = spec->storage_offset, storage_size = spec->storage_size;
   spec->ndim = ndim;
@@ -50,7 +50,7 @@ bool opc_variant_resize(opc_tensor_spec_t *spec, int ndim, const int64_t *sizes)
 }
 
 static bool tensor_resize(opc_tensor_spec_t *spec, const int64_t *sizes, opc_resize_values_t values) {
-  if (values == OPC_RESIZE_FORGET) forget(&spec->fill);
+  if (values == OPC_RESIZE_FORGET) forget_fill(&spec->fill);
   if (values != OPC_RESIZE_GIVEN) return opc_variant_resize(spec, spec->ndim, sizes);
   memcpy(spec->sizes, sizes, (size_t)spec->ndim * sizeof *sizes);
   opc_tensor_spec_make_contiguous(spec);

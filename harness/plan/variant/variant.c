@@ -1,5 +1,6 @@
 /* Names of variants, and what a name does to a sample: each step of a name is a row of variant.def. */
 #include "plan/variant/variant.h"
+#include "base/owned.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,7 +85,7 @@ static const opc_transformation_t *row_find(const char *name, opc_variant_step_t
 
 /* The dot between path and transformation: a path may have its own dots ("object.init[0]"). NULL: no such
  * transformation. */
-static char *split(char *text, const opc_transformation_t **out_row, opc_variant_step_t *step) {
+static char *variant_split(char *text, const opc_transformation_t **out_row, opc_variant_step_t *step) {
   for (char *dot = strchr(text, '.'); dot; dot = strchr(dot + 1, '.')) {
     *out_row = dot > text ? row_find(dot + 1, step) : NULL;
     if (*out_row) return dot;
@@ -100,7 +101,7 @@ unsigned opc_variant_family(const char *name) {
   if (strcmp(name, "plain") == 0) return OPC_VARIANT_PLAIN;
   const char *last = strrchr(name, '+');
   strcpy(text, last ? last + 1 : name);
-  return split(text, &row, &step) ? row->family : 0;
+  return variant_split(text, &row, &step) ? row->family : 0;
 }
 
 bool opc_variant_is_by_name(const char *name) {
@@ -110,8 +111,8 @@ bool opc_variant_is_by_name(const char *name) {
   bool by_name = false;
   if (!name || strlen(name) >= sizeof text) return false;
   strcpy(text, name);
-  for (char *part; (part = strsep(&rest, "+")) != NULL;)
-    by_name |= split(part, &row, &step) && (row->reach & OPC_REACH_BY_NAME);
+  for (char *part; (part = strsep(&rest, "+"));)
+    by_name |= variant_split(part, &row, &step) && (row->reach & OPC_REACH_BY_NAME);
   return by_name;
 }
 
@@ -121,10 +122,10 @@ opc_variant_facts_t opc_variant_facts(const char *name) {
   if (!name || strlen(name) >= sizeof text) return (opc_variant_facts_t){0};
   if (strcmp(name, "plain") == 0) return (opc_variant_facts_t){OPC_VARIANT_PLAIN, OPC_KEEPS_ALL, OPC_CHANGED_NOTHING};
   strcpy(text, name);
-  for (char *part; (part = strsep(&rest, "+")) != NULL;) {
+  for (char *part; (part = strsep(&rest, "+"));) {
     const opc_transformation_t *row;
     opc_variant_step_t step = {0};
-    const char *dot = split(part, &row, &step);
+    const char *dot = variant_split(part, &row, &step);
     if (!dot) return (opc_variant_facts_t){0};
     facts.families |= row->family;
     facts.keeps &= row->keeps;
@@ -180,27 +181,25 @@ static opc_status_t step_apply(opc_sample_t *sample, const opc_operator_t *op, c
   OPC_SCOPED(opc_variant_tensors_clear) opc_variant_tensors_t tensors = {0};
   opc_variant_step_t step = {.sample = sample, .op = op, .tensors = &tensors, .path = text};
   const opc_transformation_t *row;
-  char *dot = split(text, &row, &step);
+  char *dot = variant_split(text, &row, &step);
   if (!dot) return opc_error_set(error, OPC_ERR_NOT_FOUND, "'%s' is not argument.transformation", text);
-  opc_status_t status = opc_variant_tensors_collect(sample, op, &tensors, error);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(opc_variant_tensors_collect(sample, op, &tensors, error));
   *dot = '\0';
   bool room = streams_fix(&tensors);
   bool applied = room && step_run(row, &step);
   /* Without items, or left out, the collected argument has no tensor left. */
   if (applied && !(row->reach & (OPC_REACH_LIST | OPC_REACH_ARGUMENT))) room = opc_variant_twins_follow(&tensors);
   *dot = '.';
-  if (!room) status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory for a variant");
-  else if (!applied) status = opc_error_set(error, OPC_ERR_NOT_FOUND, "'%s' does not apply to these arguments", text);
-  return status;
+  if (!room) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for a variant");
+  else if (!applied) return opc_error_set(error, OPC_ERR_NOT_FOUND, "'%s' does not apply to these arguments", text);
+  return OPC_OK;
 }
 
 static opc_status_t twins_of(opc_sample_t *sample, const opc_operator_t *op, opc_error_t *error) {
-  opc_variant_tensors_t tensors = {0};
-  opc_status_t status = opc_variant_tensors_collect(sample, op, &tensors, error);
-  if (status == OPC_OK && !opc_variant_twins_follow(&tensors)) status = opc_out_of_memory(error);
-  opc_variant_tensors_clear(&tensors);
-  return status;
+  OPC_SCOPED(opc_variant_tensors_clear) opc_variant_tensors_t tensors = {0};
+  OPC_RETURN_IF_ERROR(opc_variant_tensors_collect(sample, op, &tensors, error));
+  if (!opc_variant_twins_follow(&tensors)) return opc_out_of_memory(error);
+  return OPC_OK;
 }
 
 /* Other sizes of all tensors follow the known relations of the sample if they can; otherwise they stay unchanged. */
@@ -208,21 +207,17 @@ static opc_status_t follow_relations(const opc_sample_t *base, const opc_operato
                                      opc_sample_t *varied, opc_error_t *error) {
   const unsigned sizes = OPC_VARIANT_EMPTY | OPC_VARIANT_SHAPE | OPC_VARIANT_SIZES | OPC_VARIANT_LONG |
                          OPC_VARIANT_OTHER_SHAPE | OPC_VARIANT_LARGER_LAYOUT;
-  opc_sample_t fitted;
+  OPC_SCOPED(opc_sample_clear) opc_sample_t fitted = {0};
   if (!base->relations || base->relations->count == 0 || strncmp(name, "all.", 4) != 0 || strchr(name, '+') ||
       !(opc_variant_family(name) & sizes) || opc_variant_has_other_dimensions(base, varied) ||
       opc_relations_hold(base->relations, varied, op, NULL, NULL, NULL, 0))
     return OPC_OK;
-  opc_status_t status = opc_sample_copy(varied, &fitted, error);
-  if (status != OPC_OK) return status;
-  if (opc_related_fit(&fitted, base, op) && opc_related_differs(&fitted, base, op)) {
-    status = twins_of(&fitted, op, error);
-    opc_sample_t unfitted = *varied;
-    *varied = fitted;
-    fitted = unfitted;
-  }
-  opc_sample_clear(&fitted);
-  return status;
+  OPC_RETURN_IF_ERROR(opc_sample_copy(varied, &fitted, error));
+  if (!opc_related_fit(&fitted, base, op) || !opc_related_differs(&fitted, base, op)) return OPC_OK;
+  OPC_RETURN_IF_ERROR(twins_of(&fitted, op, error));
+  opc_sample_clear(varied);
+  OPC_MOVE(varied, fitted);
+  return OPC_OK;
 }
 
 opc_status_t opc_variant_apply(const opc_sample_t *sample, const opc_operator_t *op, const char *name,
@@ -231,10 +226,11 @@ opc_status_t opc_variant_apply(const opc_sample_t *sample, const opc_operator_t 
   *out = (opc_sample_t){0};
   if (!name || strlen(name) >= sizeof text) return opc_error_set(error, OPC_ERR_NOT_FOUND, "no variant has that name");
   strcpy(text, name);
-  opc_status_t status = opc_sample_copy(sample, out, error);
-  if (strcmp(name, "plain") == 0) return status;
-  for (char *step; status == OPC_OK && (step = strsep(&rest, "+")) != NULL;) status = step_apply(out, op, step, error);
-  if (status == OPC_OK) status = follow_relations(sample, op, name, out, error);
-  if (status != OPC_OK) opc_sample_clear(out);
-  return status;
+  if (strcmp(name, "plain") == 0) return opc_sample_copy(sample, out, error);
+  OPC_SCOPED(opc_sample_clear) opc_sample_t varied = {0};
+  OPC_RETURN_IF_ERROR(opc_sample_copy(sample, &varied, error));
+  for (char *step; (step = strsep(&rest, "+"));) OPC_RETURN_IF_ERROR(step_apply(&varied, op, step, error));
+  OPC_RETURN_IF_ERROR(follow_relations(sample, op, name, &varied, error));
+  OPC_MOVE(out, varied);
+  return OPC_OK;
 }

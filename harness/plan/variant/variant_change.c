@@ -18,7 +18,7 @@ enum {
   DIFFERS_RANDOMLY = 1 << 3 /* with DIFFERS_VALUES: other random numbers of the same kind */
 };
 
-static bool is_random(const opc_fill_t *fill) {
+static bool variant_change_is_random(const opc_fill_t *fill) {
   return fill->kind == OPC_FILL_NORMAL || fill->kind == OPC_FILL_UNIFORM || fill->kind == OPC_FILL_RANGE;
 }
 
@@ -28,7 +28,7 @@ static bool repeats(const opc_tensor_spec_t *spec) {
   return false;
 }
 
-static bool same_text(const char *left, const char *right) {
+static bool equal_text(const char *left, const char *right) {
   return left == right || (left && right && strcmp(left, right) == 0);
 }
 
@@ -49,13 +49,13 @@ static bool equal_elements(const opc_tensor_spec_t *left, const opc_tensor_spec_
  * before, or the fill uses another argument's stream. */
 static unsigned values_differ(const opc_tensor_spec_t *from, const opc_tensor_spec_t *to, const char *path) {
   if (from->fill.special != to->fill.special) return DIFFERS_VALUES;
-  bool moved = (repeats(to) && !repeats(from)) || !same_text(from->identity, to->identity);
+  bool moved = (repeats(to) && !repeats(from)) || !equal_text(from->identity, to->identity);
   bool filled = from->fill.kind == to->fill.kind && from->fill.filled_as == to->fill.filled_as &&
                 from->fill.rounded_to == to->fill.rounded_to && from->fill.lo == to->fill.lo &&
                 from->fill.hi == to->fill.hi && from->fill.value_count == to->fill.value_count;
   if (!moved && filled && from->fill.kind != OPC_FILL_VALUES) return 0;
   if (equal_elements(from, to, path)) return 0;
-  return DIFFERS_VALUES | (filled && is_random(&from->fill) ? DIFFERS_RANDOMLY : 0);
+  return DIFFERS_VALUES | (filled && variant_change_is_random(&from->fill) ? DIFFERS_RANDOMLY : 0);
 }
 
 static unsigned tensor_differs(const opc_tensor_spec_t *from, const opc_tensor_spec_t *to, const char *path) {
@@ -105,13 +105,13 @@ static bool equal_argument(const opc_sample_t *base, const opc_sample_t *varied,
   return equal_plain(&base->arguments[index], &varied->arguments[index]);
 }
 
-static bool is_none(const opc_sample_t *sample, size_t argument) {
+static bool variant_change_is_none(const opc_sample_t *sample, size_t argument) {
   return !sample->absent[argument] && sample->arguments[argument].kind == OPC_VALUE_NONE;
 }
 
 /* The sample gives an optional argument, and the variant gives None. */
 static bool is_left_out(const opc_sample_t *base, const opc_sample_t *varied, size_t argument) {
-  return is_none(varied, argument) && !base->absent[argument] && !is_none(base, argument);
+  return variant_change_is_none(varied, argument) && !base->absent[argument] && !variant_change_is_none(base, argument);
 }
 
 typedef struct comparison {
@@ -136,7 +136,8 @@ static void drop_left_out(comparison_t *c, const opc_sample_t *base, const opc_s
   c->from.count = kept;
 }
 
-static bool compare(comparison_t *c, const opc_sample_t *base, const opc_operator_t *op, const opc_sample_t *varied) {
+static bool variant_change_compare(comparison_t *c, const opc_sample_t *base, const opc_operator_t *op,
+                                   const opc_sample_t *varied) {
   /* Collecting takes no const because other callers change what it finds. */
   if (opc_variant_tensors_collect((opc_sample_t *)base, op, &c->from, NULL) != OPC_OK) return false;
   if (opc_variant_tensors_collect((opc_sample_t *)varied, op, &c->to, NULL) != OPC_OK) return false;
@@ -326,8 +327,8 @@ static bool is_of_left_out(const opc_sample_t *base, const opc_sample_t *varied,
 }
 
 /* An argument that is left out has no size that others must agree with. */
-static bool relations_hold(const opc_relations_t *relations, const opc_sample_t *base, const opc_sample_t *varied,
-                           const opc_operator_t *op) {
+static bool hold_without_left_out(const opc_relations_t *relations, const opc_sample_t *base,
+                                  const opc_sample_t *varied, const opc_operator_t *op) {
   opc_relations_t *left;
   if (opc_relations_copy(relations, &left, NULL) != OPC_OK) return false;
   bool holds = true;
@@ -387,7 +388,7 @@ static opc_input_change_t change_along(const comparison_t *c, const opc_relation
     unsigned differs = tensor_differs(from, to, path);
     if (!differs) continue;
     change = OPC_INPUT_RELATED;
-    if (!same_text(from->identity, to->identity) || is_unknown(relations, path, from, to)) return OPC_INPUT_ALONE;
+    if (!equal_text(from->identity, to->identity) || is_unknown(relations, path, from, to)) return OPC_INPUT_ALONE;
     if (loses_offsets(from, to)) return OPC_INPUT_ALONE;
     if ((differs & DIFFERS_DTYPE) && !opc_dtype_is_inexact(from->dtype) && has_meaning(relations, path))
       return OPC_INPUT_ALONE;
@@ -399,10 +400,10 @@ static opc_input_change_t change_along(const comparison_t *c, const opc_relation
   }
   if (c->plain_differs || c->left_out) change = OPC_INPUT_RELATED;
   if (change == OPC_INPUT_SAME_VALUES) return change;
-  return relations_hold(relations, base, varied, op) ? change : OPC_INPUT_ALONE;
+  return hold_without_left_out(relations, base, varied, op) ? change : OPC_INPUT_ALONE;
 }
 
-static opc_input_change_t change_of(const comparison_t *c, const char *variant) {
+static opc_input_change_t variant_change_of(const comparison_t *c, const char *variant) {
   opc_input_change_t change = OPC_INPUT_SAME_VALUES;
   bool resized = false;
   /* With one tensor and no integer there is nothing to agree with. */
@@ -418,7 +419,7 @@ static opc_input_change_t change_of(const comparison_t *c, const char *variant) 
     unsigned differs = tensor_differs(from, to, c->from.items[i].path);
     if (!differs) continue;
     change = OPC_INPUT_RELATED;
-    if (!same_text(from->identity, to->identity)) return OPC_INPUT_ALONE;
+    if (!equal_text(from->identity, to->identity)) return OPC_INPUT_ALONE;
     if ((differs & (DIFFERS_DTYPE | DIFFERS_VALUES)) && !opc_dtype_is_inexact(from->dtype)) return OPC_INPUT_ALONE;
     if ((differs & DIFFERS_VALUES) && !(differs & DIFFERS_DTYPE) && is_structured(from, to, differs))
       return OPC_INPUT_ALONE;
@@ -471,10 +472,10 @@ opc_input_change_t opc_variant_change(const opc_sample_t *base, const opc_operat
                                       const char *variant) {
   comparison_t comparison = {0};
   opc_input_change_t change = OPC_INPUT_ALONE;
-  if (compare(&comparison, base, op, varied) && !opc_variant_has_other_dimensions(base, varied) &&
+  if (variant_change_compare(&comparison, base, op, varied) && !opc_variant_has_other_dimensions(base, varied) &&
       !loses_needed_size(base, varied, variant) && !turns_negative(base, varied, op))
     change = base->relations ? change_along(&comparison, base->relations, base, varied, op)
-                             : change_of(&comparison, variant);
+                             : variant_change_of(&comparison, variant);
   opc_variant_tensors_clear(&comparison.from);
   opc_variant_tensors_clear(&comparison.to);
   return change;

@@ -60,7 +60,7 @@ bool opc_contents_one_zero(opc_tensor_spec_t *spec, int64_t number) {
 }
 
 /* Of any dtype. */
-static bool refill(opc_tensor_spec_t *spec, opc_fill_kind_t kind) {
+static bool refill_with(opc_tensor_spec_t *spec, opc_fill_kind_t kind) {
   if (has_domain(spec) || spec->fill.kind == kind || opc_tensor_spec_numel(spec) == 0) return false;
   free(spec->fill.values);
   free(spec->fill.file);
@@ -69,7 +69,7 @@ static bool refill(opc_tensor_spec_t *spec, opc_fill_kind_t kind) {
 }
 
 bool opc_contents_zeros(opc_tensor_spec_t *spec, int64_t number) {
-  return opc_dtype_is_inexact(spec->dtype) ? refill(spec, OPC_FILL_ZEROS) : opc_integers_zeros(spec, number);
+  return opc_dtype_is_inexact(spec->dtype) ? refill_with(spec, OPC_FILL_ZEROS) : opc_integers_zeros(spec, number);
 }
 
 bool opc_contents_zero_row(opc_tensor_spec_t *spec, int64_t number) {
@@ -137,12 +137,12 @@ static bool is_mask(const opc_tensor_spec_t *spec) { return opc_dtype_class(spec
 
 bool opc_mask_all_false(opc_tensor_spec_t *spec, int64_t number) {
   (void)number;
-  return is_mask(spec) && refill(spec, OPC_FILL_ZEROS);
+  return is_mask(spec) && refill_with(spec, OPC_FILL_ZEROS);
 }
 
 bool opc_mask_all_true(opc_tensor_spec_t *spec, int64_t number) {
   (void)number;
-  return is_mask(spec) && refill(spec, OPC_FILL_ONES);
+  return is_mask(spec) && refill_with(spec, OPC_FILL_ONES);
 }
 
 bool opc_mask_some_false(opc_tensor_spec_t *spec, int64_t number) {
@@ -251,9 +251,8 @@ static opc_dtype_t main_dtype(const opc_variant_tensors_t *tensors) {
 opc_dtype_t opc_sample_main_dtype(const opc_sample_t *sample) {
   OPC_SCOPED(opc_variant_tensors_clear) opc_variant_tensors_t tensors = {0};
   /* The collection only reads; it takes no const because other callers change what it finds. */
-  opc_status_t status = opc_variant_tensors_collect((opc_sample_t *)sample, NULL, &tensors, NULL);
-  opc_dtype_t dtype = status == OPC_OK ? main_dtype(&tensors) : OPC_DTYPE_OTHER;
-  return dtype;
+  if (opc_variant_tensors_collect((opc_sample_t *)sample, NULL, &tensors, NULL) != OPC_OK) return OPC_DTYPE_OTHER;
+  return main_dtype(&tensors);
 }
 
 /* True when a tensor that keeps its dtype shares its storage with this one, which then must keep its dtype, too. */
@@ -282,12 +281,12 @@ static bool has_both_widths(const opc_variant_tensors_t *tensors) {
 
 bool opc_sample_cast(opc_sample_t *sample, opc_dtype_t dtype) {
   OPC_SCOPED(opc_variant_tensors_clear) opc_variant_tensors_t tensors = {0};
-  bool *changes = NULL, changed = false;
-  if (dtype == OPC_DTYPE_OTHER || opc_variant_tensors_collect(sample, NULL, &tensors, NULL) != OPC_OK) goto done;
+  bool changed = false;
+  if (dtype == OPC_DTYPE_OTHER || opc_variant_tensors_collect(sample, NULL, &tensors, NULL) != OPC_OK) return false;
   opc_dtype_t from = main_dtype(&tensors);
   bool floating = opc_dtype_class(from) == OPC_CLASS_FLOATING, mixed = has_both_widths(&tensors);
-  changes = calloc(tensors.count + 1, sizeof *changes);
-  if (from == OPC_DTYPE_OTHER || !changes) goto done;
+  OPC_SCOPED(opc_scope_free) bool *changes = calloc(tensors.count + 1, sizeof *changes);
+  if (from == OPC_DTYPE_OTHER || !changes) return false;
   for (size_t i = 0; i < tensors.count; i++) {
     opc_dtype_t own = tensors.items[i].value->tensor->dtype;
     bool chosen = floating ? opc_dtype_class(own) == OPC_CLASS_FLOATING : own == from;
@@ -299,8 +298,6 @@ bool opc_sample_cast(opc_sample_t *sample, opc_dtype_t dtype) {
     tensor_cast(tensors.items[i].value->tensor, dtype);
     changed = true;
   }
-done:
-  free(changes);
   return changed;
 }
 

@@ -6,7 +6,7 @@
 #include "plan/variant/variant_table.h"
 
 /* The tensor's integers, to be changed. False: they are not known, or there are none. */
-static bool take(const opc_tensor_spec_t *spec, opc_integers_t *out) {
+static bool variant_integers_take(const opc_tensor_spec_t *spec, opc_integers_t *out) {
   if (!opc_integers_of(spec, out)) return false;
   if (out->values && out->count > 0) return true;
   free(out->values);
@@ -14,7 +14,7 @@ static bool take(const opc_tensor_spec_t *spec, opc_integers_t *out) {
 }
 
 /* Frees the integers. False: nothing changed. */
-static bool put(opc_tensor_spec_t *spec, opc_integers_t *integers, bool changed) {
+static bool variant_integers_put(opc_tensor_spec_t *spec, opc_integers_t *integers, bool changed) {
   const bool made = changed && opc_related_fill(spec, integers->values, integers->count);
   free(integers->values);
   return made;
@@ -23,19 +23,19 @@ static bool put(opc_tensor_spec_t *spec, opc_integers_t *integers, bool changed)
 static bool all_become(opc_tensor_spec_t *spec, opc_integers_t *integers, int64_t value) {
   const bool changed = integers->lowest != value || integers->highest != value;
   for (size_t i = 0; i < integers->count; i++) integers->values[i] = value;
-  return put(spec, integers, changed);
+  return variant_integers_put(spec, integers, changed);
 }
 
 bool opc_integers_zeros(opc_tensor_spec_t *spec, int64_t number) {
   (void)number;
   opc_integers_t integers;
-  return take(spec, &integers) && all_become(spec, &integers, 0);
+  return variant_integers_take(spec, &integers) && all_become(spec, &integers, 0);
 }
 
 bool opc_integers_highest(opc_tensor_spec_t *spec, int64_t number) {
   (void)number;
   opc_integers_t integers;
-  return take(spec, &integers) && all_become(spec, &integers, integers.highest);
+  return variant_integers_take(spec, &integers) && all_become(spec, &integers, integers.highest);
 }
 
 bool opc_integers_all_bits(opc_tensor_spec_t *spec, int64_t number) {
@@ -43,7 +43,8 @@ bool opc_integers_all_bits(opc_tensor_spec_t *spec, int64_t number) {
   opc_integers_t integers;
   const size_t bits = 8 * opc_dtype_size(spec->dtype);
   const bool is_signed = opc_dtype_class(spec->dtype) == OPC_CLASS_SIGNED;
-  if (!is_signed || bits == 0 || !take(spec, &integers)) return false; /* unsigned ones: opc_integers_largest */
+  if (!is_signed || bits == 0 || !variant_integers_take(spec, &integers))
+    return false; /* unsigned ones: opc_integers_largest */
   return all_become(spec, &integers, -1);
 }
 
@@ -52,7 +53,7 @@ bool opc_integers_largest(opc_tensor_spec_t *spec, int64_t number) {
   (void)number;
   opc_integers_t integers;
   const size_t bits = 8 * opc_dtype_size(spec->dtype) - (opc_dtype_class(spec->dtype) == OPC_CLASS_SIGNED);
-  if (bits > 16 || !take(spec, &integers)) return false;
+  if (bits > 16 || !variant_integers_take(spec, &integers)) return false;
   return all_become(spec, &integers, (INT64_C(1) << bits) - 1);
 }
 
@@ -60,19 +61,19 @@ bool opc_integers_reversed(opc_tensor_spec_t *spec, int64_t number) {
   (void)number;
   opc_integers_t integers;
   bool changed = false;
-  if (!take(spec, &integers)) return false;
+  if (!variant_integers_take(spec, &integers)) return false;
   for (size_t i = 0; i < integers.count / 2; i++) {
     const int64_t value = integers.values[i];
     integers.values[i] = integers.values[integers.count - 1 - i];
     integers.values[integers.count - 1 - i] = value;
     changed |= value != integers.values[i];
   }
-  return put(spec, &integers, changed);
+  return variant_integers_put(spec, &integers, changed);
 }
 
 /* Offsets of at least two segments: those between the first and the last can move. */
 static bool take_offsets(const opc_tensor_spec_t *spec, opc_integers_t *out) {
-  if (spec->ndim != 1 || !take(spec, out)) return false;
+  if (spec->ndim != 1 || !variant_integers_take(spec, out)) return false;
   if (out->count >= 3 && opc_integers_ascend(out)) return true;
   free(out->values);
   return false;
@@ -84,7 +85,7 @@ bool opc_integers_first_empty(opc_tensor_spec_t *spec, int64_t number) {
   if (!take_offsets(spec, &integers)) return false;
   const bool changed = integers.values[1] != integers.values[0];
   integers.values[1] = integers.values[0];
-  return put(spec, &integers, changed);
+  return variant_integers_put(spec, &integers, changed);
 }
 
 bool opc_integers_last_empty(opc_tensor_spec_t *spec, int64_t number) {
@@ -94,5 +95,5 @@ bool opc_integers_last_empty(opc_tensor_spec_t *spec, int64_t number) {
   const size_t last = integers.count - 1;
   const bool changed = integers.values[last - 1] != integers.values[last];
   integers.values[last - 1] = integers.values[last];
-  return put(spec, &integers, changed);
+  return variant_integers_put(spec, &integers, changed);
 }

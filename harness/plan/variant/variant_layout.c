@@ -3,7 +3,7 @@
 
 /* Lays the elements out row-major in the given order of dimensions, outermost first, with no gap before or after.
  * False: no relevant stride changes. */
-static bool lay_out(opc_tensor_spec_t *spec, const int *order) {
+static bool variant_layout_lay_out(opc_tensor_spec_t *spec, const int *order) {
   int64_t stride = 1;
   bool changed = false;
   for (int i = spec->ndim - 1; i >= 0; i--) {
@@ -35,7 +35,7 @@ bool opc_layout_transposed(opc_tensor_spec_t *spec, int64_t number) {
   for (int i = 0; i < spec->ndim; i++) order[i] = i;
   order[spec->ndim - 1] = spec->ndim - 2;
   order[spec->ndim - 2] = spec->ndim - 1;
-  return lay_out(spec, order);
+  return variant_layout_lay_out(spec, order);
 }
 
 bool opc_layout_permuted(opc_tensor_spec_t *spec, int64_t number) {
@@ -43,14 +43,14 @@ bool opc_layout_permuted(opc_tensor_spec_t *spec, int64_t number) {
   int order[OPC_MAX_DIMS];
   if (spec->ndim < 3 || !has_layout(spec)) return false;
   for (int i = 0; i < spec->ndim; i++) order[i] = (i + 1) % spec->ndim;
-  return lay_out(spec, order);
+  return variant_layout_lay_out(spec, order);
 }
 
 bool opc_layout_channels_last(opc_tensor_spec_t *spec, int64_t number) {
   (void)number;
   static const int order2d[] = {0, 2, 3, 1}, order3d[] = {0, 2, 3, 4, 1};
   if ((spec->ndim != 4 && spec->ndim != 5) || !has_layout(spec)) return false;
-  return lay_out(spec, spec->ndim == 4 ? order2d : order3d);
+  return variant_layout_lay_out(spec, spec->ndim == 4 ? order2d : order3d);
 }
 
 /* Every second element of a storage twice as large. */
@@ -77,10 +77,10 @@ bool opc_layout_padded(opc_tensor_spec_t *spec, int64_t number) {
   return true;
 }
 
-static bool move(opc_tensor_spec_t *spec, int64_t before, int64_t behind) {
+static bool move(opc_tensor_spec_t *spec, int64_t before, int64_t after) {
   if (opc_tensor_spec_numel(spec) == 0) return false;
   spec->storage_offset += before;
-  spec->storage_size += before + behind;
+  spec->storage_size += before + after;
   return true;
 }
 

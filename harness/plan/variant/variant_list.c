@@ -27,7 +27,9 @@ typedef struct enumeration {
   opc_error_t *error;
 } enumeration_t;
 
-static uint64_t mix(uint64_t digest, const void *data, size_t size) { return XXH3_64bits_withSeed(data, size, digest); }
+static uint64_t variant_list_mix(uint64_t digest, const void *data, size_t size) {
+  return XXH3_64bits_withSeed(data, size, digest);
+}
 
 static void digest_tensor(const char *path, opc_value_t *value, void *context) {
   uint64_t digest = *(uint64_t *)context;
@@ -36,24 +38,24 @@ static void digest_tensor(const char *path, opc_value_t *value, void *context) {
   const int64_t fields[] = {
       spec->ndim, spec->storage_offset,     spec->storage_size,          (int64_t)spec->dtype,         spec->conj,
       spec->neg,  (int64_t)spec->fill.kind, (int64_t)spec->fill.special, (int64_t)spec->fill.filled_as};
-  digest = mix(digest, path, strlen(path));
-  digest = mix(digest, fields, sizeof fields);
-  digest = mix(digest, spec->sizes, (size_t)spec->ndim * sizeof spec->sizes[0]);
-  digest = mix(digest, spec->strides, (size_t)spec->ndim * sizeof spec->strides[0]);
-  if (spec->identity) digest = mix(digest, spec->identity, strlen(spec->identity));
+  digest = variant_list_mix(digest, path, strlen(path));
+  digest = variant_list_mix(digest, fields, sizeof fields);
+  digest = variant_list_mix(digest, spec->sizes, (size_t)spec->ndim * sizeof spec->sizes[0]);
+  digest = variant_list_mix(digest, spec->strides, (size_t)spec->ndim * sizeof spec->strides[0]);
+  if (spec->identity) digest = variant_list_mix(digest, spec->identity, strlen(spec->identity));
   /* Integers may follow a size of another tensor. */
   for (size_t i = 0; spec->fill.kind == OPC_FILL_VALUES && i < spec->fill.value_count; i++)
     if (spec->fill.values[i].kind == OPC_NUMBER_INT)
-      digest = mix(digest, &spec->fill.values[i].i, sizeof spec->fill.values[i].i);
+      digest = variant_list_mix(digest, &spec->fill.values[i].i, sizeof spec->fill.values[i].i);
   *(uint64_t *)context = digest;
 }
 
 static uint64_t digest_plain(const opc_value_t *value, uint64_t digest) {
-  digest = mix(digest, &value->kind, sizeof value->kind);
-  if (value->kind == OPC_VALUE_INT) return mix(digest, &value->integer, sizeof value->integer);
-  if (value->kind == OPC_VALUE_BOOL) return mix(digest, &value->boolean, sizeof value->boolean);
-  if (value->kind == OPC_VALUE_FLOAT) return mix(digest, &value->floating, sizeof value->floating);
-  if (value->kind == OPC_VALUE_STRING) return mix(digest, value->string, strlen(value->string));
+  digest = variant_list_mix(digest, &value->kind, sizeof value->kind);
+  if (value->kind == OPC_VALUE_INT) return variant_list_mix(digest, &value->integer, sizeof value->integer);
+  if (value->kind == OPC_VALUE_BOOL) return variant_list_mix(digest, &value->boolean, sizeof value->boolean);
+  if (value->kind == OPC_VALUE_FLOAT) return variant_list_mix(digest, &value->floating, sizeof value->floating);
+  if (value->kind == OPC_VALUE_STRING) return variant_list_mix(digest, value->string, strlen(value->string));
   for (size_t i = 0; value->kind == OPC_VALUE_LIST && i < value->list.count; i++)
     digest = digest_plain(&value->list.items[i], digest);
   return digest;
@@ -66,13 +68,13 @@ static uint64_t digest_sample(const opc_sample_t *sample, const opc_operator_t *
     opc_value_visit_tensors(op->arguments[i].name, &sample->arguments[i], digest_tensor, &digest);
     int64_t count = sample->arguments[i].kind == OPC_VALUE_LIST ? (int64_t)sample->arguments[i].list.count : -1;
     if (sample->absent && sample->absent[i]) count = -2;
-    digest = digest_plain(&sample->arguments[i], mix(digest, &count, sizeof count));
+    digest = digest_plain(&sample->arguments[i], variant_list_mix(digest, &count, sizeof count));
   }
   return digest;
 }
 
 /* True when these arguments are new. */
-static bool is_new(enumeration_t *e, uint64_t digest) {
+static bool variant_list_is_new(enumeration_t *e, uint64_t digest) {
   for (size_t i = 0; i < e->seen_count; i++) {
     if (e->seen[i] == digest) return false;
   }
@@ -84,14 +86,14 @@ static bool is_new(enumeration_t *e, uint64_t digest) {
   return true;
 }
 
-static void offer(enumeration_t *e, const char *name) {
+static void variant_list_offer(enumeration_t *e, const char *name) {
   opc_sample_t variant;
   if (e->stopped || e->status != OPC_OK) return;
   opc_status_t status = opc_variant_apply(e->sample, e->op, name, &variant, e->error);
   if (status == OPC_ERR_NOT_FOUND) return;
   e->status = status;
   if (status != OPC_OK) return;
-  if (is_new(e, digest_sample(&variant, e->op))) e->stopped = !e->emit(name, &variant, e->context);
+  if (variant_list_is_new(e, digest_sample(&variant, e->op))) e->stopped = !e->emit(name, &variant, e->context);
   opc_sample_clear(&variant);
 }
 
@@ -102,7 +104,7 @@ static void offerf(enumeration_t *e, const char *format, ...) {
   va_start(arguments, format);
   int length = vsnprintf(name, sizeof name, format, arguments);
   va_end(arguments);
-  if (length > 0 && (size_t)length < sizeof name) offer(e, name);
+  if (length > 0 && (size_t)length < sizeof name) variant_list_offer(e, name);
 }
 
 typedef struct offered_text {
@@ -249,8 +251,8 @@ opc_status_t opc_variants_of(const opc_sample_t *sample, const opc_operator_t *o
   for (size_t i = 0; i < tensors.count; i++) own += tensors.items[i].twin == i;
   if (own == 1) lone_path = tensors.items[0].path;
 
-  if (families & OPC_VARIANT_PLAIN) offer(&e, "plain");
-  else (void)is_new(&e, digest_sample(sample, op));
+  if (families & OPC_VARIANT_PLAIN) variant_list_offer(&e, "plain");
+  else (void)variant_list_is_new(&e, digest_sample(sample, op));
   bool in_turn = false;
   for (size_t i = 0; i < opc_transformation_count; i++) {
     const opc_transformation_t *row = &opc_transformations[i];

@@ -14,12 +14,16 @@ static const opc_type_t *plain_type(const opc_argument_t *argument) {
   return argument->type.kind == OPC_TYPE_OPTIONAL ? argument->type.element : &argument->type;
 }
 
-static bool is_whole(const opc_type_t *type) { return type->kind == OPC_TYPE_INT || type->kind == OPC_TYPE_SYMINT; }
-static bool is_real(const opc_type_t *type) { return type->kind == OPC_TYPE_FLOAT || type->kind == OPC_TYPE_SCALAR; }
+static bool variant_neighbour_is_whole(const opc_type_t *type) {
+  return type->kind == OPC_TYPE_INT || type->kind == OPC_TYPE_SYMINT;
+}
+static bool variant_neighbour_is_real(const opc_type_t *type) {
+  return type->kind == OPC_TYPE_FLOAT || type->kind == OPC_TYPE_SCALAR;
+}
 
 /* stride, padding: each item stands for a dimension. A list of any length may be sizes, or an order. */
 static bool is_whole_list(const opc_type_t *type) {
-  return type->kind == OPC_TYPE_LIST && type->fixed_length > 0 && is_whole(type->element);
+  return type->kind == OPC_TYPE_LIST && type->fixed_length > 0 && variant_neighbour_is_whole(type->element);
 }
 
 static bool is_given(const opc_sample_t *sample, size_t index) {
@@ -27,7 +31,7 @@ static bool is_given(const opc_sample_t *sample, size_t index) {
 }
 
 /* Takes over the value. */
-static bool replace(opc_variant_step_t *step, size_t index, opc_value_t value) {
+static bool variant_neighbour_replace(opc_variant_step_t *step, size_t index, opc_value_t value) {
   opc_value_clear(&step->sample->arguments[index]);
   step->sample->arguments[index] = value;
   step->sample->absent[index] = false;
@@ -35,7 +39,7 @@ static bool replace(opc_variant_step_t *step, size_t index, opc_value_t value) {
 }
 
 /* The argument of the step. False: the path is not an argument. */
-static bool find(const opc_variant_step_t *step, size_t *out_index) {
+static bool variant_neighbour_find(const opc_variant_step_t *step, size_t *out_index) {
   const int index = opc_operator_argument(step->op, step->path);
   if (index < 0 || (size_t)index >= step->sample->argument_count) return false;
   *out_index = (size_t)index;
@@ -46,13 +50,14 @@ static bool find(const opc_variant_step_t *step, size_t *out_index) {
 
 bool opc_neighbour_flipped(opc_variant_step_t *step) {
   size_t index;
-  if (!find(step, &index) || plain_type(&step->op->arguments[index])->kind != OPC_TYPE_BOOL) return false;
+  if (!variant_neighbour_find(step, &index) || plain_type(&step->op->arguments[index])->kind != OPC_TYPE_BOOL)
+    return false;
   if (opc_argument_is_named(step->op->arguments[index].name, "verbose print debug progress")) return false; /* prints */
   const char *text = step->op->arguments[index].default_text;
   const opc_value_t *value = &step->sample->arguments[index];
   bool now =
       step->sample->absent[index] ? text && strcmp(text, "True") == 0 : value->kind == OPC_VALUE_BOOL && value->boolean;
-  return replace(step, index, (opc_value_t){.kind = OPC_VALUE_BOOL, .boolean = !now});
+  return variant_neighbour_replace(step, index, (opc_value_t){.kind = OPC_VALUE_BOOL, .boolean = !now});
 }
 
 static bool set_items(opc_variant_step_t *step, size_t index, int64_t number) {
@@ -70,17 +75,18 @@ static bool set_items(opc_variant_step_t *step, size_t index, int64_t number) {
 bool opc_neighbour_set(opc_variant_step_t *step) {
   size_t index;
   double now;
-  if (!find(step, &index)) return false;
+  if (!variant_neighbour_find(step, &index)) return false;
   const opc_type_t *type = plain_type(&step->op->arguments[index]);
   const double number = strtod(step->word, NULL);
   const bool whole = fabs(number) < (double)(INT64_C(1) << 53) && number == (double)(int64_t)number;
   now = opc_sample_number(step->sample, step->op, index);
   if (is_whole_list(type)) return whole && set_items(step, index, (int64_t)number);
-  if (now == number || !(is_real(type) || (is_whole(type) && whole))) return false;
-  const bool as_integer = is_whole(type) || (type->kind == OPC_TYPE_SCALAR && whole &&
-                                             step->sample->arguments[index].kind == OPC_VALUE_INT);
-  if (as_integer) return replace(step, index, (opc_value_t){.kind = OPC_VALUE_INT, .integer = (int64_t)number});
-  return replace(step, index, (opc_value_t){.kind = OPC_VALUE_FLOAT, .floating = number});
+  if (now == number || !(variant_neighbour_is_real(type) || (variant_neighbour_is_whole(type) && whole))) return false;
+  const bool as_integer = variant_neighbour_is_whole(type) || (type->kind == OPC_TYPE_SCALAR && whole &&
+                                                               step->sample->arguments[index].kind == OPC_VALUE_INT);
+  if (as_integer)
+    return variant_neighbour_replace(step, index, (opc_value_t){.kind = OPC_VALUE_INT, .integer = (int64_t)number});
+  return variant_neighbour_replace(step, index, (opc_value_t){.kind = OPC_VALUE_FLOAT, .floating = number});
 }
 
 /* A dimension of the first tensor, counted from the end. */
@@ -88,17 +94,19 @@ bool opc_neighbour_from_end(opc_variant_step_t *step) {
   size_t index;
   double now;
   const opc_tensor_spec_t *first = opc_sample_tensor(step->sample, 0);
-  if (!find(step, &index) || !is_whole(plain_type(&step->op->arguments[index])) ||
+  if (!variant_neighbour_find(step, &index) || !variant_neighbour_is_whole(plain_type(&step->op->arguments[index])) ||
       !opc_argument_is_named(step->op->arguments[index].name, "dim axis"))
     return false;
   now = opc_sample_number(step->sample, step->op, index);
   if (!first || !(now >= 0 && now < first->ndim)) return false;
-  return replace(step, index, (opc_value_t){.kind = OPC_VALUE_INT, .integer = (int64_t)now - first->ndim});
+  return variant_neighbour_replace(step, index,
+                                   (opc_value_t){.kind = OPC_VALUE_INT, .integer = (int64_t)now - first->ndim});
 }
 
 bool opc_neighbour_word(opc_variant_step_t *step) {
   size_t index;
-  if (!find(step, &index) || plain_type(&step->op->arguments[index])->kind != OPC_TYPE_STRING) return false;
+  if (!variant_neighbour_find(step, &index) || plain_type(&step->op->arguments[index])->kind != OPC_TYPE_STRING)
+    return false;
   const char *quoted = step->op->arguments[index].default_text;
   const opc_value_t *value = &step->sample->arguments[index];
   const size_t length = strlen(step->word);
@@ -108,17 +116,17 @@ bool opc_neighbour_word(opc_variant_step_t *step) {
   if (is_given(step->sample, index) && value->kind == OPC_VALUE_STRING && strcmp(value->string, step->word) == 0)
     return false;
   opc_value_t word = {.kind = OPC_VALUE_STRING, .string = opc_string_copy(step->word)};
-  return word.string && replace(step, index, word);
+  return word.string && variant_neighbour_replace(step, index, word);
 }
 
 /* ---- optional arguments ---- */
 
 bool opc_neighbour_left_out(opc_variant_step_t *step) {
   size_t index;
-  if (!find(step, &index) || step->op->arguments[index].type.kind != OPC_TYPE_OPTIONAL ||
+  if (!variant_neighbour_find(step, &index) || step->op->arguments[index].type.kind != OPC_TYPE_OPTIONAL ||
       !is_given(step->sample, index))
     return false;
-  return replace(step, index, (opc_value_t){.kind = OPC_VALUE_NONE});
+  return variant_neighbour_replace(step, index, (opc_value_t){.kind = OPC_VALUE_NONE});
 }
 
 /* An optional tensor that the sample does not give. */
@@ -129,7 +137,7 @@ static bool is_open(const opc_variant_step_t *step, size_t index) {
 
 bool opc_neighbour_like(opc_variant_step_t *step) {
   size_t index;
-  if (!find(step, &index) || !is_open(step, index)) return false;
+  if (!variant_neighbour_find(step, &index) || !is_open(step, index)) return false;
   const opc_variant_tensor_t *other = opc_variant_tensors_find(step->tensors, step->word);
   if (!other) return false;
   opc_tensor_spec_t *spec = opc_tensor_spec_copy(other->value->tensor);
@@ -139,19 +147,19 @@ bool opc_neighbour_like(opc_variant_step_t *step) {
   free(spec->stream);
   spec->storage = spec->identity = spec->stream = NULL;
   opc_tensor_spec_make_contiguous(spec);
-  return replace(step, index, (opc_value_t){.kind = OPC_VALUE_TENSOR, .tensor = spec});
+  return variant_neighbour_replace(step, index, (opc_value_t){.kind = OPC_VALUE_TENSOR, .tensor = spec});
 }
 
 bool opc_neighbour_row(opc_variant_step_t *step) {
   size_t index;
-  if (!find(step, &index) || !is_open(step, index) || step->number < 1) return false;
+  if (!variant_neighbour_find(step, &index) || !is_open(step, index) || step->number < 1) return false;
   const opc_dtype_t main = opc_sample_main_dtype(step->sample);
   const opc_dtype_t dtype = main == OPC_DTYPE_OTHER ? OPC_DTYPE_FLOAT32 : main;
   opc_value_t value = {.kind = OPC_VALUE_TENSOR, .tensor = opc_tensor_spec_new(dtype, 1, &step->number)};
   if (!value.tensor) return false;
   if (opc_dtype_is_inexact(dtype))
     value.tensor->fill.kind = OPC_FILL_UNIFORM; /* a scale or a variance is not negative */
-  return replace(step, index, value);
+  return variant_neighbour_replace(step, index, value);
 }
 
 /* ---- sizes ---- */
@@ -218,7 +226,7 @@ static void use_number(double number, opc_neighbour_text_t *use, void *context) 
 }
 
 /* A dimension of the first tensor; "dim" may also be a size. */
-static bool is_dimension(const opc_sample_t *sample, const opc_operator_t *op, size_t argument) {
+static bool variant_neighbour_is_dimension(const opc_sample_t *sample, const opc_operator_t *op, size_t argument) {
   const opc_tensor_spec_t *first = opc_sample_tensor(sample, 0);
   if (!first || !opc_argument_is_named(op->arguments[argument].name, "dim axis")) return false;
   const double now = opc_sample_number(sample, op, argument);
@@ -238,24 +246,25 @@ void opc_neighbour_values(const opc_sample_t *sample, const opc_operator_t *op, 
   const opc_type_t *type = plain_type(&op->arguments[argument]);
   const opc_tensor_spec_t *first = opc_sample_tensor(sample, 0);
   double now;
-  if (is_whole(type) && is_dimension(sample, op, argument)) {
+  if (variant_neighbour_is_whole(type) && variant_neighbour_is_dimension(sample, op, argument)) {
     use_dimensions(first->ndim, use, context);
-  } else if (is_whole(type) || is_whole_list(type)) {
+  } else if (variant_neighbour_is_whole(type) || is_whole_list(type)) {
     now = opc_sample_number(sample, op, argument);
-    if (is_whole(type) && now > 3) use_number(now + 1, use, context); /* a count is rarely refused that is larger */
+    if (variant_neighbour_is_whole(type) && now > 3)
+      use_number(now + 1, use, context); /* a count is rarely refused that is larger */
     for (size_t i = 0; i < sizeof usual / sizeof *usual; i++) use_number((double)usual[i], use, context);
-    if (!is_whole(type) || !first || first->ndim == 0) return;
+    if (!variant_neighbour_is_whole(type) || !first || first->ndim == 0) return;
     const int64_t size = first->sizes[first->ndim - 1];
     use_number((double)(size - 1), use, context);
     use_number((double)size, use, context);
-  } else if (is_real(type)) {
+  } else if (variant_neighbour_is_real(type)) {
     now = opc_sample_number(sample, op, argument);
     const double other[] = {now == 0 ? 1 : -now, 0, 1, 2 * now, now / 2};
     for (size_t i = 0; i < sizeof other / sizeof *other; i++) use_number(other[i], use, context);
   }
 }
 
-static bool has_word(const char *words, const char *word, size_t length) {
+static bool variant_neighbour_has_word(const char *words, const char *word, size_t length) {
   while (words && *words) {
     const size_t size = strcspn(words, "|");
     if (size == length && strncmp(words, word, length) == 0) return true;
@@ -269,7 +278,7 @@ static void use_words(const char *words, const char *used, opc_neighbour_text_t 
   char word[OPC_WORD_MAX + 1];
   while (words && *words) {
     const size_t length = strcspn(words, "|");
-    if (length < sizeof word && !has_word(used, words, length)) {
+    if (length < sizeof word && !variant_neighbour_has_word(used, words, length)) {
       memcpy(word, words, length);
       word[length] = '\0';
       use(word, context);

@@ -217,8 +217,8 @@ static bool is_least_one(const opc_relation_t *relation) {
   return relation->kind == OPC_RELATION_LEAST && !relation->values && !relation->checked && relation->number == 1;
 }
 
-static bool relations_hold(const opc_relations_t *relations, const opc_sample_t *sample, const opc_operator_t *op,
-                           bool empty) {
+static bool related_hold(const opc_relations_t *relations, const opc_sample_t *sample, const opc_operator_t *op,
+                         bool empty) {
   bool hold = true;
   for (size_t i = 0; i < relations->count && hold; i++) {
     const opc_relations_t one = {.items = &relations->items[i], .count = 1};
@@ -241,7 +241,7 @@ static bool fit_to(opc_sample_t *changed, const opc_sample_t *base, const opc_op
     }
   }
   return !fit.failed && opc_related_contents(changed, base, op, relations) &&
-         relations_hold(relations, changed, op, empty);
+         related_hold(relations, changed, op, empty);
 }
 
 bool opc_related_fit(opc_sample_t *changed, const opc_sample_t *base, const opc_operator_t *op) {

@@ -83,7 +83,7 @@ bool opc_shape_one_item(opc_variant_step_t *step) {
     opc_value_t *list =
         all || strcmp(step->op->arguments[i].name, step->path) == 0 ? longer_list(step, (int)i, 1) : NULL;
     if (list) shorten(list, 1);
-    changed |= list != NULL;
+    changed |= (bool)list;
   }
   return changed;
 }

@@ -12,12 +12,12 @@ typedef struct collection {
   bool written;
 } collection_t;
 
-static void collect(const char *path, opc_value_t *value, void *context) {
+static void variant_tensors_collect(const char *path, opc_value_t *value, void *context) {
   collection_t *collection = context;
   opc_variant_tensors_t *tensors = collection->tensors;
   if (!value->tensor || tensors->failed) return;
   char *copy = OPC_ARRAY_GROW(tensors->items, tensors->count) ? opc_string_copy(path) : NULL;
-  tensors->failed = copy == NULL;
+  tensors->failed = !copy;
   if (!copy) return;
   tensors->items[tensors->count] = (opc_variant_tensor_t){.path = copy,
                                                           .value = value,
@@ -27,7 +27,7 @@ static void collect(const char *path, opc_value_t *value, void *context) {
   tensors->count++;
 }
 
-static bool same_text(const char *left, const char *right) { return left && right && strcmp(left, right) == 0; }
+static bool both_equal(const char *left, const char *right) { return left && right && strcmp(left, right) == 0; }
 
 opc_status_t opc_variant_tensors_collect(opc_sample_t *sample, const opc_operator_t *op, opc_variant_tensors_t *out,
                                          opc_error_t *error) {
@@ -37,7 +37,8 @@ opc_status_t opc_variant_tensors_collect(opc_sample_t *sample, const opc_operato
     if (sample->absent && sample->absent[i]) continue;
     collection_t collection = {.tensors = out, .argument = i, .written = op && op->arguments[i].alias.is_write};
     snprintf(name, sizeof name, "_%zu", i);
-    opc_value_visit_tensors(op ? op->arguments[i].name : name, &sample->arguments[i], collect, &collection);
+    opc_value_visit_tensors(op ? op->arguments[i].name : name, &sample->arguments[i], variant_tensors_collect,
+                            &collection);
   }
   if (out->failed) {
     opc_variant_tensors_clear(out);
@@ -48,10 +49,10 @@ opc_status_t opc_variant_tensors_collect(opc_sample_t *sample, const opc_operato
     for (size_t j = 0; j < out->count; j++) {
       const opc_tensor_spec_t *other = out->items[j].value->tensor;
       if (j == i) continue;
-      bool twins = same_text(spec->identity, other->identity);
+      bool twins = both_equal(spec->identity, other->identity);
       if (twins && j < i && out->items[i].twin == i) out->items[i].twin = out->items[j].twin;
       if (twins) out->items[i].written |= out->items[j].written;
-      if (!twins && same_text(spec->storage, other->storage)) out->items[i].shared = true;
+      if (!twins && both_equal(spec->storage, other->storage)) out->items[i].shared = true;
     }
   }
   return OPC_OK;

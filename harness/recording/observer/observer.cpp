@@ -152,20 +152,20 @@ extern "C" {
 extern const char opc_observer_torch[];
 const char opc_observer_torch[] = OPC_OBSERVER_TORCH_MINOR;
 
-void opc_observer_start(const char *folder, char *words, size_t size);
-void opc_observer_start(const char *folder, char *words, size_t size) {
+void opc_observer_start(const char *folder, char *why, size_t size);
+void opc_observer_start(const char *folder, char *why, size_t size) {
   opc_error_t error = {};
   try {
     if (opc_recorder_start(folder, &error) != OPC_OK) {
-      std::snprintf(words, size, "%s", error.message);
+      std::snprintf(why, size, "%s", error.message);
       return;
     }
     at::addGlobalCallback(
         at::RecordFunctionCallback(opc::on_start, opc::on_end).needsInputs(true).scopes({at::RecordScope::FUNCTION}));
   } catch (const std::exception &exception) {
-    std::snprintf(words, size, "%s", exception.what());
+    std::snprintf(why, size, "%s", exception.what());
   } catch (...) {
-    std::snprintf(words, size, "libtorch did not take the observer");
+    std::snprintf(why, size, "libtorch did not take the observer");
   }
 }
 }

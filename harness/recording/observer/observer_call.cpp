@@ -37,9 +37,9 @@ void Writer::collect(const c10::IValue &value) {
 }
 
 // A JSON string: bytes that are not UTF-8 are shown as escapes.
-void text(const std::string &words, opc_text_t *out) {
+void text(const std::string &message, opc_text_t *out) {
   opc_text_t clean = {};
-  opc_text_add_utf8(&clean, words.data(), words.size());
+  opc_text_add_utf8(&clean, message.data(), message.size());
   opc_text_add(out, "\"");
   for (size_t i = 0; i < clean.length; i++) {
     const char c = clean.data[i];

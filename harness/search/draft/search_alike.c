@@ -12,7 +12,7 @@ static const char *base_name(const char *name, size_t *out_length) {
   return base;
 }
 
-static bool has_word(const char *name, size_t length, const char *word, size_t word_length) {
+static bool search_alike_has_word(const char *name, size_t length, const char *word, size_t word_length) {
   for (size_t i = 0; i + word_length <= length; i++) {
     bool whole = (i == 0 || name[i - 1] == '_') && (i + word_length == length || name[i + word_length] == '_');
     if (whole && strncasecmp(name + i, word, word_length) == 0) return true;
@@ -28,7 +28,7 @@ int opc_search_shared_words(const char *left, const char *right) {
   for (size_t i = 0; i < left_length;) {
     size_t length = 0;
     while (i + length < left_length && left[i + length] != '_') length++;
-    shared += length > 1 && has_word(right, right_length, left + i, length);
+    shared += length > 1 && search_alike_has_word(right, right_length, left + i, length);
     i += length + 1;
   }
   return shared;

@@ -19,7 +19,7 @@ typedef struct backward {
   int dims;                  /* how many sizes of its input were used */
 } backward_t;
 
-static bool has_word(const char *name, const char *word) {
+static bool search_backward_has_word(const char *name, const char *word) {
   size_t length = strlen(word);
   for (const char *at = strstr(name, word); at; at = strstr(at + 1, word))
     if ((at == name || at[-1] == '_') && (at[length] == '\0' || at[length] == '_' || at[length] == 's')) return true;
@@ -82,7 +82,8 @@ static bool give_result(backward_t *b, size_t argument) {
   size_t count = b->forward->output_count, output = count;
   for (size_t i = 0; i < forward->return_count && i < count; i++)
     if (strcmp(forward->returns[i].name, name) == 0) output = i;
-  bool first = has_word(name, "result") || has_word(name, "output") || has_word(name, "out");
+  bool first = search_backward_has_word(name, "result") || search_backward_has_word(name, "output") ||
+               search_backward_has_word(name, "out");
   if (output == count && first && count > 0) output = 0;
   if (output == count && b->results + 1 < count) output = ++b->results;
   if (output >= count || !opc_search_output_value(&b->forward->outputs[output], &b->sample->arguments[argument]))
@@ -139,10 +140,10 @@ static bool is_tensor(const backward_t *b, size_t argument) {
 }
 
 /* False: a required argument has no value. */
-static bool fill(backward_t *b) {
+static bool search_backward_fill(backward_t *b) {
   size_t count = b->op->argument_count;
   for (size_t i = 0; i < count; i++) {
-    bool gradient = is_tensor(b, i) && has_word(b->op->arguments[i].name, "grad");
+    bool gradient = is_tensor(b, i) && search_backward_has_word(b->op->arguments[i].name, "grad");
     if (gradient && give_gradient(b, i)) continue;
     (void)(!gradient && give_same(b, i));
   }
@@ -166,7 +167,7 @@ void opc_search_view_backward(const opc_search_view_t *view, const opc_operator_
     made.source = OPC_SAMPLE_SEARCHED;
     opc_seed_begin(&b.seed, rng);
     if (first_input(&b)) opc_seed_follow(&b.seed, first_input(&b));
-    if (fill(&b)) (void)opc_candidates_add(out, &made, OPC_FAMILY_BACKWARD);
+    if (search_backward_fill(&b)) (void)opc_candidates_add(out, &made, OPC_FAMILY_BACKWARD);
     opc_sample_clear(&made);
   }
 }

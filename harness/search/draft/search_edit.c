@@ -35,11 +35,12 @@ void opc_candidates_clear(opc_candidates_t *list) {
 
 /* ---- slots: constructor arguments, too ---- */
 
-static void collect(opc_value_t *value, size_t argument, opc_slot_t *slots, size_t *count) {
+static void search_edit_collect(opc_value_t *value, size_t argument, opc_slot_t *slots, size_t *count) {
   if (value->kind == OPC_VALUE_LIST) {
-    for (size_t i = 0; i < value->list.count; i++) collect(&value->list.items[i], argument, slots, count);
+    for (size_t i = 0; i < value->list.count; i++) search_edit_collect(&value->list.items[i], argument, slots, count);
   } else if (value->kind == OPC_VALUE_OBJECT) {
-    for (size_t i = 0; i < value->object.init_count; i++) collect(&value->object.init[i], argument, slots, count);
+    for (size_t i = 0; i < value->object.init_count; i++)
+      search_edit_collect(&value->object.init[i], argument, slots, count);
   } else if (*count < OPC_SLOTS_MAX && (value->kind == OPC_VALUE_TENSOR || value->kind == OPC_VALUE_INT ||
                                         value->kind == OPC_VALUE_FLOAT || value->kind == OPC_VALUE_BOOL)) {
     slots[(*count)++] = (opc_slot_t){value, argument};
@@ -49,7 +50,7 @@ static void collect(opc_value_t *value, size_t argument, opc_slot_t *slots, size
 size_t opc_slots_of(const opc_sample_t *sample, opc_slot_t slots[OPC_SLOTS_MAX]) {
   size_t count = 0;
   for (size_t i = 0; i < sample->argument_count; i++) {
-    if (!sample->absent[i]) collect(&sample->arguments[i], i, slots, &count);
+    if (!sample->absent[i]) search_edit_collect(&sample->arguments[i], i, slots, &count);
   }
   return count;
 }

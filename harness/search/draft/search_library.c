@@ -28,7 +28,7 @@ static void output_pack(opc_search_output_t *output) {
   size_t width = opc_dtype_size(spec->dtype), count = spec->fill.kind == OPC_FILL_VALUES ? spec->fill.value_count : 0;
   char *elements =
       width > 0 && count > 0 && count == (size_t)opc_tensor_spec_numel(spec) ? malloc(count * width) : NULL;
-  bool same = elements != NULL;
+  bool same = elements;
   for (size_t i = 0; same && i < count; i++) {
     opc_number_t number = spec->fill.values[i], back = {0};
     same = (number.kind == OPC_NUMBER_INT || number.kind == OPC_NUMBER_FLOAT) &&
@@ -97,18 +97,18 @@ void opc_search_library_free(opc_search_library_t *library) {
   free(library);
 }
 
+static void scope_entry(opc_search_entry_t **entry) { entry_free(*entry); }
+
 opc_status_t opc_search_library_add(opc_search_library_t *library, const opc_operator_t *op, int round,
                                     const opc_sample_t *sample, opc_value_t *outputs, size_t output_count,
                                     opc_error_t *error) {
-  opc_search_entry_t *entry = entry_new(op, round, outputs, output_count);
-  opc_status_t status = OPC_OK;
-  if (entry) status = opc_sample_copy(sample, &entry->sample, error);
-  if (entry && status == OPC_OK && OPC_ARRAY_GROW(library->entries, library->entry_count)) {
-    library->entries[library->entry_count++] = entry;
-    return OPC_OK;
-  }
-  entry_free(entry);
-  return status != OPC_OK ? status : opc_error_set(error, OPC_ERR_MEMORY, "out of memory for what searches find");
+  OPC_SCOPED(scope_entry) opc_search_entry_t *entry = entry_new(op, round, outputs, output_count);
+  if (entry) OPC_RETURN_IF_ERROR(opc_sample_copy(sample, &entry->sample, error));
+  if (!entry || !OPC_ARRAY_GROW(library->entries, library->entry_count))
+    return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for what searches find");
+  library->entries[library->entry_count++] = entry;
+  entry = NULL;
+  return OPC_OK;
 }
 
 /* ---- which operators are alike ---- */

@@ -513,7 +513,7 @@ bool opc_seed_is_impossible(const opc_type_t *type, const opc_search_view_t *vie
     case OPC_TYPE_DIMNAME:
       return true;
     case OPC_TYPE_OBJECT:
-      return opc_search_constructor(view, type->class_name) == NULL && !opc_search_is_returned(view, type->class_name);
+      return !opc_search_constructor(view, type->class_name) && !opc_search_is_returned(view, type->class_name);
     case OPC_TYPE_LIST:
       return opc_seed_is_impossible(type->element, view);
     default:
@@ -528,4 +528,4 @@ const opc_argument_t *opc_seed_impossible(const opc_operator_t *op, const opc_se
   return NULL;
 }
 
-bool opc_seed_is_group(const char *name) { return strcasestr(name, "group") != NULL; }
+bool opc_seed_is_group(const char *name) { return strcasestr(name, "group"); }

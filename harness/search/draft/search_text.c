@@ -20,7 +20,7 @@ static const char *const endings[] = {"Exception raised from", "\nFound the foll
 static size_t place_length(const char *token) {
   size_t length = strcspn(token, " \t\n,;)");
   const char *dot = memchr(token, '.', length);
-  bool slash = memchr(token, '/', length) != NULL;
+  bool slash = memchr(token, '/', length);
   static const char *const suffixes[] = {".cpp", ".h", ".cc", ".cu", ".hpp", ".cuh", ".c"};
   if (!dot) return 0;
   for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++) {
@@ -190,7 +190,7 @@ typedef struct reading {
   bool about_types;
 } reading_t;
 
-static const char *read_number(opc_clue_t *clue, const reading_t *reading, const char *c) {
+static const char *search_text_read_number(opc_clue_t *clue, const reading_t *reading, const char *c) {
   char *after;
   int64_t number = strtoll(c, &after, 10);
   /* "expected 1 dims but tensor has 3": the unit appears once. */
@@ -236,7 +236,7 @@ static void read_words(opc_clue_t *clue) {
   for (const char *c = text; *c;) {
     bool start = c == text || !is_word(c[-1]);
     if (start && (isdigit((unsigned char)*c) || (*c == '-' && isdigit((unsigned char)c[1]))))
-      c = read_number(clue, &reading, c);
+      c = search_text_read_number(clue, &reading, c);
     else if (start && is_word(*c)) c = read_word(clue, &reading, c);
     else c++;
   }
@@ -312,7 +312,7 @@ int opc_clue_names(const opc_clue_t *clue, const char *argument_name) {
     bool tail = size == length || (size > length && c[length] == '_' && size <= length + 3);
     if (length > 0 && size >= length && tail && strncasecmp(c, argument_name, length) == 0) {
       bool quoted = c > clue->text && strchr("'\"`", c[-1]);
-      if (length > 1 || quoted || c[size] == '.' || strchr(" )", c[size]) == NULL) return 2;
+      if (length > 1 || quoted || c[size] == '.' || !strchr(" )", c[size])) return 2;
     }
     char word[48];
     if (hint && !synonym && size > 2 && size < sizeof word) {

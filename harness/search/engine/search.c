@@ -20,7 +20,7 @@ enum {
 };
 
 /* True when these arguments were not tried before; remembers them. */
-static bool remember(opc_search_t *search, const opc_sample_t *sample) {
+static bool search_remember(opc_search_t *search, const opc_sample_t *sample) {
   uint64_t digest = opc_search_digest(sample, false);
   for (size_t i = 0; i < search->seen_count; i++) {
     if (search->seen[i] == digest) return false;
@@ -32,12 +32,12 @@ static bool remember(opc_search_t *search, const opc_sample_t *sample) {
 
 /* Arguments that the recipe describes stay drawn from it: a fresh draw, or that of the edited tuple (parent; NULL:
  * none). False: nothing new. */
-static bool settle(opc_search_t *search, const opc_sample_t *parent, opc_sample_t *sample) {
+static bool search_settle(opc_search_t *search, const opc_sample_t *parent, opc_sample_t *sample) {
   const opc_recipe_t *recipe = search->recipe;
   if (recipe && parent && !opc_recipe_restore(recipe, parent, sample)) return false;
   if (recipe && !parent && !opc_recipe_draw(recipe, &search->rng, sample, NULL, 0)) return false;
   if (opc_tabu_has(search, sample)) return false;
-  return remember(search, sample);
+  return search_remember(search, sample);
 }
 
 /* ---- life ---- */
@@ -56,8 +56,7 @@ opc_status_t opc_search_new(const opc_operator_t *op, const opc_search_options_t
   search->without = options->without;
   search->earlier = options->earlier;
   search->parent = OPC_SITES_MAX;
-  opc_status_t status = opc_search_view_make(options->library, op, options->round, &search->view, error);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(opc_search_view_make(options->library, op, options->round, &search->view, error));
   opc_search_view_backward(&search->view, op, &search->rng, &search->derived);
   const opc_argument_t *impossible = opc_seed_impossible(op, &search->view);
   if (impossible || !op->schema || op->is_vararg) {
@@ -96,10 +95,10 @@ void opc_search_free(opc_search_t *search) {
 /* ---- what next ---- */
 
 /* Takes the next untried candidate of a list; false: the list has no more. */
-static bool take(opc_search_t *search, opc_candidates_t *list, const opc_sample_t *parent, opc_sample_t *out) {
+static bool search_take(opc_search_t *search, opc_candidates_t *list, const opc_sample_t *parent, opc_sample_t *out) {
   while (list->next < list->count) {
     opc_candidate_t *candidate = &list->items[list->next++];
-    bool fresh = opc_search_has_family(search, candidate->family) && settle(search, parent, &candidate->sample);
+    bool fresh = opc_search_has_family(search, candidate->family) && search_settle(search, parent, &candidate->sample);
     if (fresh) *out = candidate->sample;
     else opc_sample_clear(&candidate->sample);
     candidate->sample = (opc_sample_t){0}; /* a search holds thousands of them, and nobody reads a used one again */
@@ -145,9 +144,9 @@ static opc_site_t *best_repairs(opc_search_t *search) {
 }
 
 static bool propose_repair(opc_search_t *search, opc_sample_t *out) {
-  for (opc_site_t *site; (site = best_repairs(search)) != NULL;) {
+  for (opc_site_t *site; (site = best_repairs(search));) {
     site->used++;
-    if (!take(search, &site->candidates, &site->sample, out)) continue;
+    if (!search_take(search, &site->candidates, &site->sample, out)) continue;
     search->parent = (size_t)(site - search->sites);
     return true;
   }
@@ -182,7 +181,8 @@ static bool propose_mutation(opc_search_t *search, opc_sample_t *out) {
     if (draw > 0 && i + 1 < search->site_count) continue;
     if (opc_sample_copy(&search->sites[i].sample, out, NULL) != OPC_OK) return false;
     search->parent = i;
-    if (edit(search, search->sites[i].message, out) && settle(search, &search->sites[i].sample, out)) return true;
+    if (edit(search, search->sites[i].message, out) && search_settle(search, &search->sites[i].sample, out))
+      return true;
     opc_sample_clear(out);
     return false;
   }
@@ -193,7 +193,7 @@ static bool propose_seed(opc_search_t *search, opc_sample_t *out) {
   search->family = OPC_FAMILY_SEED;
   search->parent = OPC_SITES_MAX;
   if (!opc_seed_sample(search->op, &search->rng, out)) return false;
-  if (settle(search, NULL, out)) return true;
+  if (search_settle(search, NULL, out)) return true;
   opc_sample_clear(out);
   return false;
 }
@@ -203,14 +203,14 @@ static bool propose_library(opc_search_t *search, opc_sample_t *out) {
   search->parent = OPC_SITES_MAX;
   search->from_library++;
   if (!opc_search_view_tuple(&search->view, search->op, &search->rng, out)) return false;
-  if (settle(search, NULL, out)) return true;
+  if (search_settle(search, NULL, out)) return true;
   opc_sample_clear(out);
   return false;
 }
 
 static bool propose(opc_search_t *search, opc_sample_t *out) {
   search->parent = OPC_SITES_MAX;
-  if (take(search, &search->endings, NULL, out) || take(search, &search->derived, NULL, out)) return true;
+  if (search_take(search, &search->endings, NULL, out) || search_take(search, &search->derived, NULL, out)) return true;
   /* Tuples that others accept come first, and now and then later. */
   bool library = search->view.count > 0 && opc_search_has_family(search, OPC_FAMILY_LIBRARY) &&
                  3 * search->from_library < search->budget;
@@ -258,8 +258,8 @@ static bool next_option(opc_search_t *search, opc_sample_t *out) {
       !opc_options_begin(&search->options, search->op, &search->view, &varied->sample, varied->digest))
     return false;
   const opc_sample_t *next;
-  while ((next = opc_options_next(&search->options, search->op)) != NULL) {
-    if (opc_tabu_has(search, next) || !remember(search, next)) continue;
+  while ((next = opc_options_next(&search->options, search->op))) {
+    if (opc_tabu_has(search, next) || !search_remember(search, next)) continue;
     search->family = OPC_FAMILY_OPTION;
     search->parent = OPC_SITES_MAX;
     return opc_sample_copy(next, out, NULL) == OPC_OK;

@@ -34,7 +34,7 @@ bool opc_option_list_is_full(const opc_value_t *value) {
 }
 
 /* Room for one more list of this length, all null. NULL: no room. */
-static opc_value_t *begin(lists_t *lists, size_t length) {
+static opc_value_t *search_option_lists_begin(lists_t *lists, size_t length) {
   if (lists->count == OPC_OPTION_LISTS_MAX) return NULL;
   opc_value_t *list = &lists->items[lists->count];
   *list = (opc_value_t){.kind = OPC_VALUE_LIST};
@@ -49,7 +49,7 @@ static void drop_last(lists_t *lists) { opc_value_clear(&lists->items[--lists->c
 
 /* A copy in which every null becomes the tensor before it, or the first one. */
 static void add_filled(lists_t *lists, const opc_value_t *from) {
-  opc_value_t *list = begin(lists, from->list.count);
+  opc_value_t *list = search_option_lists_begin(lists, from->list.count);
   const opc_value_t *last = NULL;
   for (size_t i = 0; list && !last && i < from->list.count; i++)
     if (from->list.items[i].kind == OPC_VALUE_TENSOR) last = &from->list.items[i];
@@ -62,7 +62,7 @@ static void add_filled(lists_t *lists, const opc_value_t *from) {
 }
 
 static void add_repeated(lists_t *lists, const opc_value_t *tensor, size_t length) {
-  opc_value_t *list = begin(lists, length);
+  opc_value_t *list = search_option_lists_begin(lists, length);
   for (size_t i = 0; list && i < length; i++) {
     if (opc_value_copy(tensor, &list->list.items[i], NULL) == OPC_OK) continue;
     drop_last(lists);
@@ -71,7 +71,7 @@ static void add_repeated(lists_t *lists, const opc_value_t *tensor, size_t lengt
 }
 
 static void add_without(lists_t *lists, const opc_value_t *from, size_t place) {
-  opc_value_t *list = begin(lists, from->list.count);
+  opc_value_t *list = search_option_lists_begin(lists, from->list.count);
   for (size_t i = 0; list && i < from->list.count; i++) {
     if (i == place || opc_value_copy(&from->list.items[i], &list->list.items[i], NULL) == OPC_OK) continue;
     drop_last(lists);
@@ -102,12 +102,12 @@ static bool set_index(opc_value_t *out, int64_t size, int behind) {
 /* The result has the indexed tensor's shape: indexes its first two dimensions, or one of them. */
 static void add_indices(lists_t *lists, const opc_tensor_spec_t *of, bool with_null) {
   if (of->ndim > 1) {
-    opc_value_t *list = begin(lists, 2);
+    opc_value_t *list = search_option_lists_begin(lists, 2);
     bool made = list && (with_null || set_index(&list->list.items[0], of->sizes[0], 1)) &&
                 set_index(&list->list.items[1], of->sizes[1], 0);
     if (list && !made) drop_last(lists);
   }
-  opc_value_t *list = of->ndim > 0 && !with_null ? begin(lists, 1) : NULL;
+  opc_value_t *list = of->ndim > 0 && !with_null ? search_option_lists_begin(lists, 1) : NULL;
   if (list && !set_index(&list->list.items[0], of->sizes[0], 0)) drop_last(lists);
 }
 

@@ -124,7 +124,7 @@ static bool make_longer(opc_sample_t *sample, bool hole) {
   return changed;
 }
 
-static bool apply(const way_t *way, opc_sample_t *sample) {
+static bool search_option_patterns_apply(const way_t *way, opc_sample_t *sample) {
   opc_slot_t slots[OPC_SLOTS_MAX];
   int64_t number = 0;
   if (way->longer && !make_longer(sample, way->hole)) return false;
@@ -140,13 +140,13 @@ static bool apply(const way_t *way, opc_sample_t *sample) {
   return number > 0;
 }
 
-static void offer(const way_t *way, const opc_sample_t *sample, opc_candidates_t *out) {
+static void search_option_patterns_offer(const way_t *way, const opc_sample_t *sample, opc_candidates_t *out) {
   opc_sample_t *copy = opc_candidates_add(out, sample, OPC_FAMILY_OPTION);
-  if (copy && !apply(way, copy)) opc_candidates_drop_last(out);
+  if (copy && !search_option_patterns_apply(way, copy)) opc_candidates_drop_last(out);
 }
 
 void opc_option_patterns_begin(const opc_sample_t *sample, bool hangs, opc_candidates_t *out) {
   const size_t count = sizeof ways / sizeof ways[0];
-  if (hangs) offer(&ways[count - 1], sample, out);
-  for (size_t i = 0; i < count - hangs; i++) offer(&ways[i], sample, out);
+  if (hangs) search_option_patterns_offer(&ways[count - 1], sample, out);
+  for (size_t i = 0; i < count - hangs; i++) search_option_patterns_offer(&ways[i], sample, out);
 }

@@ -45,10 +45,10 @@ bool opc_options_at_patterns(const opc_options_t *options) {
 static bool is_at_values(const opc_options_t *options) {
   return opc_options_at_integers(options) || opc_options_at_patterns(options);
 }
-static bool is_argument(const opc_options_t *options) {
+static bool search_options_is_argument(const opc_options_t *options) {
   return options->turn >= OPC_OPTION_ARGUMENTS && !is_at_values(options);
 }
-static const opc_argument_t *argument_of(const opc_options_t *options, const opc_operator_t *op) {
+static const opc_argument_t *search_options_argument_of(const opc_options_t *options, const opc_operator_t *op) {
   return &op->arguments[index_of(options)];
 }
 
@@ -59,7 +59,7 @@ static const opc_value_t *given_value(const opc_options_t *options) {
 }
 
 /* Takes ownership of the value. */
-static void offer(opc_options_t *options, opc_value_t *value) {
+static void search_options_offer(opc_options_t *options, opc_value_t *value) {
   opc_sample_t *copy = opc_candidates_add(&options->candidates, &options->all.sample, OPC_FAMILY_OPTION);
   if (!copy) {
     opc_value_clear(value);
@@ -83,7 +83,7 @@ static bool make_visible(opc_value_t *tensor) {
 static void offer_drawn(opc_options_t *options, const opc_operator_t *op, const opc_type_t *type, int draws) {
   opc_slot_t slots[OPC_SLOTS_MAX];
   size_t count = opc_slots_of(&options->all.sample, slots);
-  opc_argument_t argument = *argument_of(options, op);
+  opc_argument_t argument = *search_options_argument_of(options, op);
   argument.type = *type;
   for (int draw = 0; draw < draws; draw++) {
     opc_seed_t seed;
@@ -96,7 +96,7 @@ static void offer_drawn(opc_options_t *options, const opc_operator_t *op, const 
     }
     if (!opc_seed_value(&seed, &argument, &value)) continue;
     if (value.kind == OPC_VALUE_TENSOR) (void)make_visible(&value);
-    offer(options, &value);
+    search_options_offer(options, &value);
   }
 }
 
@@ -109,7 +109,7 @@ static void offer_alike(opc_options_t *options) {
   for (size_t i = 0; i < count && offered < ALIKE; i++) {
     opc_value_t value = {0};
     if (slots[i].value->kind != OPC_VALUE_TENSOR || opc_value_copy(slots[i].value, &value, NULL) != OPC_OK) continue;
-    offer(options, &value);
+    search_options_offer(options, &value);
     offered++;
   }
   int64_t lengths[ROWS];
@@ -124,14 +124,14 @@ static void offer_alike(opc_options_t *options) {
       opc_value_t value = {.kind = OPC_VALUE_TENSOR, .tensor = opc_tensor_spec_new(spec->dtype, 1, &spec->sizes[dim])};
       if (!value.tensor) return;
       opc_seed_fill("", value.tensor);
-      offer(options, &value);
+      search_options_offer(options, &value);
     }
   }
 }
 
 static void offer_numbers(opc_options_t *options, const opc_operator_t *op) {
   static const double numbers[] = {2, 0.5, 1, 0, -1}; /* values without effect come last */
-  const opc_argument_t *argument = argument_of(options, op);
+  const opc_argument_t *argument = search_options_argument_of(options, op);
   const opc_value_t *given = given_value(options);
   bool real = argument->type.kind == OPC_TYPE_FLOAT || argument->type.kind == OPC_TYPE_SCALAR;
   double now = argument->default_text ? strtod(argument->default_text, NULL) : 0;
@@ -142,14 +142,14 @@ static void offer_numbers(opc_options_t *options, const opc_operator_t *op) {
     opc_value_t value = {.kind = OPC_VALUE_INT, .integer = (int64_t)numbers[i]};
     if (argument->type.kind == OPC_TYPE_FLOAT || !whole)
       value = (opc_value_t){.kind = OPC_VALUE_FLOAT, .floating = numbers[i]};
-    offer(options, &value);
+    search_options_offer(options, &value);
   }
 }
 
 /* A word that no operator knows: the rejection names the known ones. */
 static void offer_words(opc_options_t *options, const opc_operator_t *op, const opc_type_t *type) {
   opc_value_t value = {.kind = OPC_VALUE_STRING, .string = opc_string_copy(unknown_word)};
-  if (value.string) offer(options, &value);
+  if (value.string) search_options_offer(options, &value);
   offer_drawn(options, op, type, DRAWS);
 }
 
@@ -166,32 +166,34 @@ static void offer_own_sizes(opc_options_t *options) {
     size_t length = given->list.count;
     if ((size_t)spec->ndim < length || opc_value_copy(given, &value, NULL) != OPC_OK) return;
     for (size_t k = 0; k < length; k++) value.list.items[k].integer = spec->sizes[(size_t)spec->ndim - length + k];
-    offer(options, &value);
+    search_options_offer(options, &value);
     return;
   }
 }
 
 static void offer_none(opc_options_t *options) {
   opc_value_t none = {.kind = OPC_VALUE_NONE};
-  offer(options, &none);
+  search_options_offer(options, &none);
 }
 
 /* Lists of tensors. A list that already holds only tensors gets a null. Some are drawn. */
 static void offer_lists(opc_options_t *options, const opc_operator_t *op) {
   opc_value_t lists[OPC_OPTION_LISTS_MAX];
-  const opc_type_t *type = &argument_of(options, op)->type;
+  const opc_type_t *type = &search_options_argument_of(options, op)->type;
   const opc_value_t *given = given_value(options);
   const size_t count = opc_option_lists_make(op, &options->all.sample, index_of(options), lists);
-  for (size_t i = 0; i < count; i++) offer(options, &lists[i]);
+  for (size_t i = 0; i < count; i++) search_options_offer(options, &lists[i]);
   opc_type_t tensor = {.kind = OPC_TYPE_TENSOR}, tensors = {.kind = OPC_TYPE_LIST, .element = &tensor};
   if (!given || !opc_option_list_is_full(given)) offer_drawn(options, op, &tensors, DRAWS);
   if (given && type->kind == OPC_TYPE_OPTIONAL) offer_none(options);
 }
 
-static bool is_integer(const opc_type_t *type) { return type->kind == OPC_TYPE_INT || type->kind == OPC_TYPE_SYMINT; }
+static bool search_options_is_integer(const opc_type_t *type) {
+  return type->kind == OPC_TYPE_INT || type->kind == OPC_TYPE_SYMINT;
+}
 
 static void offer_optional(opc_options_t *options, const opc_operator_t *op) {
-  const opc_type_t *element = argument_of(options, op)->type.element;
+  const opc_type_t *element = search_options_argument_of(options, op)->type.element;
   if (given_value(options)) {
     offer_none(options);
     return;
@@ -219,13 +221,13 @@ static void offer_optional(opc_options_t *options, const opc_operator_t *op) {
 }
 
 static void offer_values(opc_options_t *options, const opc_operator_t *op) {
-  const opc_argument_t *argument = argument_of(options, op);
+  const opc_argument_t *argument = search_options_argument_of(options, op);
   const opc_value_t *given = given_value(options);
   const opc_type_t *type = &argument->type;
   if (type->kind == OPC_TYPE_BOOL) {
     bool now = given ? given->boolean : argument->default_text && strcmp(argument->default_text, "True") == 0;
     opc_value_t other = {.kind = OPC_VALUE_BOOL, .boolean = !now};
-    offer(options, &other);
+    search_options_offer(options, &other);
   } else if (opc_option_lists_are(type)) {
     offer_lists(options, op);
   } else if (type->kind == OPC_TYPE_OPTIONAL) {
@@ -236,9 +238,9 @@ static void offer_values(opc_options_t *options, const opc_operator_t *op) {
     if (!given || given->kind != OPC_VALUE_TENSOR) offer_alike(options);
     offer_drawn(options, op, type, DRAWS);
   } else if (argument->has_default &&
-             (is_integer(type) || type->kind == OPC_TYPE_FLOAT || type->kind == OPC_TYPE_SCALAR)) {
+             (search_options_is_integer(type) || type->kind == OPC_TYPE_FLOAT || type->kind == OPC_TYPE_SCALAR)) {
     offer_numbers(options, op);
-  } else if (type->kind == OPC_TYPE_LIST && is_integer(type->element)) {
+  } else if (type->kind == OPC_TYPE_LIST && search_options_is_integer(type->element)) {
     offer_own_sizes(options);
   }
 }
@@ -436,9 +438,9 @@ static void tell_refused(opc_options_t *options, const opc_operator_t *op, const
     return;
   opc_repair_message(op, &copy, message, &options->rng, &repairs);
   for (size_t i = 0; i < repairs.count; i++) {
-    if (is_argument(options) && !differs_here_alone(options, &repairs.items[i].sample)) continue;
+    if (search_options_is_argument(options) && !differs_here_alone(options, &repairs.items[i].sample)) continue;
     opc_sample_t *repair = opc_candidates_add(&fitting, &repairs.items[i].sample, OPC_FAMILY_OPTION);
-    if (repair && is_argument(options) && repair->arguments[index_of(options)].kind == OPC_VALUE_TENSOR)
+    if (repair && search_options_is_argument(options) && repair->arguments[index_of(options)].kind == OPC_VALUE_TENSOR)
       (void)make_visible(&repair->arguments[index_of(options)]);
   }
   if (fitting.count > 0) {
@@ -488,7 +490,7 @@ static void tell_pattern(opc_options_t *options, const opc_sample_t *sample, con
 static void tell_accepted(opc_options_t *options, const opc_operator_t *op, const opc_sample_t *sample,
                           uint64_t digest) {
   enum { NULLS_TRIES_MAX = 4 };
-  const opc_type_t *type = is_argument(options) ? &argument_of(options, op)->type : NULL;
+  const opc_type_t *type = search_options_is_argument(options) ? &search_options_argument_of(options, op)->type : NULL;
   /* Of lists that may hold tensors: one that holds only tensors, and one with a null besides. */
   const bool holds = type && opc_option_lists_are(type),
              full = holds && opc_option_list_is_full(&sample->arguments[index_of(options)]);
@@ -530,17 +532,19 @@ static bool is_all_floating(const opc_sample_t *sample) {
 }
 
 /* Keeps the first, if the option that it crashes with cannot be at fault. */
-static void keep_crashing(opc_options_t *options, const opc_sample_t *sample, bool harmless) {
+static void search_options_keep_crashing(opc_options_t *options, const opc_sample_t *sample, bool harmless) {
   if (!harmless || options->crashed) return;
   options->crashed = opc_sample_copy(sample, &options->crashing, NULL) == OPC_OK;
 }
 
 void opc_options_report(opc_options_t *options, const opc_operator_t *op, const opc_sample_t *sample,
                         const opc_tried_t *tried, bool effect) {
-  const opc_value_t *value = is_argument(options) ? &sample->arguments[index_of(options)] : NULL;
+  const opc_value_t *value = search_options_is_argument(options) ? &sample->arguments[index_of(options)] : NULL;
   bool nonsense = value && value->kind == OPC_VALUE_STRING && strcmp(value->string, unknown_word) == 0;
-  const opc_type_kind_t kind = is_argument(options) ? argument_of(options, op)->type.kind : OPC_TYPE_OTHER;
-  const bool lists = is_argument(options) && opc_option_lists_are(&argument_of(options, op)->type);
+  const opc_type_kind_t kind =
+      search_options_is_argument(options) ? search_options_argument_of(options, op)->type.kind : OPC_TYPE_OTHER;
+  const bool lists =
+      search_options_is_argument(options) && opc_option_lists_are(&search_options_argument_of(options, op)->type);
   if (opc_options_at_patterns(options)) {
     tell_pattern(options, sample, tried, effect);
     return;
@@ -563,7 +567,7 @@ void opc_options_report(opc_options_t *options, const opc_operator_t *op, const 
       tell_refused(options, op, sample, tried->message);
       break;
     case OPC_TRY_CRASHED:
-      keep_crashing(
+      search_options_keep_crashing(
           options, sample,
           kind == OPC_TYPE_BOOL || (kind == OPC_TYPE_STRING && !nonsense) || (lists && is_all_floating(sample)));
       options->crashes++;

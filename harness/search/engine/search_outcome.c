@@ -62,13 +62,16 @@ static opc_site_t *visit(opc_search_t *search, uint64_t id, const char *message,
 static bool is_due(int hits) { return hits == 1 || hits == 3 || hits == 9 || hits == 27 || hits == 81; }
 
 /* Many places use the same words: the place of the throw tells them apart. */
-static uint64_t place_of(const char *where) { return where && where[0] ? XXH3_64bits(where, strlen(where)) : 0; }
+static uint64_t search_outcome_place_of(const char *where) {
+  return where && where[0] ? XXH3_64bits(where, strlen(where)) : 0;
+}
 
 /* Which access, of which argument, how far out of bounds: the same for the same defect. */
 static uint64_t overrun_of(const opc_try_access_t *access) {
   const int64_t fields[] = {access->beyond, access->write};
   if (!access->argument) return 0;
-  return place_of(access->argument) ^ XXH3_64bits_withSeed(fields, sizeof fields, place_of(access->place));
+  return search_outcome_place_of(access->argument) ^
+         XXH3_64bits_withSeed(fields, sizeof fields, search_outcome_place_of(access->place));
 }
 
 static void tell_rejected(opc_search_t *search, const char *message, const char *where) {
@@ -78,7 +81,7 @@ static void tell_rejected(opc_search_t *search, const char *message, const char 
       2 * search->hopeless > search->tries) {
     search->over = search->impossible = true;
   }
-  opc_site_t *site = visit(search, opc_clue_site(message) ^ place_of(where), message, &is_new);
+  opc_site_t *site = visit(search, opc_clue_site(message) ^ search_outcome_place_of(where), message, &is_new);
   if (!site) return;
   if (is_new) search->moved[search->family]++;
   if (!is_due(site->hits)) return;
@@ -110,7 +113,7 @@ static void tell_unclean(opc_search_t *search, const char *message) {
 }
 
 /* Keeps one, in case every try crashes. */
-static void keep_crashing(opc_search_t *search) {
+static void search_outcome_keep_crashing(opc_search_t *search) {
   size_t tensors, empty;
   int64_t numel = count_elements(&search->current, &tensors, &empty);
   opc_kept_t kept = {.numel = numel, .rich = empty == 0}, *best = &search->crashing;
@@ -129,7 +132,7 @@ static void tell_crashed(opc_search_t *search, const opc_tried_t *tried) {
   bool is_new;
   char name[64];
   bool hung = tried->outcome == OPC_TRY_TIMEOUT, spoke = speaks(tried);
-  if (!hung) keep_crashing(search);
+  if (!hung) search_outcome_keep_crashing(search);
   search->crashes += !hung;
   search->hangs += hung;
   if (!spoke || search->spoken++ % SPOKEN_A_CRASH == 0) search->crash_cost += hung ? TIMEOUT_COSTS : 1;
@@ -137,7 +140,7 @@ static void tell_crashed(opc_search_t *search, const opc_tried_t *tried) {
   bool placed = tried->site && tried->site[0];
   int id = snprintf(name, sizeof name, "crash %d %d", (int)tried->outcome, placed ? 0 : depth_of(search));
   uint64_t words = spoke ? opc_clue_site(tried->said) : 0;
-  opc_site_t *site = visit(search, XXH3_64bits(name, (size_t)id) ^ place_of(tried->site) ^ words,
+  opc_site_t *site = visit(search, XXH3_64bits(name, (size_t)id) ^ search_outcome_place_of(tried->site) ^ words,
                            spoke ? tried->said : tried->message, &is_new);
   if (!site) return;
   if (is_new && spoke) search->moved[search->family]++;
@@ -158,7 +161,7 @@ static opc_kept_t kept_of(const opc_search_t *search, const opc_tried_t *tried, 
                       .numel = numel,
                       .rich = !empties && (tried->output_numel >= 2 || !opc_search_has_tensors(search->op)),
                       .depends_on_values = tried->depends_on_values,
-                      .contradicted = tried->refused_on_meta != NULL,
+                      .contradicted = tried->refused_on_meta,
                       .digest = opc_tried_digest(tried)};
 }
 
@@ -215,7 +218,7 @@ static int rank_of(const opc_kept_t *kept) {
   return kept->rich + 2 * kept->depends_on_values + 4 * !kept->contradicted;
 }
 
-static void keep(opc_search_t *search, const opc_tried_t *tried, bool empties, int64_t numel) {
+static void search_outcome_keep(opc_search_t *search, const opc_tried_t *tried, bool empties, int64_t numel) {
   opc_kept_t kept = kept_of(search, tried, empties, numel);
   const bool first = search->kept_count == 0 || (!kept.contradicted && opc_search_is_contradicted(search));
   size_t place = search->kept_count;
@@ -253,7 +256,7 @@ static void tell_returned(opc_search_t *search, const opc_tried_t *tried) {
   size_t tensors, empty;
   int64_t numel = count_elements(&search->current, &tensors, &empty);
   if (tried->effect && (tensors == 0 || empty < tensors)) {
-    keep(search, tried, empty > 0, numel);
+    search_outcome_keep(search, tried, empty > 0, numel);
     if (tried->refused_on_meta) tell_rejected(search, tried->refused_on_meta, "the Meta kernel");
     return;
   }

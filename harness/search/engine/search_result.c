@@ -23,7 +23,7 @@ bool opc_search_is_contradicted(const opc_search_t *search) {
 
 /* Accepted tuples that differ in shape, at most `limit`: the richest first; among equals, the smallest. Those that the
  * Meta kernel refuses count only if there are no others. */
-static size_t choose(const opc_search_t *search, size_t chosen[], size_t limit) {
+static size_t search_result_choose(const opc_search_t *search, size_t chosen[], size_t limit) {
   const bool contradicted = opc_search_is_contradicted(search);
   size_t count = 0;
   while (count < limit) {
@@ -54,7 +54,7 @@ bool opc_search_has_tensors(const opc_operator_t *op) {
 
 /* Enough: two shapes whose results have some size and depend on what is computed (if any did). */
 bool opc_search_is_rich(const opc_search_t *search, bool with_values) {
-  size_t chosen[OPC_SEARCH_SHAPES_MAX], count = choose(search, chosen, OPC_SEARCH_SHAPES_MAX), rich = 0;
+  size_t chosen[OPC_SEARCH_SHAPES_MAX], count = search_result_choose(search, chosen, OPC_SEARCH_SHAPES_MAX), rich = 0;
   if (opc_search_is_contradicted(search)) return false;
   for (size_t i = 0; i < count; i++)
     rich += search->kept[chosen[i]].rich && (!with_values || search->kept[chosen[i]].depends_on_values);
@@ -62,7 +62,7 @@ bool opc_search_is_rich(const opc_search_t *search, bool with_values) {
 }
 
 const opc_kept_t *opc_search_varied(const opc_search_t *search) {
-  size_t chosen[2], count = choose(search, chosen, 2);
+  size_t chosen[2], count = search_result_choose(search, chosen, 2);
   return count > 0 ? &search->kept[chosen[count - 1]] : NULL;
 }
 
@@ -211,44 +211,37 @@ bool opc_search_wants_cuda(const opc_search_t *search) { return search->wants_cu
 
 static opc_status_t add_unchecked(const opc_search_t *search, const opc_sample_t *found, bool uninitialised,
                                   opc_sample_set_t *set, opc_error_t *error) {
-  opc_sample_t sample = {0};
-  opc_status_t status = opc_sample_copy(found, &sample, error);
-  if (status == OPC_OK) status = opc_sample_name(&sample, search->op, error);
+  OPC_SCOPED(opc_sample_clear) opc_sample_t sample = {0};
+  OPC_RETURN_IF_ERROR(opc_sample_copy(found, &sample, error));
+  OPC_RETURN_IF_ERROR(opc_sample_name(&sample, search->op, error));
   sample.unchecked = true;
   sample.uninitialised = uninitialised;
-  if (status == OPC_OK) status = opc_sample_set_add(set, &sample, error);
-  opc_sample_clear(&sample);
-  return status;
+  return opc_sample_set_add(set, &sample, error);
 }
 
 opc_status_t opc_search_unchecked(const opc_search_t *search, opc_sample_set_t *set, opc_error_t *error) {
-  opc_status_t status = OPC_OK;
   if (search->leaves.first_at > 0 && !convincing(search))
-    status = add_unchecked(search, &search->leaves.best.sample, false, set, error);
-  if (status == OPC_OK && search->uninitialised.best.sample.arguments && !convincing(search))
-    status = add_unchecked(search, &search->uninitialised.best.sample, true, set, error);
-  if (status == OPC_OK && search->options.crashed)
-    status = add_unchecked(search, &search->options.crashing, false, set, error);
-  return status;
+    OPC_RETURN_IF_ERROR(add_unchecked(search, &search->leaves.best.sample, false, set, error));
+  if (search->uninitialised.best.sample.arguments && !convincing(search))
+    OPC_RETURN_IF_ERROR(add_unchecked(search, &search->uninitialised.best.sample, true, set, error));
+  if (search->options.crashed) OPC_RETURN_IF_ERROR(add_unchecked(search, &search->options.crashing, false, set, error));
+  return OPC_OK;
 }
 
-static opc_status_t add_sample(const opc_search_t *search, const opc_sample_t *found, bool varied,
-                               opc_sample_set_t *set, opc_error_t *error) {
-  opc_sample_t sample = {0};
-  opc_status_t status = opc_sample_copy(found, &sample, error);
+static opc_status_t search_result_add_sample(const opc_search_t *search, const opc_sample_t *found, bool varied,
+                                             opc_sample_set_t *set, opc_error_t *error) {
+  OPC_SCOPED(opc_sample_clear) opc_sample_t sample = {0};
+  OPC_RETURN_IF_ERROR(opc_sample_copy(found, &sample, error));
   sample.varied = varied;
-  if (status == OPC_OK) status = opc_sample_name(&sample, search->op, error);
-  if (status == OPC_OK) status = opc_sample_set_add(set, &sample, error);
-  opc_sample_clear(&sample);
-  return status;
+  OPC_RETURN_IF_ERROR(opc_sample_name(&sample, search->op, error));
+  return opc_sample_set_add(set, &sample, error);
 }
 
 opc_status_t opc_search_samples(const opc_search_t *search, opc_sample_set_t *set,
                                 uint64_t out_digests[OPC_SEARCH_SAMPLES_MAX], opc_error_t *error) {
-  size_t chosen[OPC_SEARCH_SHAPES_MAX], count = choose(search, chosen, OPC_SEARCH_SHAPES_MAX);
+  size_t chosen[OPC_SEARCH_SHAPES_MAX], count = search_result_choose(search, chosen, OPC_SEARCH_SHAPES_MAX);
   const opc_kept_t *last_resort = NULL; /* the results of these are the finding */
   const opc_doubtful_t *doubtful = convincing(search);
-  opc_status_t status = OPC_OK;
   if (doubtful) last_resort = &doubtful->best;
   else if (count == 0 && only_crashes(search)) last_resort = &search->crashing;
   if (last_resort) count = 1;
@@ -259,16 +252,16 @@ opc_status_t opc_search_samples(const opc_search_t *search, opc_sample_set_t *se
       chosen[k - 1] = swapped;
     }
   }
-  for (size_t i = 0; status == OPC_OK && i < count; i++) {
+  for (size_t i = 0; i < count; i++) {
     const opc_kept_t *kept = last_resort ? last_resort : &search->kept[chosen[i]];
     out_digests[i] = kept->digest;
-    status = add_sample(search, &kept->sample, false, set, error);
+    OPC_RETURN_IF_ERROR(search_result_add_sample(search, &kept->sample, false, set, error));
   }
   const opc_option_sample_t *options[OPC_OPTION_SAMPLES_MAX];
   size_t option_count = opc_options_found(&search->options, options);
-  for (size_t i = 0; status == OPC_OK && i < option_count; i++) {
+  for (size_t i = 0; i < option_count; i++) {
     out_digests[count + i] = options[i]->digest;
-    status = add_sample(search, &options[i]->sample, true, set, error);
+    OPC_RETURN_IF_ERROR(search_result_add_sample(search, &options[i]->sample, true, set, error));
   }
-  return status;
+  return OPC_OK;
 }

@@ -34,7 +34,7 @@ static uint64_t form_of(const opc_sample_t *sample) {
   return form;
 }
 
-static opc_form_t *find(const opc_search_t *search, uint64_t id) {
+static opc_form_t *search_tabu_find(const opc_search_t *search, uint64_t id) {
   for (size_t i = 0; i < search->form_count; i++)
     if (search->forms[i].id == id) return &search->forms[i];
   return NULL;
@@ -42,7 +42,7 @@ static opc_form_t *find(const opc_search_t *search, uint64_t id) {
 
 void opc_tabu_note(opc_search_t *search, int deaths) {
   uint64_t id = form_of(&search->current);
-  opc_form_t *form = find(search, id);
+  opc_form_t *form = search_tabu_find(search, id);
   if (!form) {
     if (deaths == 0) return; /* only of those that killed is it of use that they did not always */
     if (!OPC_ARRAY_GROW(search->forms, search->form_count)) return;
@@ -55,6 +55,6 @@ void opc_tabu_note(opc_search_t *search, int deaths) {
 
 bool opc_tabu_has(const opc_search_t *search, const opc_sample_t *sample) {
   if (search->form_count == 0) return false;
-  const opc_form_t *form = find(search, form_of(sample));
+  const opc_form_t *form = search_tabu_find(search, form_of(sample));
   return form && !form->survived && form->deaths >= OPC_TABU_DEATHS;
 }

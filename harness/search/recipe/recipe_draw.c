@@ -250,7 +250,7 @@ static bool list_length(draw_t *draw, const opc_want_t *want, int64_t *out) {
   return (*out >= 0 && *out <= LIST_MAX) || misfit(draw, "a list of %lld", (long long)*out);
 }
 
-static bool list(draw_t *draw, const opc_want_t *want, const opc_sample_t *sample, opc_value_t *out) {
+static bool recipe_draw_list(draw_t *draw, const opc_want_t *want, const opc_sample_t *sample, opc_value_t *out) {
   int64_t count, integers[LIST_MAX];
   if (!list_length(draw, want, &count)) return false;
   bool filled = want->fill.kind != OPC_WANT_FILL_ANY;
@@ -262,7 +262,7 @@ static bool list(draw_t *draw, const opc_want_t *want, const opc_sample_t *sampl
   const opc_argument_t loose = {.name = (char *)(uintptr_t)want->name, .type = *element};
   *out = (opc_value_t){.kind = OPC_VALUE_LIST};
   out->list.items = calloc((size_t)count + 1, sizeof(opc_value_t));
-  bool good = out->list.items != NULL;
+  bool good = out->list.items;
   for (int64_t i = 0; good && i < count; i++) {
     opc_value_t *item = &out->list.items[i];
     if (filled) *item = (opc_value_t){.kind = OPC_VALUE_INT, .integer = integers[i]};
@@ -282,7 +282,7 @@ static bool value(draw_t *draw, const opc_want_t *want, const opc_sample_t *samp
     return opc_value_copy(&want->choices[opc_rng_below(draw->rng, (int64_t)want->choice_count)], out, NULL) == OPC_OK ||
            misfit(draw, "out of memory");
   if (kind == OPC_TYPE_TENSOR) return tensor(draw, want, sample, out);
-  if (kind == OPC_TYPE_LIST) return list(draw, want, sample, out);
+  if (kind == OPC_TYPE_LIST) return recipe_draw_list(draw, want, sample, out);
   if (kind == OPC_TYPE_INT || kind == OPC_TYPE_SYMINT) {
     *out = (opc_value_t){.kind = OPC_VALUE_INT};
     return integer(draw, want, &out->integer);

@@ -8,7 +8,9 @@
 #include "search/recipe/recipe_expression.h"
 #include "search/recipe/recipe_inside.h"
 
-static bool is_integer(const opc_type_t *type) { return type->kind == OPC_TYPE_INT || type->kind == OPC_TYPE_SYMINT; }
+static bool recipe_read_is_integer(const opc_type_t *type) {
+  return type->kind == OPC_TYPE_INT || type->kind == OPC_TYPE_SYMINT;
+}
 
 static bool is_real(const opc_type_t *type) { return type->kind == OPC_TYPE_FLOAT || type->kind == OPC_TYPE_SCALAR; }
 
@@ -50,7 +52,7 @@ static bool name_known(const char *name, int64_t *out, void *context) {
   *out = 1;
   if (naming->status != OPC_OK || opc_recipe_size_find(naming->recipe, name)) return true;
   const int argument = opc_operator_argument(naming->recipe->op, name);
-  if (argument >= 0 && !is_integer(naming->recipe->wants[argument].type)) {
+  if (argument >= 0 && !recipe_read_is_integer(naming->recipe->wants[argument].type)) {
     naming->status =
         opc_json_fail(naming->reader, "\"%s\" is of type %s: an expression may name sizes and int arguments", name,
                       naming->recipe->op->arguments[argument].type_text);
@@ -89,8 +91,7 @@ static opc_status_t read_bounds(opc_json_reader_t *reader, opc_recipe_t *recipe,
   if (pair ? json_array_size(json) != 2 : !alone) return opc_json_fail(reader, "expected [low, high]");
   for (size_t i = 0; i < 2; i++) {
     size_t before = pair ? opc_json_enter_index(reader, i) : strlen(reader->path);
-    opc_status_t status = read_expression(reader, recipe, pair ? json_array_get(json, i) : json, ends[i]);
-    if (status != OPC_OK) return status;
+    OPC_RETURN_IF_ERROR(read_expression(reader, recipe, pair ? json_array_get(json, i) : json, ends[i]));
     opc_json_leave(reader, before);
   }
   char *low_rest, *high_rest; /* plain numbers are compared here, so the error names the right position */
@@ -132,10 +133,8 @@ static opc_status_t read_fill(opc_json_reader_t *reader, opc_recipe_t *recipe, c
   static const char *const known[] = {"range",   "sorted", "offsets", "lengths", "reaching",
                                       "between", "full",   "values",  "file",    NULL};
   const char *word = json_string_value(json);
-  opc_status_t status = OPC_OK;
   if (json_is_object(json)) {
-    status = opc_json_check_fields(reader, json, known);
-    if (status != OPC_OK) return status;
+    OPC_RETURN_IF_ERROR(opc_json_check_fields(reader, json, known));
     if (json_object_size(json) != 1) return opc_json_fail(reader, "expected one kind of fill");
     word = json_object_iter_key(json_object_iter((json_t *)(uintptr_t)json));
   }
@@ -158,12 +157,12 @@ static opc_status_t read_fill(opc_json_reader_t *reader, opc_recipe_t *recipe, c
   if (bare != !inner) return opc_json_fail(reader, bare ? "\"%s\" stands alone" : "expected {\"%s\": …}", word);
   if (bare) return OPC_OK;
   size_t before = opc_json_enter(reader, word);
-  if (out->kind == OPC_WANT_FILL_BETWEEN) status = read_real_bounds(reader, inner, &out->bounds);
+  if (out->kind == OPC_WANT_FILL_BETWEEN) OPC_RETURN_IF_ERROR(read_real_bounds(reader, inner, &out->bounds));
   else if (out->kind == OPC_WANT_FILL_RANGE || out->kind == OPC_WANT_FILL_SORTED)
-    status = read_bounds(reader, recipe, inner, false, &out->bounds);
-  else status = read_expression(reader, recipe, inner, &out->bounds.high);
-  if (status == OPC_OK) opc_json_leave(reader, before);
-  return status;
+    OPC_RETURN_IF_ERROR(read_bounds(reader, recipe, inner, false, &out->bounds));
+  else OPC_RETURN_IF_ERROR(read_expression(reader, recipe, inner, &out->bounds.high));
+  opc_json_leave(reader, before);
+  return OPC_OK;
 }
 
 /* ---- wants ---- */
@@ -171,15 +170,15 @@ static opc_status_t read_fill(opc_json_reader_t *reader, opc_recipe_t *recipe, c
 static opc_status_t add_choice(opc_json_reader_t *reader, const json_t *json, opc_want_t *want) {
   static const opc_type_t integer = {.kind = OPC_TYPE_INT};
   if (!OPC_ARRAY_GROW(want->choices, want->choice_count)) return opc_out_of_memory(reader->error);
-  opc_status_t status = opc_value_read(reader, json, want->type ? want->type : &integer,
-                                       want->type ? want->type_text : "size", &want->choices[want->choice_count]);
-  if (status == OPC_OK) want->choice_count++;
-  return status;
+  OPC_RETURN_IF_ERROR(opc_value_read(reader, json, want->type ? want->type : &integer,
+                                     want->type ? want->type_text : "size", &want->choices[want->choice_count]));
+  want->choice_count++;
+  return OPC_OK;
 }
 
 /* The value itself: an expression for an integer, otherwise as in a sample. */
 static opc_status_t read_is(opc_json_reader_t *reader, opc_recipe_t *recipe, const json_t *json, opc_want_t *want) {
-  if (!want->type || is_integer(want->type)) return read_expression(reader, recipe, json, &want->is);
+  if (!want->type || recipe_read_is_integer(want->type)) return read_expression(reader, recipe, json, &want->is);
   return add_choice(reader, json, want);
 }
 
@@ -187,8 +186,7 @@ static opc_status_t read_choices(opc_json_reader_t *reader, const json_t *json, 
   if (json_array_size(json) == 0) return opc_json_fail(reader, "expected the list of what it may be");
   for (size_t i = 0; i < json_array_size(json); i++) {
     size_t before = opc_json_enter_index(reader, i);
-    opc_status_t status = add_choice(reader, json_array_get(json, i), want);
-    if (status != OPC_OK) return status;
+    OPC_RETURN_IF_ERROR(add_choice(reader, json_array_get(json, i), want));
     opc_json_leave(reader, before);
   }
   return OPC_OK;
@@ -203,8 +201,7 @@ static opc_status_t read_shape(opc_json_reader_t *reader, opc_recipe_t *recipe, 
   want->has_shape = true;
   for (size_t i = 0; i < json_array_size(json); i++) {
     size_t before = opc_json_enter_index(reader, i);
-    opc_status_t status = read_expression(reader, recipe, json_array_get(json, i), &want->shape[want->rank++]);
-    if (status != OPC_OK) return status;
+    OPC_RETURN_IF_ERROR(read_expression(reader, recipe, json_array_get(json, i), &want->shape[want->rank++]));
     opc_json_leave(reader, before);
   }
   return OPC_OK;
@@ -226,9 +223,8 @@ static opc_status_t read_dtypes(opc_json_reader_t *reader, const opc_recipe_t *r
   if (!want->dtypes) return opc_out_of_memory(reader->error);
   for (; want->dtype_count < count; want->dtype_count++) {
     size_t before = json_is_array(json) ? opc_json_enter_index(reader, want->dtype_count) : strlen(reader->path);
-    opc_status_t status = opc_dtype_read(reader, json_is_array(json) ? json_array_get(json, want->dtype_count) : json,
-                                         &want->dtypes[want->dtype_count]);
-    if (status != OPC_OK) return status;
+    OPC_RETURN_IF_ERROR(opc_dtype_read(reader, json_is_array(json) ? json_array_get(json, want->dtype_count) : json,
+                                       &want->dtypes[want->dtype_count]));
     opc_json_leave(reader, before);
   }
   return OPC_OK;
@@ -252,15 +248,14 @@ static opc_status_t read_items(opc_json_reader_t *reader, opc_recipe_t *recipe, 
     *item = (opc_want_t){
         .type = element, .type_text = want->type_text, .name = want->name, .given = OPC_GIVEN_ALWAYS, .dtype_of = -1};
     size_t before = each ? strlen(reader->path) : opc_json_enter_index(reader, i);
-    opc_status_t status = read_want(reader, recipe, each ? json : json_array_get(json, i), item);
-    if (status != OPC_OK) return status;
+    OPC_RETURN_IF_ERROR(read_want(reader, recipe, each ? json : json_array_get(json, i), item));
     opc_json_leave(reader, before);
   }
   return OPC_OK;
 }
 
-static opc_status_t read_field(opc_json_reader_t *reader, opc_recipe_t *recipe, const char *key, const json_t *json,
-                               opc_want_t *want) {
+static opc_status_t recipe_read_field(opc_json_reader_t *reader, opc_recipe_t *recipe, const char *key,
+                                      const json_t *json, opc_want_t *want) {
   bool given = false;
   if (strcmp(key, "is") == 0) return read_is(reader, recipe, json, want);
   if (strcmp(key, "one_of") == 0) return read_choices(reader, json, want);
@@ -288,8 +283,8 @@ static const char *const *fields_of(const opc_type_t *type) {
                            *const other[] = {"one_of", "is", "given", NULL}, *const size[] = {"one_of", NULL};
   if (!type) return size;
   if (type->kind == OPC_TYPE_TENSOR) return tensor;
-  if (is_integer(type) || is_real(type)) return number;
-  if (type->kind == OPC_TYPE_LIST) return is_integer(type->element) ? integers : list;
+  if (recipe_read_is_integer(type) || is_real(type)) return number;
+  if (type->kind == OPC_TYPE_LIST) return recipe_read_is_integer(type->element) ? integers : list;
   return other;
 }
 
@@ -337,17 +332,16 @@ static opc_status_t read_want(opc_json_reader_t *reader, opc_recipe_t *recipe, c
       return opc_json_fail(reader, "the argument is of type %s, which has no %s", want->type_text, key);
     }
   }
-  opc_status_t status = opc_json_check_fields(reader, json, known);
-  if (status == OPC_OK) status = check_pairs(reader, json);
-  for (size_t i = 0; status == OPC_OK && known[i];
-       i++) { /* in this order: draws must not depend on how the recipe was written */
+  OPC_RETURN_IF_ERROR(opc_json_check_fields(reader, json, known));
+  OPC_RETURN_IF_ERROR(check_pairs(reader, json));
+  for (size_t i = 0; known[i]; i++) { /* in this order: draws must not depend on how the recipe was written */
     const json_t *field = json_object_get(json, known[i]);
     if (!field) continue;
     size_t before = opc_json_enter(reader, known[i]);
-    status = read_field(reader, recipe, known[i], field, want);
-    if (status == OPC_OK) opc_json_leave(reader, before);
+    OPC_RETURN_IF_ERROR(recipe_read_field(reader, recipe, known[i], field, want));
+    opc_json_leave(reader, before);
   }
-  return status;
+  return OPC_OK;
 }
 
 /* ---- a recipe ---- */
@@ -371,17 +365,15 @@ static opc_status_t read_names(opc_json_reader_t *reader, opc_recipe_t *recipe, 
     if (!is_name(name)) return opc_json_fail(reader, "no name for a size: letters, digits and _ make one");
     if (opc_operator_argument(op, name) >= 0)
       return opc_json_fail(reader, "\"%s\" is an argument: an int argument's name is a size by itself", name);
-    opc_status_t status = add_size(reader, recipe, name, -1, &size);
-    if (status != OPC_OK) return status;
+    OPC_RETURN_IF_ERROR(add_size(reader, recipe, name, -1, &size));
     opc_json_leave(reader, inner);
   }
   opc_json_leave(reader, before);
   for (size_t i = 0; i < op->argument_count; i++) {
-    if (!json_object_get(arguments, op->arguments[i].name) || !is_integer(recipe->wants[i].type) ||
+    if (!json_object_get(arguments, op->arguments[i].name) || !recipe_read_is_integer(recipe->wants[i].type) ||
         !is_name(op->arguments[i].name))
       continue;
-    opc_status_t status = add_size(reader, recipe, op->arguments[i].name, (int)i, &size);
-    if (status != OPC_OK) return status;
+    OPC_RETURN_IF_ERROR(add_size(reader, recipe, op->arguments[i].name, (int)i, &size));
   }
   return OPC_OK;
 }
@@ -392,8 +384,7 @@ static opc_status_t read_sizes(opc_json_reader_t *reader, opc_recipe_t *recipe, 
     const json_t *json = json_object_get(sizes, size->name);
     if (!json) continue;
     size_t before = opc_json_enter(reader, size->name);
-    opc_status_t status = read_want(reader, recipe, json, &size->want);
-    if (status != OPC_OK) return status;
+    OPC_RETURN_IF_ERROR(read_want(reader, recipe, json, &size->want));
     opc_json_leave(reader, before);
   }
   return OPC_OK;
@@ -422,8 +413,7 @@ static opc_status_t read_arguments(opc_json_reader_t *reader, opc_recipe_t *reci
     if (index < 0) return unknown_argument(reader, op, name);
     opc_want_t *want = &recipe->wants[index];
     recipe->wanted[index] = true;
-    opc_status_t status = read_want(reader, recipe, json_object_iter_value(at), want);
-    if (status != OPC_OK) return status;
+    OPC_RETURN_IF_ERROR(read_want(reader, recipe, json_object_iter_value(at), want));
     const opc_argument_t *argument = &op->arguments[index];
     if (want->given == OPC_GIVEN_NEVER && !argument->has_default && argument->type.kind != OPC_TYPE_OPTIONAL)
       return opc_json_fail(reader, "the argument has no default and cannot be left out");
@@ -438,9 +428,8 @@ static opc_status_t read_conditions(opc_json_reader_t *reader, opc_recipe_t *rec
   if (!recipe->conditions) return opc_out_of_memory(reader->error);
   for (size_t i = 0; i < json_array_size(json); i++) {
     size_t before = opc_json_enter_index(reader, i);
-    opc_status_t status =
-        read_expression(reader, recipe, json_array_get(json, i), &recipe->conditions[recipe->condition_count++]);
-    if (status != OPC_OK) return status;
+    OPC_RETURN_IF_ERROR(
+        read_expression(reader, recipe, json_array_get(json, i), &recipe->conditions[recipe->condition_count++]));
     opc_json_leave(reader, before);
   }
   return OPC_OK;
@@ -450,27 +439,23 @@ static opc_status_t read_parts(opc_json_reader_t *reader, opc_recipe_t *recipe, 
   static const char *const fields[] = {"operator", "sizes", "where", "arguments", NULL};
   const json_t *sizes = json_object_get(json, "sizes"), *arguments = json_object_get(json, "arguments"),
                *where = json_object_get(json, "where");
-  opc_status_t status = opc_json_check_fields(reader, json, fields);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(opc_json_check_fields(reader, json, fields));
   if (!arguments) return opc_json_fail(reader, "the field \"arguments\" is missing");
   size_t before = opc_json_enter(reader, "sizes");
   if (sizes && !json_is_object(sizes))
     return opc_json_fail(reader, "expected an object: sizes by name, such as {\"N\": [1, 3]}");
   opc_json_leave(reader, before);
-  status = read_names(reader, recipe, sizes, arguments);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(read_names(reader, recipe, sizes, arguments));
   before = opc_json_enter(reader, "sizes");
-  status = read_sizes(reader, recipe, sizes);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(read_sizes(reader, recipe, sizes));
   opc_json_leave(reader, before);
   before = opc_json_enter(reader, "arguments");
-  status = read_arguments(reader, recipe, arguments);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(read_arguments(reader, recipe, arguments));
   opc_json_leave(reader, before);
   before = opc_json_enter(reader, "where");
-  if (where) status = read_conditions(reader, recipe, where);
-  if (status == OPC_OK) opc_json_leave(reader, before);
-  return status;
+  if (where) OPC_RETURN_IF_ERROR(read_conditions(reader, recipe, where));
+  opc_json_leave(reader, before);
+  return OPC_OK;
 }
 
 opc_status_t opc_recipe_read(opc_json_reader_t *reader, const json_t *json, const opc_operator_t *op,

@@ -61,20 +61,26 @@ const char *opc_recipe_origin(const opc_recipe_t *recipe) { return recipe->origi
 
 /* Reports an unsatisfiable recipe now, not after a search. */
 static opc_status_t try_out(const opc_recipe_t *recipe, opc_error_t *error) {
-  opc_sample_t sample;
+  OPC_SCOPED(opc_sample_clear) opc_sample_t sample = {0};
   char why[256] = "";
   opc_rng_t rng = {0};
-  opc_status_t status = opc_sample_init(&sample, recipe->op, error);
-  if (status == OPC_OK && !opc_recipe_draw(recipe, &rng, &sample, why, sizeof why))
-    status = opc_error_set(error, OPC_ERR_INPUT, "no arguments satisfy the recipe, in 200 draws; the last: %s", why);
-  opc_sample_clear(&sample);
-  return status;
+  OPC_RETURN_IF_ERROR(opc_sample_init(&sample, recipe->op, error));
+  if (opc_recipe_draw(recipe, &rng, &sample, why, sizeof why)) return OPC_OK;
+  return opc_error_set(error, OPC_ERR_INPUT, "no arguments satisfy the recipe, in 200 draws; the last: %s", why);
 }
 
-static opc_status_t keep(opc_recipe_set_t *set, opc_recipe_t *recipe, opc_error_t *error) {
+static opc_status_t recipe_set_keep(opc_recipe_set_t *set, opc_recipe_t *recipe, opc_error_t *error) {
   if (!OPC_ARRAY_GROW(set->recipes, set->count)) return opc_out_of_memory(error);
   set->recipes[set->count++] = recipe;
   return OPC_OK;
+}
+
+/* The recipe stays the caller's on an error. Takes origin. */
+static opc_status_t keep_tried(opc_recipe_set_t *set, opc_recipe_t *recipe, char *origin, opc_error_t *error) {
+  recipe->origin = origin;
+  if (!origin) return opc_out_of_memory(error);
+  OPC_RETURN_IF_ERROR(try_out(recipe, error));
+  return recipe_set_keep(set, recipe, error);
 }
 
 static opc_status_t read_recipe(const opc_json_file_t *file, const json_t *json, size_t index,
@@ -96,24 +102,20 @@ static opc_status_t read_recipe(const opc_json_file_t *file, const json_t *json,
     return opc_json_file_item_mistake(file, "recipes", index, "operator", what);
   }
   opc_status_t status = opc_recipe_read(&reader, json, op, &recipe);
-  if (status == OPC_OK && !(recipe->origin = opc_json_file_place(file, "recipes", index)))
-    status = opc_out_of_memory(&trouble);
-  if (status == OPC_OK) status = try_out(recipe, &trouble);
-  if (status == OPC_OK) status = keep(set, recipe, &trouble);
-  if (status == OPC_OK) return OPC_OK;
-  recipe_free(recipe);
+  if (status != OPC_OK || (status = keep_tried(set, recipe, opc_json_file_place(file, "recipes", index), &trouble)))
+    recipe_free(recipe);
+  else return OPC_OK;
   if (status == OPC_ERR_INPUT) return opc_json_file_item_mistake(file, "recipes", index, reader.path, trouble.message);
   return opc_error_set(file->error, status, "%s: %.900s", file->name, trouble.message);
 }
 
 opc_status_t opc_recipe_set_read(opc_recipe_set_t *set, const char *file, opc_operator_lookup_t *lookup, void *context,
                                  opc_error_t *error) {
-  opc_json_file_t from;
+  OPC_SCOPED(opc_json_file_close) opc_json_file_t from = {0};
   const json_t *recipes = NULL;
-  opc_status_t status = opc_json_file_open(&from, file, "recipe file", error);
-  if (status == OPC_OK) status = opc_json_file_items(&from, format_name, "recipes", &recipes);
-  for (size_t i = 0; status == OPC_OK && i < json_array_size(recipes); i++)
-    status = read_recipe(&from, json_array_get(recipes, i), i, lookup, context, set);
-  opc_json_file_close(&from);
-  return status;
+  OPC_RETURN_IF_ERROR(opc_json_file_open(&from, file, "recipe file", error));
+  OPC_RETURN_IF_ERROR(opc_json_file_items(&from, format_name, "recipes", &recipes));
+  for (size_t i = 0; i < json_array_size(recipes); i++)
+    OPC_RETURN_IF_ERROR(read_recipe(&from, json_array_get(recipes, i), i, lookup, context, set));
+  return OPC_OK;
 }

@@ -33,7 +33,8 @@ static opc_relation_t relation_of(opc_learner_t *learner, const learn_integers_t
 /* ---- a size that makes it clean ---- */
 
 /* Places that have the size; an integer is not its own bound. */
-static uint32_t places_of(const opc_learner_t *learner, const learn_integers_t *integers, int64_t size) {
+static uint32_t learner_integers_places_of(const opc_learner_t *learner, const learn_integers_t *integers,
+                                           int64_t size) {
   uint32_t set = 0;
   for (size_t i = 0; i < learner->place_count; i++) {
     const learn_place_t *place = &learner->places[i];
@@ -136,12 +137,13 @@ static bool learn_bound_at(opc_learner_t *learner, size_t index, size_t element)
   opc_learn_outcome_t outcome;
   if (!raise_element(learner, index, element, &raised.value, &clean, &outcome)) return false;
   /* Below a size, or at most a size; offsets that follow the size are one more. */
-  const uint32_t at = places_of(learner, integers, raised.value),
-                 behind = places_of(learner, integers, raised.value - 1);
+  const uint32_t at = learner_integers_places_of(learner, integers, raised.value),
+                 behind = learner_integers_places_of(learner, integers, raised.value - 1);
   uint32_t set = clean == raised.value - 1 || !behind ? needed_of(learner, &raised, at) : 0;
   bool inclusive = false;
   if (!set && clean == raised.value - 1 && (set = needed_of(learner, &raised, behind))) inclusive = true;
-  if (!set && at && (set = needed_of(learner, &raised, at | places_of(learner, integers, raised.value + 1))) != 0)
+  if (!set && at &&
+      (set = needed_of(learner, &raised, at | learner_integers_places_of(learner, integers, raised.value + 1))) != 0)
     set &= at;
   if (!learner->waiting) add_bound(learner, integers, set, inclusive, set ? 0 : clean + 1, outcome);
   return true;
@@ -202,7 +204,7 @@ static bool learn_sum(opc_learner_t *learner, size_t index) {
     if (own->values[i] >= own->values[largest]) largest = i;
   }
   if (smallest == largest) smallest = 0;
-  const uint32_t set = places_of(learner, integers, sum);
+  const uint32_t set = learner_integers_places_of(learner, integers, sum);
   if (!set || own->values[largest] < 1 || smallest == largest) return false;
   const opc_learn_outcome_t more = with_element(learner, index, smallest, own->values[smallest] + 1);
   if (!learn_is_broken(more)) return false;

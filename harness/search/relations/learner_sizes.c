@@ -14,7 +14,7 @@ static opc_learn_outcome_t alone(opc_learner_t *learner, size_t place, int64_t b
   return learn_ask(learner, &edits);
 }
 
-static uint32_t places_of(const opc_learner_t *learner, int64_t size) {
+static uint32_t learner_sizes_places_of(const opc_learner_t *learner, int64_t size) {
   uint32_t set = 0;
   for (size_t i = 0; i < learner->place_count; i++)
     if (learner->places[i].size == size) set |= UINT32_C(1) << i;
@@ -86,8 +86,8 @@ static void join(opc_learner_t *learner, uint32_t set) {
 /* For a place that does not change alone: finds the others that change with it. */
 static void learn_group(opc_learner_t *learner, size_t place, int64_t by) {
   const learn_place_t *own = &learner->places[place];
-  const uint32_t same = places_of(learner, own->size);
-  const uint32_t longer = dimensions_of(learner, places_of(learner, own->size + 1));
+  const uint32_t same = learner_sizes_places_of(learner, own->size);
+  const uint32_t longer = dimensions_of(learner, learner_sizes_places_of(learner, own->size + 1));
   const struct {
     uint32_t set;
     int64_t by;
@@ -219,7 +219,7 @@ static void learn_least_of_all(opc_learner_t *learner) {
 /* A size of 1 may broadcast. Where the operator refuses each of several larger ones alone, and takes them together, it
  * does not. */
 static void learn_single(opc_learner_t *learner, size_t place) {
-  const uint32_t same = dimensions_of(learner, places_of(learner, 1));
+  const uint32_t same = dimensions_of(learner, learner_sizes_places_of(learner, 1));
   if (!has_several(same) || alone(learner, place, 1) != OPC_LEARN_REFUSED) return;
   const uint32_t set = smallest_of(learner, same, place, 1);
   for (size_t i = 0; i < learner->place_count; i++)

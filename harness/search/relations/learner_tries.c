@@ -5,12 +5,12 @@
 #include "plan/variant/variant_related.h"
 #include "search/relations/learner_state.h"
 
-static size_t argument_of(const opc_learner_t *learner, const learn_edit_t *edit) {
+static size_t learner_tries_argument_of(const opc_learner_t *learner, const learn_edit_t *edit) {
   return edit->kind == LEARN_RESIZE ? learner->places[edit->index].argument : learner->integers[edit->index].argument;
 }
 
 static bool is_avoided(const opc_learner_t *learner, const learn_edit_t *edit) {
-  const size_t argument = argument_of(learner, edit);
+  const size_t argument = learner_tries_argument_of(learner, edit);
   if (learner->hangs >= OPC_LEARNER_HANGS_MAX || learner->avoided[argument]) return true;
   return edit->kind == LEARN_ELEMENT && learner->values_avoided[argument];
 }
@@ -22,7 +22,7 @@ static bool leave_out(opc_learner_t *learner, const learn_edits_t *edits) {
   bool left_out = spent;
   for (size_t i = 0; i < edits->count; i++) {
     if (!spent && !is_avoided(learner, &edits->items[i])) continue;
-    learner->left_out[argument_of(learner, &edits->items[i])] = true;
+    learner->left_out[learner_tries_argument_of(learner, &edits->items[i])] = true;
     left_out = true;
   }
   return left_out;
@@ -34,7 +34,7 @@ static void note_hang(opc_learner_t *learner, const learn_edits_t *edits) {
   if (edits->count == 0) return;
   const learn_edit_t *last = &edits->items[edits->count - 1];
   bool *avoided = last->kind == LEARN_ELEMENT ? learner->values_avoided : learner->avoided;
-  avoided[argument_of(learner, last)] = true;
+  avoided[learner_tries_argument_of(learner, last)] = true;
 }
 
 opc_learn_outcome_t learn_ask(opc_learner_t *learner, const learn_edits_t *edits) {
@@ -62,7 +62,7 @@ static bool set_element(const opc_learner_t *learner, const learn_edit_t *edit, 
     return true;
   }
   if (!opc_integers_of(value->tensor, &now)) return false;
-  bool made = now.values != NULL && edit->element < now.count;
+  bool made = now.values && edit->element < now.count;
   if (made) now.values[edit->element] = edit->value;
   made = made && opc_related_fill(value->tensor, now.values, now.count);
   free(now.values);
@@ -94,16 +94,17 @@ bool learn_make(const opc_learner_t *learner, const learn_edits_t *edits, opc_sa
 
 /* ---- edits ---- */
 
-static void add(learn_edits_t *edits, learn_edit_t edit) {
+static void learner_tries_add(learn_edits_t *edits, learn_edit_t edit) {
   if (edits->count < LEARN_EDITS_MAX) edits->items[edits->count++] = edit;
 }
 
 void learn_resize(learn_edits_t *edits, size_t place, int64_t size) {
-  add(edits, (learn_edit_t){.kind = LEARN_RESIZE, .index = place, .value = size});
+  learner_tries_add(edits, (learn_edit_t){.kind = LEARN_RESIZE, .index = place, .value = size});
 }
 
 void learn_element(learn_edits_t *edits, size_t integers, size_t element, int64_t value) {
-  add(edits, (learn_edit_t){.kind = LEARN_ELEMENT, .index = integers, .element = element, .value = value});
+  learner_tries_add(edits,
+                    (learn_edit_t){.kind = LEARN_ELEMENT, .index = integers, .element = element, .value = value});
 }
 
 learn_edits_t learn_joint(const opc_learner_t *learner, uint32_t set, int64_t by) {

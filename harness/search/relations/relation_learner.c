@@ -11,7 +11,8 @@ enum { ELEMENTS_MAX = 1 << 18, INTEGERS_MAX = 4096 /* of a tensor */, LIST_MAX =
 
 /* ---- places and integers that can change ---- */
 
-static bool add_place(opc_learner_t *learner, const char *path, int dim, size_t argument, int64_t size) {
+static bool relation_learner_add_place(opc_learner_t *learner, const char *path, int dim, size_t argument,
+                                       int64_t size) {
   if (learner->place_count == LEARN_PLACES_MAX) {
     learner->unknown[argument] = true;
     return true;
@@ -47,7 +48,7 @@ static bool add_integers(opc_learner_t *learner, const char *path, size_t argume
 static bool add_plain(opc_learner_t *learner, const char *path, size_t argument, const opc_value_t *value) {
   char inner[OPC_VARIANT_NAME_SIZE];
   if (value->kind == OPC_VALUE_INT)
-    return add_place(learner, path, OPC_PLACE_INTEGER, argument, value->integer) &&
+    return relation_learner_add_place(learner, path, OPC_PLACE_INTEGER, argument, value->integer) &&
            add_integers(learner, path, argument, value);
   for (size_t i = 0; value->kind == OPC_VALUE_LIST && i < value->list.count && i < LIST_MAX; i++) {
     snprintf(inner, sizeof inner, "%s[%zu]", path, i);
@@ -56,7 +57,7 @@ static bool add_plain(opc_learner_t *learner, const char *path, size_t argument,
   return true;
 }
 
-static bool collect(opc_learner_t *learner) {
+static bool relation_learner_collect(opc_learner_t *learner) {
   opc_variant_tensors_t tensors = {0};
   bool made = opc_variant_tensors_collect(&learner->base, learner->op, &tensors, NULL) == OPC_OK;
   for (size_t i = 0; i < tensors.count && made; i++) {
@@ -64,7 +65,7 @@ static bool collect(opc_learner_t *learner) {
     const opc_tensor_spec_t *spec = tensor->value->tensor;
     if (tensor->twin != i || tensor->shared) continue;
     for (int dim = 0; dim < spec->ndim && made; dim++)
-      made = add_place(learner, tensor->path, dim, tensor->argument, spec->sizes[dim]);
+      made = relation_learner_add_place(learner, tensor->path, dim, tensor->argument, spec->sizes[dim]);
     if (made && opc_dtype_is_integral(spec->dtype))
       made = add_integers(learner, tensor->path, tensor->argument, tensor->value);
   }
@@ -76,7 +77,7 @@ static bool collect(opc_learner_t *learner) {
 }
 
 /* Writes out random integers as a run with this seed has them, so that one of them can be changed. */
-static bool write_out(opc_learner_t *learner, uint64_t seed) {
+static bool relation_learner_write_out(opc_learner_t *learner, uint64_t seed) {
   bool made = true;
   for (size_t i = 0; i < learner->integers_count && made; i++) {
     learn_integers_t *integers = &learner->integers[i];
@@ -135,7 +136,7 @@ opc_status_t opc_learner_new(const opc_operator_t *op, const opc_sample_t *sampl
   if (made) {
     opc_relations_free(learner->base.relations);
     learner->base.relations = NULL;
-    made = collect(learner) && write_out(learner, seed);
+    made = relation_learner_collect(learner) && relation_learner_write_out(learner, seed);
   }
   if (!made) {
     opc_learner_free(learner);
@@ -164,7 +165,7 @@ void opc_learner_free(opc_learner_t *learner) {
 
 /* ---- try after try ---- */
 
-static void run(opc_learner_t *learner) {
+static void relation_learner_run(opc_learner_t *learner) {
   const size_t arguments = learner->op->argument_count;
   const learn_edits_t none = {.count = 0};
   opc_relations_free(learner->relations);
@@ -185,7 +186,7 @@ static void run(opc_learner_t *learner) {
 
 bool opc_learner_next(opc_learner_t *learner, opc_sample_t *out) {
   while (!learner->over) {
-    run(learner);
+    relation_learner_run(learner);
     if (learner->failed || !learner->waiting) break;
     if (learn_make(learner, &learner->wanted, out)) return true;
     opc_learner_tell(learner, OPC_LEARN_NONE); /* such a sample cannot be made */
@@ -234,24 +235,26 @@ static bool holds(const opc_learner_t *learner, opc_relation_t *relation) {
 }
 
 opc_status_t opc_learner_take(opc_learner_t *learner, opc_relations_t **out, opc_error_t *error) {
-  opc_relations_t *kept = calloc(1, sizeof *kept), *all = learner->relations;
-  opc_status_t status = kept && !learner->failed ? OPC_OK : opc_out_of_memory(error);
+  OPC_SCOPED(opc_scope_relations) opc_relations_t *kept = calloc(1, sizeof *kept);
+  opc_relations_t *all = learner->relations;
   *out = NULL;
-  for (size_t i = 0; all && i < all->count && status == OPC_OK; i++) {
+  if (!kept || learner->failed) return opc_out_of_memory(error);
+  for (size_t i = 0; all && i < all->count; i++) {
     opc_relation_t *relation = &all->items[i];
     const bool implied = (relation->kind == OPC_RELATION_BOUND || relation->kind == OPC_RELATION_LEAST) &&
                          relation->values && is_implied(all, relation);
-    if (!implied && holds(learner, relation)) status = opc_relations_add(kept, relation, error);
+    if (!implied && holds(learner, relation)) OPC_RETURN_IF_ERROR(opc_relations_add(kept, relation, error));
   }
-  for (size_t i = 0; i < learner->op->argument_count && status == OPC_OK; i++) {
+  for (size_t i = 0; i < learner->op->argument_count; i++) {
     opc_relation_t unknown = {.kind = OPC_RELATION_UNKNOWN};
     if (!learner->avoided[i] && !learner->left_out[i]) continue;
     unknown.values = opc_string_copy(learner->op->arguments[i].name);
-    status = unknown.values ? opc_relations_add(kept, &unknown, error) : opc_out_of_memory(error);
+    OPC_RETURN_IF_ERROR(unknown.values ? opc_relations_add(kept, &unknown, error) : opc_out_of_memory(error));
   }
-  if (status == OPC_OK && learner->clean) *out = kept;
-  else opc_relations_free(kept);
-  return status;
+  if (!learner->clean) return OPC_OK;
+  *out = kept;
+  kept = NULL;
+  return OPC_OK;
 }
 
 /* ---- other samples ---- */

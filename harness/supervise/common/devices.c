@@ -21,9 +21,9 @@ typedef int cu_memory_t(size_t *, int);
 
 enum { ATTRIBUTE_MAJOR = 75, ATTRIBUTE_MINOR = 76, ERROR_NO_DEVICE = 100 };
 
-static void ask(opc_cuda_devices_t *out) {
+static void devices_ask(opc_cuda_devices_t *out) {
   void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-  if (driver == NULL) {
+  if (!driver) {
     snprintf(out->detail, sizeof out->detail, "no CUDA driver (%s)", dlerror());
     return;
   }
@@ -78,7 +78,7 @@ void opc_cuda_devices_probe(opc_cuda_devices_t *out) {
   fflush(NULL);
   pid_t child = fork();
   if (child == 0) {
-    ask(out);
+    devices_ask(out);
     _exit(write(ends[1], out, sizeof *out) == (ssize_t)sizeof *out ? 0 : 1);
   }
   close(ends[1]);

@@ -41,11 +41,11 @@ static const char *advice(int number) {
 opc_status_t opc_journal_open(const char *path, opc_journal_t **out, opc_error_t *error) {
   *out = NULL;
   opc_journal_t *journal = calloc(1, sizeof *journal);
-  if (journal == NULL) return opc_out_of_memory(error);
+  if (!journal) return opc_out_of_memory(error);
   journal->path = opc_string_copy(path);
   journal->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
-  if (journal->path == NULL || journal->fd < 0) {
-    int number = journal->path == NULL ? ENOMEM : errno;
+  if (!journal->path || journal->fd < 0) {
+    int number = !journal->path ? ENOMEM : errno;
     opc_journal_close(journal);
     return opc_error_set(error, OPC_ERR_IO, "cannot write the journal %s: %s; %s", path, strerror(number),
                          advice(number));
@@ -63,7 +63,7 @@ static void cut(opc_journal_t *journal) {
 }
 
 /* Usually one write. If the disk fills up, the second write reports why the first one was short. */
-static opc_status_t write_out(opc_journal_t *journal, const char *lines, size_t length) {
+static opc_status_t journal_write_out(opc_journal_t *journal, const char *lines, size_t length) {
   size_t done = 0;
   ssize_t written = 0;
   while (done < length) {
@@ -73,10 +73,10 @@ static opc_status_t write_out(opc_journal_t *journal, const char *lines, size_t 
   }
   int number = written < 0 ? errno : ENOSPC;
   const char *last = done > 0 ? memrchr(lines, '\n', done) : NULL;
-  if (last != NULL) journal->length += last + 1 - lines;
+  if (last) journal->length += last + 1 - lines;
   if (done == length) return OPC_OK;
   cut(journal);
-  if (journal->kept != NULL) opc_kept_cut(journal->kept, (uint64_t)journal->length);
+  if (journal->kept) opc_kept_cut(journal->kept, (uint64_t)journal->length);
   return opc_error_set(&journal->failure, OPC_ERR_IO,
                        "cannot write the journal %s: %s; %s. It holds what was found until then", journal->path,
                        strerror(number), advice(number));
@@ -84,20 +84,23 @@ static opc_status_t write_out(opc_journal_t *journal, const char *lines, size_t 
 
 void opc_journal_keep(opc_journal_t *journal, opc_kept_records_t *kept) { journal->kept = kept; }
 
-static void keep(opc_journal_t *journal, size_t length, json_t *record) {
-  if (journal->kept != NULL)
-    opc_kept_add(journal->kept, (uint64_t)journal->length + journal->held.length, length, record);
+static void journal_keep(opc_journal_t *journal, size_t length, json_t *record) {
+  if (journal->kept) opc_kept_add(journal->kept, (uint64_t)journal->length + journal->held.length, length, record);
+}
+
+/* The first failure stays: nothing is written after it. */
+static opc_status_t failure_of(const opc_journal_t *journal, opc_error_t *error) {
+  if (journal->failure.code == OPC_OK) return OPC_OK;
+  return opc_error_set(error, journal->failure.code, "%s", journal->failure.message);
 }
 
 void opc_journal_hold(opc_journal_t *journal) { journal->holding = true; }
 
 opc_status_t opc_journal_flush(opc_journal_t *journal, opc_error_t *error) {
-  opc_status_t status = journal->failure.code;
-  if (status == OPC_OK && journal->held.length > 0)
-    status = write_out(journal, journal->held.data, journal->held.length);
+  if (journal->failure.code == OPC_OK && journal->held.length > 0)
+    (void)journal_write_out(journal, journal->held.data, journal->held.length);
   opc_text_reset(&journal->held);
-  if (status != OPC_OK) (void)opc_error_set(error, status, "%s", journal->failure.message);
-  return status;
+  return failure_of(journal, error);
 }
 
 opc_status_t opc_journal_release(opc_journal_t *journal, opc_error_t *error) {
@@ -106,25 +109,21 @@ opc_status_t opc_journal_release(opc_journal_t *journal, opc_error_t *error) {
 }
 
 opc_status_t opc_journal_write(opc_journal_t *journal, json_t *record, opc_error_t *error) {
-  char *line = NULL;
-  opc_status_t status = journal->failure.code;
-  if (status == OPC_OK) line = record != NULL ? json_dumps(record, JSON_COMPACT) : NULL;
-  if (line != NULL) {
+  json_auto_t *owned = record;
+  OPC_RETURN_IF_ERROR(failure_of(journal, error));
+  OPC_SCOPED(opc_scope_free) char *line = record ? json_dumps(record, JSON_COMPACT) : NULL;
+  if (line) {
     size_t length = strlen(line);
     line[length] = '\n'; /* replaces the NUL: the length is known */
-    keep(journal, length, record);
+    journal_keep(journal, length, owned);
     if (journal->holding) opc_text_add_bytes(&journal->held, line, length + 1);
-    else status = write_out(journal, line, length + 1);
+    else (void)journal_write_out(journal, line, length + 1);
   }
-  if (status == OPC_OK && (line == NULL || journal->held.failed)) {
-    if (journal->kept != NULL) opc_kept_cut(journal->kept, (uint64_t)journal->length);
-    status =
-        opc_error_set(&journal->failure, OPC_ERR_MEMORY, "out of memory while writing the journal %s", journal->path);
+  if (journal->failure.code == OPC_OK && (!line || journal->held.failed)) {
+    if (journal->kept) opc_kept_cut(journal->kept, (uint64_t)journal->length);
+    opc_error_set(&journal->failure, OPC_ERR_MEMORY, "out of memory while writing the journal %s", journal->path);
   }
-  if (status != OPC_OK) (void)opc_error_set(error, status, "%s", journal->failure.message);
-  free(line);
-  json_decref(record);
-  return status;
+  return failure_of(journal, error);
 }
 
 opc_status_t opc_journal_note(opc_journal_t *journal, opc_error_t *error, const char *format, ...) {
@@ -136,7 +135,7 @@ opc_status_t opc_journal_note(opc_journal_t *journal, opc_error_t *error, const 
 }
 
 void opc_journal_close(opc_journal_t *journal) {
-  if (journal == NULL) return;
+  if (!journal) return;
   if (journal->fd >= 0) close(journal->fd);
   opc_text_clear(&journal->held);
   free(journal->path);

@@ -13,8 +13,8 @@ static int stars(const char *text, size_t length) {
 
 opc_status_t opc_reference_pair_check(const char *pair, opc_error_t *error) {
   const char *equals = strchr(pair, '=');
-  const size_t left = equals != NULL ? (size_t)(equals - pair) : 0;
-  if (equals == NULL || left == 0 || equals[1] == '\0')
+  const size_t left = equals ? (size_t)(equals - pair) : 0;
+  if (!equals || left == 0 || equals[1] == '\0')
     return opc_error_set(error, OPC_ERR_USAGE,
                          "--reference %.60s: give OPERATOR=REFERENCE, such as my_ops::fast_*=my_ops::slow_*", pair);
   if (stars(pair, left) > 1 || stars(equals + 1, strlen(equals + 1)) > stars(pair, left))
@@ -30,21 +30,21 @@ char *opc_reference_of_pair(const char *pair, const char *operator_name) {
   const char *equals = strchr(pair, '='), *reference = equals + 1, *to = strchr(reference, '*');
   const char *star = memchr(pair, '*', (size_t)(equals - pair));
   const size_t length = strlen(operator_name);
-  const size_t before = (size_t)((star != NULL ? star : equals) - pair);
-  const size_t after = star != NULL ? (size_t)(equals - star - 1) : 0;
+  const size_t before = (size_t)((star ? star : equals) - pair);
+  const size_t after = star ? (size_t)(equals - star - 1) : 0;
   if (length < before + after || strncmp(operator_name, pair, before) != 0) return NULL;
-  if (star == NULL && length != before) return NULL;
+  if (!star && length != before) return NULL;
   if (strncmp(operator_name + length - after, equals - after, after) != 0) return NULL;
-  if (to == NULL) return opc_string_copy(reference);
+  if (!to) return opc_string_copy(reference);
   return opc_string_format("%.*s%.*s%s", (int)(to - reference), reference, (int)(length - before - after),
                            operator_name + before, to + 1);
 }
 
 void opc_reference_give(const opc_run_options_t *options, opc_sample_t *sample) {
-  if (sample->expect.reference != NULL || sample->expect.rejects) return;
+  if (sample->expect.reference || sample->expect.rejects) return;
   for (size_t i = 0; i < options->reference_count; i++) {
     char *reference = opc_reference_of_pair(options->references[i], sample->operator_name);
-    if (reference == NULL) continue;
+    if (!reference) continue;
     if (strcmp(reference, sample->operator_name) != 0) {
       sample->expect.reference = reference;
       return;

@@ -5,5 +5,5 @@ void opc_run_options_default(opc_run_options_t *options) {
 }
 
 double opc_run_pace(const opc_run_options_t *options) {
-  return options->memcheck ? OPC_MEMCHECK_PACE : options->sanitize != NULL ? OPC_SANITIZE_PACE : 1;
+  return options->memcheck ? OPC_MEMCHECK_PACE : options->sanitize ? OPC_SANITIZE_PACE : 1;
 }

@@ -19,7 +19,7 @@ static bool entry_of(const char *list, long index, const char **out, size_t *out
 bool opc_visible_devices_of(const char *assigned, const char *visible, char *out, size_t size) {
   size_t used = 0;
   out[0] = '\0';
-  for (const char *at = assigned; (at = strstr(at, "id:")) != NULL;) {
+  for (const char *at = assigned; (at = strstr(at, "id:"));) {
     char *end, number[24];
     at += strlen("id:");
     long index = strtol(at, &end, 10);
@@ -27,7 +27,7 @@ bool opc_visible_devices_of(const char *assigned, const char *visible, char *out
     snprintf(number, sizeof number, "%ld", index);
     const char *entry = number;
     size_t length = strlen(number);
-    if (visible != NULL && !entry_of(visible, index, &entry, &length)) return false;
+    if (visible && !entry_of(visible, index, &entry, &length)) return false;
     int written = snprintf(out + used, size - used, "%s%.*s", used > 0 ? "," : "", (int)length, entry);
     if (written < 0 || (size_t)written >= size - used) return false;
     used += (size_t)written;
@@ -38,8 +38,7 @@ bool opc_visible_devices_of(const char *assigned, const char *visible, char *out
 void opc_visible_devices_take(void) {
   const char *assigned = getenv("CTEST_RESOURCE_GROUP_0_GPUS");
   char devices[1024];
-  if (assigned == NULL || !opc_visible_devices_of(assigned, getenv("CUDA_VISIBLE_DEVICES"), devices, sizeof devices))
-    return;
+  if (!assigned || !opc_visible_devices_of(assigned, getenv("CUDA_VISIBLE_DEVICES"), devices, sizeof devices)) return;
   setenv("CUDA_VISIBLE_DEVICES", devices, 1);
   unsetenv("CTEST_RESOURCE_GROUP_0_GPUS"); /* an opcheck-c started by this one would otherwise apply it twice */
 }

@@ -20,17 +20,16 @@ static char *cut_word(char **rest) {
 }
 
 static opc_status_t check_rule(const opc_xfail_t *list, const char *rule, int number, opc_error_t *error) {
-  if (opc_rule_find(rule) != NULL) return OPC_OK;
-  OPC_SCOPED(opc_scope_free) const char **known = calloc(opc_rule_count + 1, sizeof *known);
-  if (known == NULL) return opc_out_of_memory(error);
-  for (size_t i = 0; i < opc_rule_count; i++) known[i] = opc_rules[i].name;
+  if (opc_rule_find(rule)) return OPC_OK;
+  OPC_SCOPED(opc_scope_free) const char **known = calloc(opc_rule_count, sizeof *known);
+  if (!known) return opc_out_of_memory(error);
+  for (size_t i = 1; i < opc_rule_count; i++) known[i - 1] = opc_rules[i].name;
   const char *nearest = opc_json_nearest(rule, known);
   return opc_error_set(error, OPC_ERR_INPUT, "%s:%d: no rule is called \"%.100s\"%s%s%s", list->file, number, rule,
-                       nearest != NULL ? "; did you mean " : "", nearest != NULL ? nearest : "",
-                       nearest != NULL ? "?" : "");
+                       nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
 }
 
-static opc_status_t add(opc_xfail_t *list, char *line, int number, opc_error_t *error) {
+static opc_status_t xfail_add(opc_xfail_t *list, char *line, int number, opc_error_t *error) {
   char *rest = line, *pattern = cut_word(&rest), *rule = NULL;
   rest += strspn(rest, " \t");
   if (pattern[0] == '\0' || pattern[0] == '#') return OPC_OK;
@@ -38,17 +37,16 @@ static opc_status_t add(opc_xfail_t *list, char *line, int number, opc_error_t *
   rest += strspn(rest, " \t");
   for (size_t length = strlen(rest); length > 0 && isspace((unsigned char)rest[length - 1]); length--)
     rest[length - 1] = '\0';
-  if (strchr(pattern, '/') == NULL && strchr(pattern, '*') == NULL) {
+  if (!strchr(pattern, '/') && !strchr(pattern, '*')) {
     return opc_error_set(error, OPC_ERR_INPUT,
                          "%s:%d: \"%s\" is neither a case id (ns::op/check/device/dtype/SAMPLE/VARIANT) nor a glob: "
                          "write %s/* for all cases of an operator",
                          list->file, number, pattern, pattern);
   }
-  if (rule != NULL) {
-    opc_status_t status = check_rule(list, rule, number, error);
-    if (status != OPC_OK) return status;
+  if (rule) {
+    OPC_RETURN_IF_ERROR(check_rule(list, rule, number, error));
   }
-  if (strncmp(rest, "rule=", 5) == 0 || strstr(rest, " rule=") != NULL)
+  if (strncmp(rest, "rule=", 5) == 0 || strstr(rest, " rule="))
     return opc_error_set(error, OPC_ERR_INPUT,
                          "%s:%d: rule=NAME comes right after the pattern, before the reason, and once", list->file,
                          number);
@@ -62,34 +60,33 @@ static opc_status_t add(opc_xfail_t *list, char *line, int number, opc_error_t *
                                .rule = opc_string_copy(rule),
                                .reason = opc_string_copy(rest),
                                .line = number,
-                               .glob = strpbrk(pattern, "*?[") != NULL};
-  if (entry->pattern == NULL || entry->reason == NULL || (rule != NULL && entry->rule == NULL))
-    return opc_out_of_memory(error);
+                               .glob = strpbrk(pattern, "*?[")};
+  if (!entry->pattern || !entry->reason || (rule && !entry->rule)) return opc_out_of_memory(error);
   return OPC_OK;
 }
 
+static void scope_list(opc_xfail_t **list) { opc_xfail_free(*list); }
+
 opc_status_t opc_xfail_read(const char *file, opc_xfail_t **out, opc_error_t *error) {
   *out = NULL;
-  FILE *stream = fopen(file, "re");
-  if (stream == NULL)
+  OPC_SCOPED(opc_scope_fclose) FILE *stream = fopen(file, "re");
+  if (!stream)
     return opc_error_set(error, OPC_ERR_IO, "cannot read the expected failures %s: %s", file, strerror(errno));
   OPC_SCOPED(opc_scope_free) char *line = NULL;
   size_t size = 0;
-  opc_status_t status = OPC_OK;
-  opc_xfail_t *list = calloc(1, sizeof *list);
-  if (list == NULL || (list->file = opc_string_copy(file)) == NULL) status = opc_out_of_memory(error);
-  for (int number = 1; status == OPC_OK && getline(&line, &size, stream) > 0; number++)
-    status = add(list, line, number, error);
-  if (status == OPC_OK && ferror(stream))
-    status = opc_error_set(error, OPC_ERR_IO, "cannot read the expected failures %s: %s", file, strerror(errno));
-  fclose(stream);
-  if (status == OPC_OK) *out = list;
-  else opc_xfail_free(list);
-  return status;
+  OPC_SCOPED(scope_list) opc_xfail_t *list = calloc(1, sizeof *list);
+  if (!list || !(list->file = opc_string_copy(file))) return opc_out_of_memory(error);
+  for (int number = 1; getline(&line, &size, stream) > 0; number++)
+    OPC_RETURN_IF_ERROR(xfail_add(list, line, number, error));
+  if (ferror(stream))
+    return opc_error_set(error, OPC_ERR_IO, "cannot read the expected failures %s: %s", file, strerror(errno));
+  *out = list;
+  list = NULL;
+  return OPC_OK;
 }
 
 void opc_xfail_free(opc_xfail_t *list) {
-  if (list == NULL) return;
+  if (!list) return;
   for (size_t i = 0; i < list->count; i++) {
     free(list->entries[i].pattern);
     free(list->entries[i].rule);
@@ -102,9 +99,9 @@ void opc_xfail_free(opc_xfail_t *list) {
 }
 
 opc_xfail_entry_t *opc_xfail_match(opc_xfail_t *list, const char *case_id, const char *rule) {
-  for (size_t i = 0; list != NULL && i < list->count; i++) {
+  for (size_t i = 0; list && i < list->count; i++) {
     opc_xfail_entry_t *entry = &list->entries[i];
-    if (rule != NULL && entry->rule != NULL && strcmp(entry->rule, rule) != 0) continue;
+    if (rule && entry->rule && strcmp(entry->rule, rule) != 0) continue;
     if (strcmp(entry->pattern, case_id) != 0 && fnmatch(entry->pattern, case_id, 0) != 0) continue;
     entry->used = true;
     return entry;

@@ -23,8 +23,8 @@ typedef struct scene {
   bool repeats; /* the same address again and again: recursion */
 } scene_t;
 
-static void read_scene(const opc_child_t *child, opc_symboliser_t *symboliser, const opc_crash_limits_t *limits,
-                       scene_t *scene) {
+static void crash_report_read_scene(const opc_child_t *child, opc_symboliser_t *symboliser,
+                                    const opc_crash_limits_t *limits, scene_t *scene) {
   memset(scene, 0, sizeof *scene);
   memcpy(&scene->box, (const void *)child->crash_record, sizeof scene->box);
   scene->box.detail[sizeof scene->box.detail - 1] = '\0';
@@ -57,7 +57,7 @@ static const char *signal_words(int number) {
     case SIGXFSZ:
       return "a file grew beyond its limit";
     default:
-      return opc_signal_description(number) != NULL ? opc_signal_description(number) : "unknown signal";
+      return opc_signal_description(number) ? opc_signal_description(number) : "unknown signal";
   }
 }
 
@@ -75,7 +75,7 @@ static void by_signal(const opc_child_t *child, const opc_crash_limits_t *limits
   bool box = scene->box.crashed == 1 && scene->box.signal == number;
   /* A kernel left the context unusable, and freeing a tensor throws where nothing can catch it. */
   const int thrown = number == SIGABRT ? opc_cuda_error_thrown(terminate) : 0;
-  if (strstr(terminate, "bad_alloc") != NULL) {
+  if (strstr(terminate, "bad_alloc")) {
     set_rule(out, "memory");
     opc_text_addf(&out->message, "out of memory (std::bad_alloc) with a limit of %d MiB", limits->memory_mib);
   } else if (number == SIGKILL && child->max_rss_kib / 1024 > (int64_t)limits->memory_mib / 2) {
@@ -86,17 +86,17 @@ static void by_signal(const opc_child_t *child, const opc_crash_limits_t *limits
     set_rule(out, "launch.host_access");
     opc_text_addf(&out->message, "%s at address 0x%" PRIx64 ", which is memory of device %d", signal_words(number),
                   scene->box.address, scene->box.device - 1);
-  } else if (opc_cuda_fault_words(thrown) != NULL) {
+  } else if (opc_cuda_fault_meaning(thrown)) {
     set_rule(out, "launch.asynchronous_error");
     opc_text_addf(&out->message, "%s (%s, %d); freeing a tensor then throws, and ends the process",
-                  opc_cuda_fault_words(thrown), opc_cuda_error_name(thrown), thrown);
+                  opc_cuda_fault_meaning(thrown), opc_cuda_error_name(thrown), thrown);
     return;
   } else {
-    snprintf(out->rule, sizeof out->rule, "signal.SIG%s", abbreviation != NULL ? abbreviation : "?");
+    snprintf(out->rule, sizeof out->rule, "signal.SIG%s", abbreviation ? abbreviation : "?");
     if (number == SIGABRT && terminate[0] != '\0') {
       opc_text_addf(&out->message, "std::terminate was called for: %s", terminate);
     } else if (number == SIGSEGV && box &&
-               (scene->repeats || (limits->maps != NULL && opc_maps_below_stack(limits->maps, scene->box.address)))) {
+               (scene->repeats || (limits->maps && opc_maps_below_stack(limits->maps, scene->box.address)))) {
       opc_text_add(&out->message, "stack overflow (segmentation fault below the stack)");
     } else {
       opc_text_add(&out->message, signal_words(number));
@@ -110,8 +110,8 @@ static void by_signal(const opc_child_t *child, const opc_crash_limits_t *limits
   opc_frames_say(&scene->frames, &out->message);
 }
 
-static void describe_end(const opc_child_t *child, const opc_crash_limits_t *limits, const scene_t *scene,
-                         opc_crash_t *out) {
+static void crash_report_describe_end(const opc_child_t *child, const opc_crash_limits_t *limits, const scene_t *scene,
+                                      opc_crash_t *out) {
   switch (child->cause) {
     case OPC_END_TIMEOUT:
       set_rule(out, "timeout");
@@ -186,7 +186,7 @@ static void add_call(const scene_t *scene, opc_text_t *out) {
 
 /* assert and CHECK print the error before they abort. */
 static void add_last_line(const char *printed, opc_text_t *out) {
-  const char *end = strrchr(printed, '\n'), *line = end != NULL ? end + 1 : printed;
+  const char *end = strrchr(printed, '\n'), *line = end ? end + 1 : printed;
   if (*line != '\0') opc_text_addf(out, "; its last output: %.300s", line);
 }
 
@@ -201,16 +201,16 @@ opc_status_t opc_crash_describe(const opc_child_t *child, opc_symboliser_t *symb
                                 const opc_crash_limits_t *limits, opc_crash_t *out, opc_error_t *error) {
   memset(out, 0, sizeof *out);
   scene_t *scene = malloc(sizeof *scene);
-  if (scene == NULL) return opc_out_of_memory(error);
-  read_scene(child, symboliser, limits, scene);
-  describe_end(child, limits, scene, out);
+  if (!scene) return opc_out_of_memory(error);
+  crash_report_read_scene(child, symboliser, limits, scene);
+  crash_report_describe_end(child, limits, scene, out);
   blame_reference(scene, out);
   out->seconds = seconds_run(child, scene);
   out->own_call = opc_call_kind_whose(scene->call) == OPC_CALL_WHOSE_OWN;
   out->asked_meta = scene->call == OPC_CALL_KIND_META_OF_SEARCH;
   opc_words_out(out->message.data);
   add_call(scene, &out->message);
-  if (scene->frames.own != NULL) opc_frame_place(scene->frames.own, out->place, sizeof out->place);
+  if (scene->frames.own) opc_frame_place(scene->frames.own, out->place, sizeof out->place);
   else snprintf(out->place, sizeof out->place, "status %d", child->status);
 
   out->evidence = json_object();

@@ -22,18 +22,18 @@ struct opc_cases {
 };
 
 /* A child may die before it gets its first command. */
-static opc_status_t begin(opc_task_t *task, opc_error_t *error) {
-  if (task->cases == NULL) task->cases = calloc(1, sizeof *task->cases);
-  return task->cases != NULL ? OPC_OK : opc_out_of_memory(error);
+static opc_status_t cases_task_begin(opc_task_t *task, opc_error_t *error) {
+  if (!task->cases) task->cases = calloc(1, sizeof *task->cases);
+  return task->cases ? OPC_OK : opc_out_of_memory(error);
 }
 
-static void forget(opc_task_t *task) {
-  if (task->cases != NULL) opc_case_result_free(task->cases->held);
+static void cases_task_forget(opc_task_t *task) {
+  if (task->cases) opc_case_result_free(task->cases->held);
   free(task->cases);
   task->cases = NULL;
 }
 
-static double seconds(const opc_task_t *task) { return opc_task_case_seconds(task); }
+static double cases_task_seconds(const opc_task_t *task) { return opc_task_case_seconds(task); }
 
 /* How many times the operator has used up its time. After the first time only samples themselves still run; after the
  * second nothing does. A single case loses nothing: its own time is bounded, and the user asked for it. */
@@ -43,14 +43,14 @@ static int times_used(const opc_task_t *task) {
   return used <= 2 * time ? 1 : 2;
 }
 
-static opc_status_t command(opc_task_t *task, json_t **out, opc_error_t *error) {
+static opc_status_t cases_task_command(opc_task_t *task, json_t **out, opc_error_t *error) {
   task->session->current = task->op->name;
   task->first = task->order_count;
-  OPC_RETURN_IF_ERROR(begin(task, error));
+  OPC_RETURN_IF_ERROR(cases_task_begin(task, error));
   if (task->cases->began <= 0) task->cases->began = opc_clock();
   task->cases->out_of_time = times_used(task);
   *out = opc_task_cases_command(task, json_array_size(task->skips), json_array_size(task->crashed));
-  if (*out == NULL) return opc_out_of_memory(error);
+  if (!*out) return opc_out_of_memory(error);
   if (task->session->has_only) json_object_set_new(*out, "only", json_string(task->session->options->case_id));
   else if (task->cases->out_of_time > 0)
     json_object_set_new(*out, "out_of_time", json_real(task->session->options->operator_time));
@@ -71,16 +71,16 @@ static bool is_static(const opc_case_result_t *result) {
  * first of a rule is run alone for all of that rule. */
 static bool is_settled(const opc_task_t *task, const opc_case_result_t *result) {
   if (is_static(result)) return true;
-  if (task->session->memcheck == NULL) return false;
+  if (!task->session->memcheck) return false;
   bool settled = result->witnessed;
   for (size_t i = 0; i < task->suspect_count && !settled; i++) settled = task->suspects[i].result->rule == result->rule;
   return settled;
 }
 
 /* The held result stands: its child did not die before another case began. It is final, or a suspect. */
-static opc_status_t settle(opc_task_t *task, opc_error_t *error) {
+static opc_status_t cases_task_settle(opc_task_t *task, opc_error_t *error) {
   opc_case_result_t *result = task->cases->held;
-  if (result == NULL) return OPC_OK;
+  if (!result) return OPC_OK;
   task->cases->held = NULL;
   if (opc_case_result_is_finding(result) && !is_settled(task, result)) return opc_suspects_add(task, result, error);
   opc_task_explain_no_sample(task, result);
@@ -101,8 +101,8 @@ static void note_seconds(opc_task_t *task, const opc_case_result_t *result) {
   if (task->fastest <= 0 || took < task->fastest) task->fastest = took;
 }
 
-static opc_status_t take_result(opc_task_t *task, opc_case_result_t *result, opc_error_t *error) {
-  const opc_status_t status = settle(task, error);
+static opc_status_t cases_task_take_result(opc_task_t *task, opc_case_result_t *result, opc_error_t *error) {
+  const opc_status_t status = cases_task_settle(task, error);
   /* A case has one result: only a hostile child sends a second one. */
   if (status != OPC_OK ||
       (task->order_count > task->first && strcmp(task->order[task->order_count - 1], result->case_id) == 0)) {
@@ -117,13 +117,12 @@ static opc_status_t take_result(opc_task_t *task, opc_case_result_t *result, opc
   OPC_RETURN_IF_ERROR(opc_suspects_note_case(task, result->case_id, error));
   if (times_used(task) <= task->cases->out_of_time) return OPC_OK;
   opc_task_release(task); /* the next child starts after this case and skips the rest */
-  return settle(task, error);
+  return cases_task_settle(task, error);
 }
 
-static opc_status_t give_up(opc_task_t *task, const char *why, opc_error_t *error) {
+static opc_status_t cases_task_give_up(opc_task_t *task, const char *why, opc_error_t *error) {
   task->session->trouble = true;
-  opc_status_t status = end(task, error);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(end(task, error));
   return opc_journal_note(task->session->journal, error, "%s: the rest of its cases could not be run: %s",
                           task->op->name, why);
 }
@@ -132,14 +131,15 @@ static opc_status_t give_up(opc_task_t *task, const char *why, opc_error_t *erro
  * after a few times. */
 static opc_status_t spent(opc_task_t *task, opc_error_t *error) {
   const opc_case_result_t *held = task->cases->held;
-  if (held == NULL) return give_up(task, "the worker says that a case broke its process, but it has run none", error);
-  if (held->rule != NULL && strcmp(held->rule, "launch.asynchronous_error") == 0) {
+  if (!held)
+    return cases_task_give_up(task, "the worker says that a case broke its process, but it has run none", error);
+  if (held->rule && strcmp(held->rule, "launch.asynchronous_error") == 0) {
     opc_crash_t fault = {0};
     opc_standing_format(&held->standing, fault.standing);
     opc_string_put(fault.rule, sizeof fault.rule, held->rule);
     OPC_RETURN_IF_ERROR(opc_known_crashes_note(task, &held->id, &fault, false, NULL, error));
   }
-  OPC_RETURN_IF_ERROR(settle(task, error));
+  OPC_RETURN_IF_ERROR(cases_task_settle(task, error));
   if (task->session->has_only) return end(task, error);
   opc_task_release(task);
   return OPC_OK;
@@ -155,55 +155,59 @@ static opc_status_t add_crash(opc_task_t *task, opc_case_result_t *result, const
 }
 
 /* The child died in a case, right after its last result, or before it began. */
-static opc_status_t crash(opc_task_t *task, const char *case_id, const opc_crash_t *crash, opc_error_t *error) {
-  OPC_RETURN_IF_ERROR(begin(task, error));
-  const bool after =
-      task->cases->held != NULL && (case_id[0] == '\0' || strcmp(case_id, task->cases->held->case_id) == 0);
-  if (!after) OPC_RETURN_IF_ERROR(settle(task, error));
+static opc_status_t cases_task_crash(opc_task_t *task, const char *case_id, const opc_crash_t *crash,
+                                     opc_error_t *error) {
+  OPC_RETURN_IF_ERROR(cases_task_begin(task, error));
+  const bool after = task->cases->held && (case_id[0] == '\0' || strcmp(case_id, task->cases->held->case_id) == 0);
+  if (!after) OPC_RETURN_IF_ERROR(cases_task_settle(task, error));
   if (!after && case_id[0] == '\0') {
     if (++task->cases->stillborn < STILLBORN_MAX) return OPC_OK;
     const char *output =
         opc_json_text_of(crash->evidence, "output"); /* a child that could not be set up gives the reason there */
-    return give_up(task, output != NULL ? output : opc_text_c(&crash->message), error);
+    return cases_task_give_up(task, output ? output : opc_text_c(&crash->message), error);
   }
-  opc_case_result_t *result;
+  OPC_SCOPED(opc_scope_case_result) opc_case_result_t *result = NULL;
   OPC_RETURN_IF_ERROR(opc_task_crash_result(task, after ? task->cases->held->case_id : case_id, crash, &result, error));
   const opc_case_id_t id = result->id;
   if (after && !crash->unwatchable) {
     opc_case_result_add(result, ", after the operator had returned");
     result->had_returned = true;
   }
-  opc_status_t status = OPC_OK;
   if (after) {
     opc_case_result_free(task->cases->held);
     task->cases->held = NULL;
   } else {
-    status = opc_suspects_note_case(task, case_id, error);
+    OPC_RETURN_IF_ERROR(opc_suspects_note_case(task, case_id, error));
   }
   task->cases->stillborn = 0;
-  if (status == OPC_OK) status = add_crash(task, result, crash, error);
-  else opc_case_result_free(result);
+  opc_case_result_t *crashed = result;
+  result = NULL;
+  OPC_RETURN_IF_ERROR(add_crash(task, crashed, crash, error));
   /* An aggregating case has no arguments of its own. If the operator had already returned, its arguments need not be to
    * blame. */
-  if (status == OPC_OK)
-    status = opc_known_crashes_note(task, &id, crash, !after && crash->own_call && id.sample[0] != '\0',
-                                    crash->unwatchable ? NULL : &task->suspects[task->suspect_count - 1], error);
-  return status == OPC_OK && task->session->has_only ? end(task, error) : status;
+  OPC_RETURN_IF_ERROR(opc_known_crashes_note(task, &id, crash, !after && crash->own_call && id.sample[0] != '\0',
+                                             crash->unwatchable ? NULL : &task->suspects[task->suspect_count - 1],
+                                             error));
+  return task->session->has_only ? end(task, error) : OPC_OK;
 }
 
-static opc_status_t ended(opc_task_t *task, opc_batch_end_t how, const char *why, opc_error_t *error) {
+static opc_status_t cases_task_ended(opc_task_t *task, opc_batch_end_t how, const char *why, opc_error_t *error) {
   if (how == OPC_BATCH_SPENT) return spent(task, error);
-  OPC_RETURN_IF_ERROR(settle(task, error));
+  OPC_RETURN_IF_ERROR(cases_task_settle(task, error));
   if (how == OPC_BATCH_DONE) return end(task, error);
-  if (!task->session->has_only) return give_up(task, why != NULL ? why : "the worker refuses", error);
+  if (!task->session->has_only) return cases_task_give_up(task, why ? why : "the worker refuses", error);
   OPC_RETURN_IF_ERROR(end(task, error));
   return opc_journal_note(task->session->journal, error, "--case %s: there is no such case: %s%s",
-                          task->session->options->case_id, why != NULL ? why : "",
-                          task->search_record == NULL
+                          task->session->options->case_id, why ? why : "",
+                          !task->search_record
                               ? ""
                               : "; the search found other inputs this time. With --json FILE a run keeps those that "
                                 "it finds, and its repro lines name them");
 }
 
-const opc_phase_t opc_phase_cases = {
-    .command = command, .result = take_result, .ended = ended, .crash = crash, .seconds = seconds, .forget = forget};
+const opc_phase_t opc_phase_cases = {.command = cases_task_command,
+                                     .result = cases_task_take_result,
+                                     .ended = cases_task_ended,
+                                     .crash = cases_task_crash,
+                                     .seconds = cases_task_seconds,
+                                     .forget = cases_task_forget};

@@ -30,41 +30,39 @@ struct opc_confirming {
   opc_case_result_t *shown;   /* that result, while its control runs */
 };
 
-static void forget(opc_task_t *task) {
-  if (task->confirming == NULL) return;
+static void confirm_forget(opc_task_t *task) {
+  if (!task->confirming) return;
   opc_case_result_free(task->confirming->outcome);
   opc_case_result_free(task->confirming->shown);
   free(task->confirming);
   task->confirming = NULL;
 }
 
-static bool over(const opc_task_t *task) { return task->confirming->index == task->suspect_count; }
+static bool confirm_over(const opc_task_t *task) { return task->confirming->index == task->suspect_count; }
 
 /* What its skipped cases wait for: that no suspect is left. */
 static opc_status_t begin_rerun(opc_task_t *task, opc_error_t *error) {
-  return over(task) ? opc_rerun_begin(task, error) : OPC_OK;
+  return confirm_over(task) ? opc_rerun_begin(task, error) : OPC_OK;
 }
 
 opc_status_t opc_confirm_begin(opc_task_t *task, opc_error_t *error) {
   opc_task_enter(task, &opc_phase_confirm);
   task->confirming = calloc(1, sizeof *task->confirming);
-  return task->confirming != NULL ? begin_rerun(task, error) : opc_out_of_memory(error);
+  return task->confirming ? begin_rerun(task, error) : opc_out_of_memory(error);
 }
 
-static bool is_hang(const opc_case_result_t *result) {
-  return result->rule != NULL && strcmp(result->rule, "timeout") == 0;
-}
+static bool is_hang(const opc_case_result_t *result) { return result->rule && strcmp(result->rule, "timeout") == 0; }
 
 /* A hang is confirmed once with the whole limit. An operator that never returns does not return for its other cases
  * either. */
-static double seconds(const opc_task_t *task) {
+static double confirm_seconds(const opc_task_t *task) {
   bool known = task->confirming->index < task->suspect_count &&
                is_hang(task->suspects[task->confirming->index].result) && task->confirming->hang_confirmed;
   return known || task->confirming->step == STEP_CONTROL ? opc_task_case_seconds(task)
                                                          : task->session->options->timeout;
 }
 
-static opc_suspect_t *present(opc_task_t *task) { return &task->suspects[task->confirming->index]; }
+static opc_suspect_t *confirm_present(opc_task_t *task) { return &task->suspects[task->confirming->index]; }
 
 static void forget_outcome(opc_task_t *task) {
   opc_case_result_free(task->confirming->outcome);
@@ -125,7 +123,7 @@ static void case_with_variant(const opc_case_id_t *id, const char *variant, char
 /* "x.repeated0" for "x.expanded0": the same values in plain layout. NULL: no element is repeated. */
 static char *repeated_variant(const char *variant) {
   const char *at = strstr(variant, ".expanded");
-  if (at == NULL) return NULL;
+  if (!at) return NULL;
   return opc_string_format("%.*s.repeated%s", (int)(at - variant), variant, at + strlen(".expanded"));
 }
 
@@ -133,11 +131,11 @@ static char *repeated_variant(const char *variant) {
  * elements are repeated, it has the same values in plain layout. Otherwise it is the sample itself, which has run
  * before unless only one case runs. False: there is none, or it need not run. */
 static bool wants_control(const opc_task_t *task, const opc_case_result_t *result, char out[OPC_CASE_ID_SIZE]) {
-  if (task->session->memcheck != NULL || !opc_rule_needs_valid_input(result->rule)) return false;
+  if (task->session->memcheck || !opc_rule_needs_valid_input(result->rule)) return false;
   const opc_standing_t *standing = &result->standing;
   const bool same_values = standing->change == OPC_INPUT_SAME_VALUES;
   OPC_SCOPED(opc_scope_free) char *repeated = repeated_variant(result->id.variant);
-  if (repeated != NULL && !same_values) case_with_variant(&result->id, repeated, out);
+  if (repeated && !same_values) case_with_variant(&result->id, repeated, out);
   else if (task->session->has_only && same_values && !standing->plain) case_with_variant(&result->id, "plain", out);
   else return false;
   return true;
@@ -159,7 +157,7 @@ static bool is_on_sample(const opc_case_result_t *result, const opc_case_id_t *o
 static bool sample_is_clean(const opc_task_t *task, const opc_case_id_t *of, const char *rule) {
   for (size_t i = 0; i < task->suspect_count; i++) {
     const opc_case_result_t *result = task->suspects[i].result;
-    const bool counts = opc_rule_needs_valid_input(result->rule) || (result->rule != NULL && result->rule == rule);
+    const bool counts = opc_rule_needs_valid_input(result->rule) || (result->rule && result->rule == rule);
     if (!task->suspects[i].gone && counts && is_of_sample(result) && is_on_sample(result, of)) return false;
   }
   return true;
@@ -201,7 +199,7 @@ static void note_plain_control(const opc_task_t *task, opc_case_result_t *result
   char control[OPC_CASE_ID_SIZE];
   const opc_standing_t *standing = &result->standing;
   if (standing->voucher == OPC_VOUCHER_NONE) return;
-  if (result->rule != NULL && strncmp(result->rule, outside, strlen(outside)) == 0)
+  if (result->rule && strncmp(result->rule, outside, strlen(outside)) == 0)
     result->every_input |= opc_every_input_holds(&task->every_input);
   result->index_beyond |= has_index_beyond(task, &result->id);
   const bool clean = sample_is_clean(task, &result->id, result->rule);
@@ -211,7 +209,7 @@ static void note_plain_control(const opc_task_t *task, opc_case_result_t *result
     opc_case_result_put(&result->broken_base, control);
   } else if (!standing->plain && standing->change == OPC_INPUT_SAME_VALUES &&
              !other_input_shows(task, &result->id, result->rule) && !is_of_an_index(task, &result->id, result->rule) &&
-             result->control == NULL) {
+             !result->control) {
     opc_case_result_put(&result->control, control);
     result->control_held = true;
   }
@@ -230,8 +228,8 @@ static void note_run_control(const opc_task_t *task, opc_case_result_t *result) 
   if (!wants_control(task, result, control)) return;
   const bool same_values = result->standing.change == OPC_INPUT_SAME_VALUES;
   /* Check stride has no case on the sample itself. */
-  if (same_values && task->confirming->outcome == NULL) return;
-  result->control_held = task->confirming->outcome != NULL && control_is_clean(task->confirming->outcome) &&
+  if (same_values && !task->confirming->outcome) return;
+  result->control_held = task->confirming->outcome && control_is_clean(task->confirming->outcome) &&
                          !is_of_an_index(task, &result->id, result->rule);
   if (!same_values) result->standing.change = result->control_held ? OPC_INPUT_SAME_VALUES : OPC_INPUT_ALONE;
   opc_case_result_put(&result->control, control);
@@ -239,20 +237,20 @@ static void note_run_control(const opc_task_t *task, opc_case_result_t *result) 
 
 /* ---- steps ---- */
 
-static opc_status_t command(opc_task_t *task, json_t **out, opc_error_t *error) {
+static opc_status_t confirm_command(opc_task_t *task, json_t **out, opc_error_t *error) {
   if (task->confirming->arranged < task->suspect_count) arrange(task);
-  if (over(task)) {
+  if (confirm_over(task)) {
     opc_task_enter(task, NULL);
     return OPC_OK;
   }
-  const opc_suspect_t *suspect = present(task);
+  const opc_suspect_t *suspect = confirm_present(task);
   const char *case_id = suspect->result->case_id;
   char control[OPC_CASE_ID_SIZE];
   forget_outcome(task);
   bool controls = task->confirming->step == STEP_CONTROL && wants_control(task, suspect->result, control);
   bool alone = task->confirming->step == STEP_ALONE || task->confirming->step == STEP_CONTROL;
   *out = opc_task_cases_command(task, alone ? 0 : suspect->skips, alone ? 0 : suspect->crashed);
-  if (*out == NULL) return opc_out_of_memory(error);
+  if (!*out) return opc_out_of_memory(error);
   if (alone) {
     task->confirming->alone_runs += !task->confirming->in_company;
     json_object_set_new(*out, "only", json_string(controls ? control : case_id));
@@ -267,12 +265,13 @@ static opc_status_t command(opc_task_t *task, json_t **out, opc_error_t *error) 
 /* The finding is settled: `result` goes to the journal, and the next finding begins. */
 static opc_status_t conclude(opc_task_t *task, opc_case_result_t *result, const char *repro, opc_error_t *error) {
   note_plain_control(task, result);
-  opc_status_t status = opc_session_result(task->session, task->op, result, repro, error);
+  const opc_status_t status = opc_session_result(task->session, task->op, result, repro, error);
   forget_outcome(task);
+  OPC_RETURN_IF_ERROR(status);
   task->confirming->index++;
   task->confirming->step = STEP_ALONE;
   task->confirming->alone_runs = 0;
-  return status == OPC_OK ? begin_rerun(task, error) : status;
+  return begin_rerun(task, error);
 }
 
 /* While CUPTI watches, the driver keeps a record in host memory of each call that a process makes after it has captured
@@ -285,8 +284,8 @@ static bool is_the_drivers(const opc_case_result_t *result, const char *on) {
 }
 
 static opc_status_t conclude_drivers(opc_task_t *task, opc_error_t *error) {
-  opc_case_result_t *result = present(task)->result;
-  present(task)->gone = true;
+  opc_case_result_t *result = confirm_present(task)->result;
+  confirm_present(task)->gone = true;
   result->verdict = OPC_VERDICT_SKIP;
   result->reason = OPC_SKIP_NOT_APPLICABLE;
   result->rule = NULL;
@@ -297,7 +296,7 @@ static opc_status_t conclude_drivers(opc_task_t *task, opc_error_t *error) {
 }
 
 static opc_status_t conclude_depends(opc_task_t *task, size_t on, opc_error_t *error) {
-  opc_case_result_t *result = present(task)->result;
+  opc_case_result_t *result = confirm_present(task)->result;
   if (is_the_drivers(result, task->order[on])) return conclude_drivers(task, error);
   OPC_SCOPED(opc_scope_free)
   char *text = opc_string_format(
@@ -311,8 +310,8 @@ static opc_status_t conclude_depends(opc_task_t *task, size_t on, opc_error_t *e
 }
 
 static opc_status_t conclude_unconfirmed(opc_task_t *task, opc_error_t *error) {
-  opc_case_result_t *result = present(task)->result;
-  present(task)->gone = true;
+  opc_case_result_t *result = confirm_present(task)->result;
+  confirm_present(task)->gone = true;
   opc_case_result_add(result, ". It happened once and could not be reproduced, alone or after the cases before it");
   result->severity = OPC_SEVERITY_WARNING;
   result->confirmed = OPC_CONFIRMED_NO;
@@ -327,14 +326,14 @@ static opc_status_t conclude_unconfirmed(opc_task_t *task, opc_error_t *error) {
 static bool showed_again(const opc_task_t *task) {
   const opc_case_result_t *result = task->suspects[task->confirming->index].result,
                           *outcome = task->confirming->outcome;
-  return outcome != NULL && result->verdict == outcome->verdict && result->rule == outcome->rule;
+  return outcome && result->verdict == outcome->verdict && result->rule == outcome->rule;
 }
 
 /* A crash knows its input only if its case ran alone or last. The finding may come from a run of all cases. */
 static void learn_input(const opc_task_t *task) {
   json_t *known = task->suspects[task->confirming->index].result->evidence;
   json_t *input = json_object_get(task->confirming->outcome->evidence, "input");
-  if (input != NULL && json_object_get(known, "input") == NULL) json_object_set(known, "input", input);
+  if (input && !json_object_get(known, "input")) json_object_set(known, "input", input);
 }
 
 /* The outcome of this run is the result. */
@@ -353,17 +352,17 @@ static opc_status_t conclude_confirmed(opc_task_t *task, opc_error_t *error) {
   if (task->confirming->in_company)
     opc_case_result_put(&outcome->confirmed_after, task->suspects[task->confirming->leader].result->case_id);
   else task->confirming->leader = done;
-  opc_status_t status = conclude_outcome(task, error);
-  task->confirming->in_company = task->child != NULL && task->confirming->index < task->suspect_count &&
-                                 present(task)->group == task->suspects[done].group;
-  if (status == OPC_OK && task->confirming->in_company) return opc_task_send(task, error);
+  OPC_RETURN_IF_ERROR(conclude_outcome(task, error));
+  task->confirming->in_company = task->child && task->confirming->index < task->suspect_count &&
+                                 confirm_present(task)->group == task->suspects[done].group;
+  if (task->confirming->in_company) return opc_task_send(task, error);
   opc_task_release(task);
-  return status;
+  return OPC_OK;
 }
 
 static opc_status_t conclude_slow(opc_task_t *task, opc_error_t *error) {
-  present(task)->gone = task->confirming->outcome->verdict != OPC_VERDICT_ERROR;
-  if (task->confirming->outcome->rule != NULL)
+  confirm_present(task)->gone = task->confirming->outcome->verdict != OPC_VERDICT_ERROR;
+  if (task->confirming->outcome->rule)
     task->confirming->outcome->confirmed = OPC_CONFIRMED_YES; /* it ran alone, in a fresh child */
   opc_status_t status = conclude_outcome(task, error);
   opc_task_release(task);
@@ -372,7 +371,7 @@ static opc_status_t conclude_slow(opc_task_t *task, opc_error_t *error) {
 
 /* One run is over: decides what to do next with this finding. */
 static opc_status_t evaluate(opc_task_t *task, opc_error_t *error) {
-  const opc_suspect_t *suspect = present(task);
+  const opc_suspect_t *suspect = confirm_present(task);
   char control[OPC_CASE_ID_SIZE];
   if (task->confirming->step == STEP_CONTROL) {
     note_run_control(task, task->confirming->shown);
@@ -394,7 +393,7 @@ static opc_status_t evaluate(opc_task_t *task, opc_error_t *error) {
   }
   if (again && task->confirming->step == STEP_ALONE) return conclude_confirmed(task, error);
   /* It was slow but did not hang: the outcome of this run is its result. */
-  if (task->confirming->step == STEP_ALONE && is_hang(suspect->result) && task->confirming->outcome != NULL &&
+  if (task->confirming->step == STEP_ALONE && is_hang(suspect->result) && task->confirming->outcome &&
       !task->confirming->in_company)
     return conclude_slow(task, error);
   opc_task_release(task);
@@ -421,7 +420,7 @@ static opc_status_t evaluate(opc_task_t *task, opc_error_t *error) {
   return found ? conclude_depends(task, task->confirming->halves.low, error) : OPC_OK;
 }
 
-static bool is_present_case(const opc_task_t *task, const char *case_id) {
+static bool confirm_is_present_case(const opc_task_t *task, const char *case_id) {
   char control[OPC_CASE_ID_SIZE];
   const opc_case_result_t *result = task->suspects[task->confirming->index].result;
   if (task->confirming->step == STEP_CONTROL)
@@ -429,9 +428,9 @@ static bool is_present_case(const opc_task_t *task, const char *case_id) {
   return strcmp(case_id, result->case_id) == 0;
 }
 
-static opc_status_t take_result(opc_task_t *task, opc_case_result_t *result, opc_error_t *error) {
+static opc_status_t confirm_take_result(opc_task_t *task, opc_case_result_t *result, opc_error_t *error) {
   (void)error;
-  if (over(task) || !is_present_case(task, result->case_id)) {
+  if (confirm_over(task) || !confirm_is_present_case(task, result->case_id)) {
     opc_case_result_free(result);
     return OPC_OK;
   }
@@ -440,17 +439,17 @@ static opc_status_t take_result(opc_task_t *task, opc_case_result_t *result, opc
   return OPC_OK;
 }
 
-static opc_status_t ended(opc_task_t *task, opc_batch_end_t how, const char *why, opc_error_t *error) {
+static opc_status_t confirm_ended(opc_task_t *task, opc_batch_end_t how, const char *why, opc_error_t *error) {
   (void)why;
-  if (over(task)) return OPC_OK;
+  if (confirm_over(task)) return OPC_OK;
   if (how == OPC_BATCH_SPENT) opc_task_release(task); /* that child can run nothing more */
   return evaluate(task, error);
 }
 
-static opc_status_t crash(opc_task_t *task, const char *case_id, const opc_crash_t *crash, opc_error_t *error) {
+static opc_status_t confirm_crash(opc_task_t *task, const char *case_id, const opc_crash_t *crash, opc_error_t *error) {
   /* Nothing was running any more, and this case was the last that ran. */
-  const bool after = case_id[0] == '\0' && task->confirming->outcome != NULL;
-  if (after || is_present_case(task, case_id)) {
+  const bool after = case_id[0] == '\0' && task->confirming->outcome;
+  if (after || confirm_is_present_case(task, case_id)) {
     char own[OPC_CASE_ID_SIZE];
     opc_string_put(own, sizeof own, after ? task->confirming->outcome->case_id : case_id);
     forget_outcome(task);
@@ -462,11 +461,11 @@ static opc_status_t crash(opc_task_t *task, const char *case_id, const opc_crash
 
 static void lost(opc_task_t *task) { task->confirming->in_company = false; }
 
-const opc_phase_t opc_phase_confirm = {.command = command,
-                                       .result = take_result,
-                                       .ended = ended,
-                                       .crash = crash,
-                                       .seconds = seconds,
-                                       .over = over,
+const opc_phase_t opc_phase_confirm = {.command = confirm_command,
+                                       .result = confirm_take_result,
+                                       .ended = confirm_ended,
+                                       .crash = confirm_crash,
+                                       .seconds = confirm_seconds,
+                                       .over = confirm_over,
                                        .lost = lost,
-                                       .forget = forget};
+                                       .forget = confirm_forget};

@@ -10,11 +10,11 @@ typedef struct shape {
   bool integers;
 } shape_t;
 
-static void see_tensor(const char *path, opc_value_t *value, void *context) {
+static void every_input_see_tensor(const char *path, opc_value_t *value, void *context) {
   shape_t *shape = context;
   const opc_tensor_spec_t *spec = value->tensor;
   (void)path;
-  if (spec == NULL) return;
+  if (!spec) return;
   const opc_dtype_class_t kind = opc_dtype_class(spec->dtype);
   shape->integers |= (kind == OPC_CLASS_SIGNED || kind == OPC_CLASS_UNSIGNED) && spec->fill.kind != OPC_FILL_ZEROS;
   shape->digest = XXH3_64bits_withSeed(spec->sizes, (size_t)spec->ndim * sizeof spec->sizes[0],
@@ -28,14 +28,14 @@ static bool shape_of(const opc_case_id_t *id, const opc_sample_set_t *samples, c
     if (strcmp(samples->samples[i].name, id->sample) != 0) continue;
     if (opc_variant_apply(&samples->samples[i], op, id->variant, &varied, NULL) != OPC_OK) return false;
     for (size_t k = 0; k < varied.argument_count; k++)
-      opc_value_visit_tensors(op->arguments[k].name, &varied.arguments[k], see_tensor, out);
+      opc_value_visit_tensors(op->arguments[k].name, &varied.arguments[k], every_input_see_tensor, out);
     opc_sample_clear(&varied);
     return true;
   }
   return false;
 }
 
-static bool is_outside(const char *rule) { return rule != NULL && strncmp(rule, "memory.out_of_bounds_", 21) == 0; }
+static bool is_outside(const char *rule) { return rule && strncmp(rule, "memory.out_of_bounds_", 21) == 0; }
 
 static bool shows_outside(const opc_case_result_t *result) {
   bool outside = is_outside(result->rule);

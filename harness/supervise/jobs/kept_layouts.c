@@ -21,7 +21,7 @@ static bool ends_with(const char *text, const char *end) {
 void opc_kept_layouts_note(opc_kept_layouts_t *kept, const opc_case_result_t *result) {
   const opc_case_id_t *id = &result->id;
   if (result->verdict != OPC_VERDICT_PASS || strcmp(id->check, "stride") != 0 || id->dtype[0] != '\0' ||
-      strchr(id->variant, '+') != NULL || (!ends_with(id->variant, ".sliced") && !ends_with(id->variant, ".padded")) ||
+      strchr(id->variant, '+') || (!ends_with(id->variant, ".sliced") && !ends_with(id->variant, ".padded")) ||
       !OPC_ARRAY_GROW(kept->passed, kept->count))
     return;
   kept->passed[kept->count++] = digest_of(id, "", id->variant);
@@ -36,7 +36,7 @@ static bool has(const opc_kept_layouts_t *kept, uint64_t digest) {
 /* Padded exists for all tensors together, or for the only one. */
 bool opc_kept_layouts_has(const opc_kept_layouts_t *kept, const opc_case_id_t *id) {
   char reach[sizeof id->variant];
-  if (strstr(id->variant, ".channels_last") != NULL || strstr(id->variant, ".expanded") != NULL) return false;
+  if (strstr(id->variant, ".channels_last") || strstr(id->variant, ".expanded")) return false;
   if (has(kept, digest_of(id, "all", ".sliced")) && has(kept, digest_of(id, "all", ".padded"))) return true;
   snprintf(reach, sizeof reach, "%.*s", (int)strcspn(id->variant, "."), id->variant);
   return has(kept, digest_of(id, reach, ".sliced")) && has(kept, digest_of(id, reach, ".padded"));

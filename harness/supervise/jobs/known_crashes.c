@@ -76,12 +76,12 @@ opc_status_t opc_known_crashes_note(opc_task_t *task, const opc_case_id_t *id, c
   standing.plain = id->variant[0] == '\0' || (strcmp(id->variant, "plain") == 0 && id->dtype[0] == '\0');
   const int rank = opc_standing_rank(&standing);
   opc_tally_t *tally = tally_of(task, id->check, rank, crash);
-  if (tally == NULL) return opc_out_of_memory(error);
+  if (!tally) return opc_out_of_memory(error);
   if (++tally->count == most(tally)) skip(task, id->check, rank);
   if (is_timeout(tally) && ++task->hangs[rank] == HANGS_MAX) skip_all(task, rank);
   if (is_fault(tally) && ++task->faults[rank] == FAULTS_MAX) skip_all_but_launch(task, rank);
   if (by_arguments) note_arguments(task, id, is_timeout(tally));
-  if (suspect == NULL) return OPC_OK;
+  if (!suspect) return OPC_OK;
   suspect->crashed_here = true;
   suspect->tally = (size_t)(tally - task->tallies);
   suspect->by_arguments = by_arguments;

@@ -27,10 +27,10 @@ struct opc_learning {
   bool has_try;
 };
 
-static void forget(opc_task_t *task) {
+static void relations_task_forget(opc_task_t *task) {
   opc_learning_t *learning = task->learning;
   task->learning = NULL;
-  if (learning == NULL) return;
+  if (!learning) return;
   opc_learner_free(learning->learner);
   if (learning->has_try) opc_sample_clear(&learning->trying);
   free(learning->hung);
@@ -43,54 +43,52 @@ static void forget(opc_task_t *task) {
 bool opc_relations_are_possible(const opc_task_t *task) {
   const opc_session_t *session = task->session;
   /* Under Valgrind a try takes fifty times as long. */
-  return session->calls && session->memcheck == NULL && session->sanitize == NULL && task->op->schema != NULL &&
+  return session->calls && !session->memcheck && !session->sanitize && task->op->schema &&
          task->op->kind == OPC_OPERATOR && opc_operator_serves(task->op, OPC_DEVICE_CPU) &&
          strcmp(opc_search_device(session, task->op), OPC_MODE_CPU) == 0;
 }
 
 /* Takes over what an earlier sample taught, if it applies. */
 static opc_status_t transfer(opc_task_t *task, opc_sample_t *sample, opc_error_t *error) {
-  opc_status_t status = OPC_OK;
-  for (size_t i = 0; i < task->samples.count && status == OPC_OK && sample->relations == NULL; i++) {
+  for (size_t i = 0; i < task->samples.count && !sample->relations; i++) {
     const opc_sample_t *other = &task->samples.samples[i];
     if (other == sample) return OPC_OK;
-    status = opc_relations_transfer(task->op, other, sample, &sample->relations, error);
+    OPC_RETURN_IF_ERROR(opc_relations_transfer(task->op, other, sample, &sample->relations, error));
   }
-  return status;
+  return OPC_OK;
 }
 
 /* The learner of the next sample that can teach something; NULL: none is left. */
 static opc_status_t next_learner(opc_task_t *task, opc_error_t *error) {
   opc_learning_t *learning = task->learning;
-  opc_status_t status = OPC_OK;
-  for (; learning->sample < task->samples.count && learning->learner == NULL && status == OPC_OK; learning->sample++) {
+  for (; learning->sample < task->samples.count && !learning->learner; learning->sample++) {
     opc_sample_t *sample = &task->samples.samples[learning->sample];
-    if (sample->relations != NULL || !opc_sample_is_callable(sample) || !opc_learner_is_worth_it(task->op, sample))
-      continue;
-    status = transfer(task, sample, error);
-    if (status != OPC_OK || sample->relations != NULL || learning->learned == LEARNED_MAX) continue;
+    if (sample->relations || !opc_sample_is_callable(sample) || !opc_learner_is_worth_it(task->op, sample)) continue;
+    OPC_RETURN_IF_ERROR(transfer(task, sample, error));
+    if (sample->relations || learning->learned == LEARNED_MAX) continue;
     learning->learned++;
-    status = opc_learner_new(task->op, sample, task->session->options->seed, learning->hung, &learning->learner, error);
-    if (learning->crashes >= CRASHES_MAX && learning->learner != NULL) opc_learner_stop(learning->learner);
-    if (learning->learner != NULL) return status;
+    OPC_RETURN_IF_ERROR(
+        opc_learner_new(task->op, sample, task->session->options->seed, learning->hung, &learning->learner, error));
+    if (learning->crashes >= CRASHES_MAX && learning->learner) opc_learner_stop(learning->learner);
+    if (learning->learner) return OPC_OK;
   }
-  return status;
+  return OPC_OK;
 }
 
 /* ---- the end ---- */
 
 /* Files of samples get the session's copies. */
 static opc_status_t keep_for_file(const opc_task_t *task, opc_sample_set_t *kept, opc_error_t *error) {
-  opc_status_t status = OPC_OK;
-  for (size_t i = 0; i < kept->count && status == OPC_OK; i++) {
+  for (size_t i = 0; i < kept->count; i++) {
     opc_sample_t *copy = &kept->samples[i];
-    if (copy->relations != NULL || strcmp(copy->operator_name, task->op->name) != 0) continue;
-    for (size_t k = 0; k < task->samples.count && status == OPC_OK && copy->relations == NULL; k++) {
+    if (copy->relations || strcmp(copy->operator_name, task->op->name) != 0) continue;
+    for (size_t k = 0; k < task->samples.count && !copy->relations; k++) {
       const opc_sample_t *own = &task->samples.samples[k];
-      if (strcmp(own->name, copy->name) == 0) status = opc_relations_copy(own->relations, &copy->relations, error);
+      if (strcmp(own->name, copy->name) == 0)
+        OPC_RETURN_IF_ERROR(opc_relations_copy(own->relations, &copy->relations, error));
     }
   }
-  return status;
+  return OPC_OK;
 }
 
 /* What is known about the samples' arguments, and the effort to learn it; NULL: nothing is known, and nothing was
@@ -101,7 +99,7 @@ static json_t *relations_to_json(const opc_task_t *task) {
   bool any = false;
   for (size_t i = 0; i < task->samples.count; i++) {
     const opc_sample_t *sample = &task->samples.samples[i];
-    if (sample->relations == NULL) continue;
+    if (!sample->relations) continue;
     opc_json_put(&known, sample->name, opc_relations_to_json(sample->relations));
     any = true;
   }
@@ -114,12 +112,11 @@ static json_t *relations_to_json(const opc_task_t *task) {
 
 static opc_status_t go_on(opc_task_t *task, opc_error_t *error) {
   opc_session_t *session = task->session;
-  opc_status_t status = OPC_OK;
-  if (session->options->save_samples != NULL) status = keep_for_file(task, &session->samples, error);
-  if (status == OPC_OK) status = keep_for_file(task, &session->found_samples, error);
-  if (status == OPC_OK) status = opc_task_tell_samples(task, relations_to_json(task), error);
+  if (session->options->save_samples) OPC_RETURN_IF_ERROR(keep_for_file(task, &session->samples, error));
+  OPC_RETURN_IF_ERROR(keep_for_file(task, &session->found_samples, error));
+  OPC_RETURN_IF_ERROR(opc_task_tell_samples(task, relations_to_json(task), error));
   opc_task_enter(task, &opc_phase_cases);
-  return status;
+  return OPC_OK;
 }
 
 static opc_status_t finish_sample(opc_task_t *task, opc_error_t *error) {
@@ -135,42 +132,40 @@ static opc_status_t finish_sample(opc_task_t *task, opc_error_t *error) {
 
 opc_status_t opc_relations_begin(opc_task_t *task, opc_error_t *error) {
   opc_learning_t *learning = task->learning = calloc(1, sizeof *learning);
-  if (learning == NULL) return opc_out_of_memory(error);
+  if (!learning) return opc_out_of_memory(error);
   task->phase = &opc_phase_relations;
   learning->hung = calloc(task->op->argument_count + 1, sizeof *learning->hung);
-  if (learning->hung == NULL) return opc_out_of_memory(error);
+  if (!learning->hung) return opc_out_of_memory(error);
   learning->began = opc_clock();
-  opc_status_t status = opc_relations_are_possible(task) ? next_learner(task, error) : OPC_OK;
-  if (status != OPC_OK || learning->learner == NULL) return status == OPC_OK ? go_on(task, error) : status;
-  return OPC_OK;
+  if (opc_relations_are_possible(task)) OPC_RETURN_IF_ERROR(next_learner(task, error));
+  return learning->learner ? OPC_OK : go_on(task, error);
 }
 
 /* ---- tries ---- */
 
-static opc_status_t command(opc_task_t *task, json_t **out, opc_error_t *error) {
+static opc_status_t relations_task_command(opc_task_t *task, json_t **out, opc_error_t *error) {
   opc_learning_t *learning = task->learning;
-  opc_status_t status = OPC_OK;
   task->session->current = task->op->name;
-  while (!learning->has_try && learning->learner != NULL && status == OPC_OK) {
+  while (!learning->has_try && learning->learner) {
     learning->trying = (opc_sample_t){0};
     learning->has_try = opc_learner_next(learning->learner, &learning->trying);
     if (learning->has_try) break;
-    status = finish_sample(task, error);
-    if (status == OPC_OK) status = next_learner(task, error);
+    OPC_RETURN_IF_ERROR(finish_sample(task, error));
+    OPC_RETURN_IF_ERROR(next_learner(task, error));
   }
-  if (status != OPC_OK || !learning->has_try) return status == OPC_OK ? go_on(task, error) : status;
+  if (!learning->has_try) return go_on(task, error);
   *out = opc_task_try(task, OPC_MODE_CPU, &learning->trying, false, true);
-  return *out != NULL ? OPC_OK : opc_out_of_memory(error);
+  return *out ? OPC_OK : opc_out_of_memory(error);
 }
 
-static void tell(opc_learning_t *learning, opc_learn_outcome_t outcome) {
-  if (!learning->has_try || learning->learner == NULL) return; /* an answer without a try: a hostile child */
+static void relations_task_tell(opc_learning_t *learning, opc_learn_outcome_t outcome) {
+  if (!learning->has_try || !learning->learner) return; /* an answer without a try: a hostile child */
   opc_learner_tell(learning->learner, outcome);
   opc_sample_clear(&learning->trying);
   learning->has_try = false;
 }
 
-static opc_learn_outcome_t outcome_of(const opc_tried_t *tried) {
+static opc_learn_outcome_t relations_task_outcome_of(const opc_tried_t *tried) {
   switch (tried->outcome) {
     case OPC_TRY_RETURNED:
       return OPC_LEARN_CLEAN;
@@ -183,7 +178,7 @@ static opc_learn_outcome_t outcome_of(const opc_tried_t *tried) {
     case OPC_TRY_UNINITIALISED:
       return OPC_LEARN_POISON;
     case OPC_TRY_UNCLEAN:
-      if (tried->access.argument == NULL) return OPC_LEARN_POISON;
+      if (!tried->access.argument) return OPC_LEARN_POISON;
       return tried->access.write ? OPC_LEARN_WROTE : OPC_LEARN_READ;
     case OPC_TRY_CRASHED:
       return OPC_LEARN_CRASHED;
@@ -198,24 +193,25 @@ static opc_learn_outcome_t outcome_of(const opc_tried_t *tried) {
   return OPC_LEARN_NONE;
 }
 
-static opc_status_t tried(opc_task_t *task, opc_tried_t *tried, opc_error_t *error) {
+static opc_status_t relations_task_tried(opc_task_t *task, opc_tried_t *tried, opc_error_t *error) {
   (void)error;
-  tell(task->learning, outcome_of(tried));
+  relations_task_tell(task->learning, relations_task_outcome_of(tried));
   return OPC_OK;
 }
 
-static opc_status_t crash(opc_task_t *task, const char *case_id, const opc_crash_t *crash, opc_error_t *error) {
+static opc_status_t relations_task_crash(opc_task_t *task, const char *case_id, const opc_crash_t *crash,
+                                         opc_error_t *error) {
   opc_learning_t *learning = task->learning;
   (void)case_id;
   (void)error;
-  tell(learning, strcmp(crash->rule, "timeout") == 0 ? OPC_LEARN_HUNG : OPC_LEARN_CRASHED);
-  if (++learning->crashes >= CRASHES_MAX && learning->learner != NULL) opc_learner_stop(learning->learner);
+  relations_task_tell(learning, strcmp(crash->rule, "timeout") == 0 ? OPC_LEARN_HUNG : OPC_LEARN_CRASHED);
+  if (++learning->crashes >= CRASHES_MAX && learning->learner) opc_learner_stop(learning->learner);
   return OPC_OK; /* the task wants a child again and is then asked for its next command */
 }
 
-const opc_phase_t opc_phase_relations = {.command = command,
-                                         .tried = tried,
-                                         .crash = crash,
-                                         .forget = forget,
+const opc_phase_t opc_phase_relations = {.command = relations_task_command,
+                                         .tried = relations_task_tried,
+                                         .crash = relations_task_crash,
+                                         .forget = relations_task_forget,
                                          .seconds = opc_task_try_seconds,
                                          .searches = true};

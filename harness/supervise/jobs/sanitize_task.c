@@ -44,9 +44,9 @@ static void outcome_clear(outcome_t *outcome) {
   *outcome = (outcome_t){0};
 }
 
-static void forget(opc_task_t *task) {
+static void sanitize_task_forget(opc_task_t *task) {
   opc_sanitized_t *state = task->sanitized;
-  if (state == NULL) return;
+  if (!state) return;
   outcome_clear(&state->rest);
   outcome_clear(&state->again);
   json_decref(state->told);
@@ -56,44 +56,46 @@ static void forget(opc_task_t *task) {
 
 /* ---- one process ---- */
 
-static outcome_t *present(opc_sanitized_t *state) { return state->step == STEP_REST ? &state->rest : &state->again; }
+static outcome_t *sanitize_task_present(opc_sanitized_t *state) {
+  return state->step == STEP_REST ? &state->rest : &state->again;
+}
 
-static opc_status_t prepare(opc_sanitized_t *state, int step, opc_error_t *error) {
+static opc_status_t sanitize_task_prepare(opc_sanitized_t *state, int step, opc_error_t *error) {
   state->step = step;
-  outcome_clear(present(state));
-  present(state)->results = json_array();
-  return present(state)->results != NULL ? OPC_OK : opc_out_of_memory(error);
+  outcome_clear(sanitize_task_present(state));
+  sanitize_task_present(state)->results = json_array();
+  return sanitize_task_present(state)->results ? OPC_OK : opc_out_of_memory(error);
 }
 
 opc_status_t opc_sanitize_begin(opc_task_t *task, opc_error_t *error) {
   task->phase = &opc_phase_sanitize;
   task->sanitized = calloc(1, sizeof *task->sanitized);
-  if (task->sanitized == NULL) return opc_out_of_memory(error);
+  if (!task->sanitized) return opc_out_of_memory(error);
   task->sanitized->told = json_object();
-  return prepare(task->sanitized, STEP_REST, error);
+  return sanitize_task_prepare(task->sanitized, STEP_REST, error);
 }
 
-static double seconds(const opc_task_t *task) { return task->session->options->timeout; }
+static double sanitize_task_seconds(const opc_task_t *task) { return task->session->options->timeout; }
 
 static const char *case_at(const json_t *results, size_t index) {
   return opc_json_text_of(json_array_get(results, index), "case");
 }
 
 static void restrict_to(json_t *command, const char *key, const char *case_id) {
-  if (case_id != NULL) json_object_set_new(command, key, json_string(case_id));
+  if (case_id) json_object_set_new(command, key, json_string(case_id));
 }
 
-static opc_status_t command(opc_task_t *task, json_t **out, opc_error_t *error) {
+static opc_status_t sanitize_task_command(opc_task_t *task, json_t **out, opc_error_t *error) {
   const opc_sanitized_t *state = task->sanitized;
   const json_t *results = state->rest.results;
   const char *only = task->session->has_only ? task->session->options->case_id : NULL;
   task->session->current = task->op->name;
   *out = opc_task_cases_command(task, json_array_size(task->skips), 0);
-  if (*out == NULL) return opc_out_of_memory(error);
+  if (!*out) return opc_out_of_memory(error);
   if (state->step == STEP_HALVE) {
     restrict_to(*out, "from", case_at(results, state->halves.low));
     restrict_to(*out, "to", case_at(results, opc_bisection_middle(&state->halves) - 1));
-  } else if (state->step == STEP_REST && only == NULL) {
+  } else if (state->step == STEP_REST && !only) {
     restrict_to(*out, "after", state->last[0] != '\0' ? state->last : NULL);
   } else {
     restrict_to(*out, "only",
@@ -112,9 +114,9 @@ static bool is_result_of(const opc_task_t *task, const json_t *message) {
 
 static opc_status_t message(opc_task_t *task, json_t *message, opc_error_t *error) {
   const char *type = opc_json_text_of(message, "t"), *why = opc_json_text_of(message, "message");
-  outcome_t *out = present(task->sanitized);
+  outcome_t *out = sanitize_task_present(task->sanitized);
   (void)error;
-  if (type == NULL || task->child->leaving) return OPC_OK;
+  if (!type || task->child->leaving) return OPC_OK;
   if (strcmp(type, "result") == 0 && is_result_of(task, message)) {
     const size_t count = json_array_size(out->results);
     if (count == 0 || strcmp(case_at(out->results, count - 1), opc_json_text_of(message, "case")) != 0)
@@ -122,9 +124,9 @@ static opc_status_t message(opc_task_t *task, json_t *message, opc_error_t *erro
     return OPC_OK;
   }
   out->spent |= strcmp(type, "spent") == 0;
-  if (strcmp(type, "refused") == 0) out->refused = opc_string_copy(why != NULL ? why : "the worker refuses");
+  if (strcmp(type, "refused") == 0) out->refused = opc_string_copy(why ? why : "the worker refuses");
   /* The child stays the task's until its process has ended: the report is complete only then. */
-  if (out->spent || out->refused != NULL || strcmp(type, "done") == 0) opc_child_leave(task->child);
+  if (out->spent || out->refused || strcmp(type, "done") == 0) opc_child_leave(task->child);
   return OPC_OK;
 }
 
@@ -134,14 +136,14 @@ static bool has_called(const outcome_t *outcome) {
   json_t *result;
   json_array_foreach(outcome->results, i, result) {
     const char *reason = opc_json_text_of(result, "reason");
-    bool rejected = reason != NULL && strcmp(reason, opc_skip_reason_name(OPC_SKIP_REJECTED)) == 0;
+    bool rejected = reason && strcmp(reason, opc_skip_reason_name(OPC_SKIP_REJECTED)) == 0;
     if (strcmp(opc_json_text_of(result, "verdict"), opc_verdict_name(OPC_VERDICT_SKIP)) != 0 || rejected) return true;
   }
   return false;
 }
 
 static opc_status_t report(opc_task_t *task, const opc_child_t *child, opc_error_t *error) {
-  outcome_t *out = present(task->sanitized);
+  outcome_t *out = sanitize_task_present(task->sanitized);
   return opc_sanitize_report(task->session->sanitize, child, has_called(out), &out->records, &out->lost, error);
 }
 
@@ -170,7 +172,7 @@ static opc_status_t blame(opc_task_t *task, size_t index, const outcome_t *alone
   json_auto_t *findings =
       opc_sanitize_findings(opc_sanitize_tool(task->session->sanitize), own ? &alone->records : &state->rest.records);
   size_t i;
-  if (findings == NULL) return opc_out_of_memory(error);
+  if (!findings) return opc_out_of_memory(error);
   json_array_foreach(findings, i, finding) {
     json_object_set_new(state->told, opc_json_text_of(finding, "rule"), json_true());
     if (!own)
@@ -183,7 +185,7 @@ static opc_status_t blame(opc_task_t *task, size_t index, const outcome_t *alone
 }
 
 /* A case after one with records in the same process: its own records are not known. */
-static void set_aside(json_t *result, const char *first) {
+static void sanitize_task_set_aside(json_t *result, const char *first) {
   if (opc_verdict_find(opc_json_text_of(result, "verdict")) != OPC_VERDICT_PASS) return;
   char *text =
       opc_string_format("compute-sanitizer's records of this process are reported with %s; run this case alone", first);
@@ -202,19 +204,19 @@ static opc_status_t attribute(opc_task_t *task, opc_error_t *error) {
   /* The case that broke the process was the last; its report is read with it. */
   const bool last = count == 1 || rest->spent;
   if (last && count > 0 && rest->records.count > 0) {
-    opc_status_t status = blame(task, count - 1, rest, error);
-    if (status != OPC_OK) return status;
+    OPC_RETURN_IF_ERROR(blame(task, count - 1, rest, error));
   }
   for (; !last && count > 0 && state->record < rest->records.count && state->halved < HALVED_MAX; state->record++) {
-    if (json_object_get(state->told, rule_of(task, rest, state->record)) != NULL) continue;
+    if (json_object_get(state->told, rule_of(task, rest, state->record))) continue;
     state->halved++;
     state->halves = (opc_bisection_t){.high = count};
-    return prepare(state, STEP_HALVE, error);
+    return sanitize_task_prepare(state, STEP_HALVE, error);
   }
   const bool found = state->first < count;
   const char *told_at = found ? case_at(rest->results, state->first) : "an earlier case";
   if (rest->records.count > 0 && !rest->spent)
-    for (size_t i = found ? state->first + 1 : 0; i < count; i++) set_aside(json_array_get(rest->results, i), told_at);
+    for (size_t i = found ? state->first + 1 : 0; i < count; i++)
+      sanitize_task_set_aside(json_array_get(rest->results, i), told_at);
   return write_results(task, error);
 }
 
@@ -223,7 +225,7 @@ static opc_status_t halve(opc_task_t *task, opc_error_t *error) {
   opc_sanitized_t *state = task->sanitized;
   const char *rule = rule_of(task, &state->rest, state->record);
   const bool found = opc_bisection_narrow(&state->halves, !shows(task, &state->again, rule));
-  return prepare(state, found ? STEP_ALONE : STEP_HALVE, error);
+  return sanitize_task_prepare(state, found ? STEP_ALONE : STEP_HALVE, error);
 }
 
 /* ---- the checks' own findings ---- */
@@ -232,9 +234,9 @@ static opc_status_t halve(opc_task_t *task, opc_error_t *error) {
 static bool needs_confirmation(const opc_sanitized_t *state, const json_t *result) {
   const int verdict = opc_verdict_find(opc_json_text_of(result, "verdict"));
   const char *rule = opc_json_text_of(result, "rule");
-  return (verdict == OPC_VERDICT_FAIL || verdict == OPC_VERDICT_ERROR) && rule != NULL &&
+  return (verdict == OPC_VERDICT_FAIL || verdict == OPC_VERDICT_ERROR) && rule &&
          !json_is_true(json_object_get(json_object_get(result, "evidence"), "witnessed")) &&
-         json_object_get(state->told, rule) == NULL;
+         !json_object_get(state->told, rule);
 }
 
 static opc_status_t confirm(opc_task_t *task, const opc_crash_t *crash, opc_error_t *error) {
@@ -242,7 +244,7 @@ static opc_status_t confirm(opc_task_t *task, const opc_crash_t *crash, opc_erro
   json_t *result = json_array_get(state->rest.results, state->result);
   const char *rule = opc_json_text_of(result, "rule");
   const bool same =
-      (crash != NULL && strcmp(crash->rule, rule) == 0) ||
+      (crash && strcmp(crash->rule, rule) == 0) ||
       json_equal(json_object_get(json_array_get(state->again.results, 0), "rule"), json_object_get(result, "rule"));
   json_object_set_new(state->told, rule, json_true());
   json_object_set_new(json_object_get(result, "evidence"), "confirmed", json_boolean(same));
@@ -260,7 +262,7 @@ static opc_status_t write_results(opc_task_t *task, opc_error_t *error) {
   const bool ended = rest->crashed || rest->spent;
   for (; state->result < count; state->result++) {
     json_t *result = json_array_get(rest->results, state->result);
-    if (needs_confirmation(state, result)) return prepare(state, STEP_AGAIN, error);
+    if (needs_confirmation(state, result)) return sanitize_task_prepare(state, STEP_AGAIN, error);
     OPC_SCOPED(opc_scope_case_result) opc_case_result_t *final = NULL;
     OPC_RETURN_IF_ERROR(opc_case_result_decode(result, &final, error));
     opc_task_explain_no_sample(task, final);
@@ -269,7 +271,7 @@ static opc_status_t write_results(opc_task_t *task, opc_error_t *error) {
   if (count > 0) snprintf(state->last, sizeof state->last, "%s", case_at(rest->results, count - 1));
   if (ended && ++state->ends == ENDS_MAX)
     json_array_extend(task->skips, task->session->checks); /* the rest would end in the same way */
-  if (ended && !task->session->has_only) return prepare(state, STEP_REST, error);
+  if (ended && !task->session->has_only) return sanitize_task_prepare(state, STEP_REST, error);
   opc_task_enter(task, NULL);
   return OPC_OK;
 }
@@ -277,7 +279,7 @@ static opc_status_t write_results(opc_task_t *task, opc_error_t *error) {
 /* ---- a process has ended ---- */
 
 /* Cases that ran without a report cannot be called clean. */
-static opc_status_t lose(opc_task_t *task, opc_error_t *error) {
+static opc_status_t sanitize_task_lose(opc_task_t *task, opc_error_t *error) {
   size_t i;
   json_t *result;
   OPC_SCOPED(opc_scope_free)
@@ -291,9 +293,7 @@ static opc_status_t lose(opc_task_t *task, opc_error_t *error) {
     json_object_set_new(result, "message", opc_json_string(words));
     json_object_set_new(json_object_get(result, "evidence"), "witnessed", json_true());
   }
-  opc_status_t status = opc_journal_note(task->session->journal, error, "%s: %s", task->op->name,
-                                         words != NULL ? words : "out of memory");
-  return status;
+  return opc_journal_note(task->session->journal, error, "%s: %s", task->op->name, words ? words : "out of memory");
 }
 
 /* The process ended in a case, or right after one. */
@@ -302,7 +302,7 @@ static opc_status_t take_crash(const opc_task_t *task, const char *case_id, cons
   outcome_t *rest = &task->sanitized->rest;
   const size_t count = json_array_size(rest->results);
   const char *last = count > 0 ? case_at(rest->results, count - 1) : NULL;
-  const bool after = last != NULL && (case_id[0] == '\0' || strcmp(case_id, last) == 0);
+  const bool after = last && (case_id[0] == '\0' || strcmp(case_id, last) == 0);
   OPC_SCOPED(opc_scope_case_result) opc_case_result_t *result = NULL;
   OPC_RETURN_IF_ERROR(opc_task_crash_result(task, after ? last : case_id, crash, &result, error));
   if (after) opc_case_result_add(result, ", after the operator had returned");
@@ -312,7 +312,7 @@ static opc_status_t take_crash(const opc_task_t *task, const char *case_id, cons
   return OPC_OK;
 }
 
-static opc_status_t give_up(opc_task_t *task, bool stillborn, const char *why, opc_error_t *error) {
+static opc_status_t sanitize_task_give_up(opc_task_t *task, bool stillborn, const char *why, opc_error_t *error) {
   task->session->trouble |= !task->session->has_only || stillborn;
   opc_status_t status =
       opc_journal_note(task->session->journal, error,
@@ -324,29 +324,33 @@ static opc_status_t give_up(opc_task_t *task, bool stillborn, const char *why, o
 static opc_status_t rest_ended(opc_task_t *task, const char *case_id, const opc_crash_t *crash, opc_error_t *error) {
   opc_sanitized_t *state = task->sanitized;
   const outcome_t *rest = &state->rest;
-  if (crash != NULL && case_id[0] == '\0' && json_array_size(rest->results) == 0) {
+  if (crash && case_id[0] == '\0' && json_array_size(rest->results) == 0) {
     const char *output = opc_json_text_of(crash->evidence, "output");
-    return give_up(task, true, output != NULL ? output : opc_text_c(&crash->message), error);
+    return sanitize_task_give_up(task, true, output ? output : opc_text_c(&crash->message), error);
   }
-  if (rest->refused != NULL) return give_up(task, false, rest->refused, error);
-  if (crash != NULL) OPC_RETURN_IF_ERROR(take_crash(task, case_id, crash, error));
-  opc_status_t status = rest->lost != NULL ? lose(task, error) : OPC_OK;
-  if (status != OPC_OK) return status;
+  if (rest->refused) return sanitize_task_give_up(task, false, rest->refused, error);
+  if (crash) OPC_RETURN_IF_ERROR(take_crash(task, case_id, crash, error));
+  if (rest->lost) OPC_RETURN_IF_ERROR(sanitize_task_lose(task, error));
   state->record = state->result = 0;
   state->halved = 0;
   state->first = json_array_size(rest->results);
   return attribute(task, error);
 }
 
-static opc_status_t crash(opc_task_t *task, const char *case_id, const opc_crash_t *crash, opc_error_t *error) {
+static opc_status_t sanitize_task_crash(opc_task_t *task, const char *case_id, const opc_crash_t *crash,
+                                        opc_error_t *error) {
   opc_sanitized_t *state = task->sanitized;
   if (state->step == STEP_REST) return rest_ended(task, case_id, crash, error);
   if (state->step == STEP_HALVE) return halve(task, error);
   if (state->step == STEP_AGAIN) return confirm(task, crash, error);
-  opc_status_t status = blame(task, state->halves.low, &state->again, error);
+  OPC_RETURN_IF_ERROR(blame(task, state->halves.low, &state->again, error));
   state->record++;
-  return status == OPC_OK ? attribute(task, error) : status;
+  return attribute(task, error);
 }
 
-const opc_phase_t opc_phase_sanitize = {
-    .command = command, .message = message, .crash = crash, .seconds = seconds, .report = report, .forget = forget};
+const opc_phase_t opc_phase_sanitize = {.command = sanitize_task_command,
+                                        .message = message,
+                                        .crash = sanitize_task_crash,
+                                        .seconds = sanitize_task_seconds,
+                                        .report = report,
+                                        .forget = sanitize_task_forget};

@@ -39,7 +39,7 @@ typedef struct schedule {
 static void tell_progress(schedule_t *schedule, bool at_once) {
   opc_session_t *session = schedule->session;
   double now = opc_clock();
-  if (session->options->progress == NULL || (!at_once && now - schedule->told < progress_seconds)) return;
+  if (!session->options->progress || (!at_once && now - schedule->told < progress_seconds)) return;
   schedule->told = now;
   opc_run_progress_t progress = {.operators_done = session->operators_done,
                                  .operators_total = session->operators_total,
@@ -56,27 +56,26 @@ static void drop_child(schedule_t *schedule, size_t index) {
 
 /* ---- tasks ---- */
 
-static opc_status_t fill(schedule_t *schedule, opc_error_t *error) {
-  opc_status_t status = OPC_OK;
-  while (status == OPC_OK && schedule->running_count < schedule->jobs && schedule->next < schedule->operator_count) {
+static opc_status_t schedule_fill(schedule_t *schedule, opc_error_t *error) {
+  while (schedule->running_count < schedule->jobs && schedule->next < schedule->operator_count) {
     opc_task_t *task = NULL;
     opc_session_t *session = schedule->session;
     const opc_phase_t *first = session->searching ? &opc_phase_search : &opc_phase_cases;
-    status = opc_task_new(session, schedule->operators[schedule->next++], first, &task, error);
-    if (status == OPC_OK && !session->searching)
-      status = session->sanitize != NULL ? opc_sanitize_begin(task, error) : opc_words_begin(task, error);
-    if (task != NULL) schedule->running[schedule->running_count++] = task;
+    OPC_RETURN_IF_ERROR(opc_task_new(session, schedule->operators[schedule->next++], first, &task, error));
+    schedule->running[schedule->running_count++] = task;
+    if (!session->searching)
+      OPC_RETURN_IF_ERROR(session->sanitize ? opc_sanitize_begin(task, error) : opc_words_begin(task, error));
   }
-  if (status == OPC_OK && schedule->running_count == 0 && schedule->exclusive_count > 0) {
+  if (schedule->running_count == 0 && schedule->exclusive_count > 0) {
     schedule->running[schedule->running_count++] = schedule->exclusive[--schedule->exclusive_count];
   }
-  return status;
+  return OPC_OK;
 }
 
 static void retire(schedule_t *schedule) {
   for (size_t i = 0; i < schedule->running_count;) {
     opc_task_t *task = schedule->running[i];
-    if (opc_task_wants_child(task) || task->phase != NULL) {
+    if (opc_task_wants_child(task) || task->phase) {
       i++;
       continue;
     }
@@ -87,7 +86,7 @@ static void retire(schedule_t *schedule) {
 }
 
 /* Tasks that were running when a worker died continue one at a time. The next death then has one suspect. */
-static opc_status_t set_aside(schedule_t *schedule, opc_error_t *error) {
+static opc_status_t schedule_set_aside(schedule_t *schedule, opc_error_t *error) {
   for (size_t i = 0; i < schedule->running_count;) {
     opc_task_t *task = schedule->running[i];
     if (!task->exclusive) {
@@ -109,21 +108,19 @@ static opc_status_t start_child(schedule_t *schedule, opc_task_t *task, opc_erro
   if (schedule->child_count == schedule->child_capacity) {
     size_t capacity = schedule->child_capacity * 2 + 8;
     opc_child_t **children = realloc(schedule->children, capacity * sizeof *children);
-    if (children != NULL) schedule->children = children;
+    if (children) schedule->children = children;
     struct pollfd *fds = realloc(schedule->fds, (capacity * FDS_A_CHILD + 1) * sizeof *fds);
-    if (fds != NULL) schedule->fds = fds;
-    if (children == NULL || fds == NULL) return opc_out_of_memory(error);
+    if (fds) schedule->fds = fds;
+    if (!children || !fds) return opc_out_of_memory(error);
     schedule->child_capacity = capacity;
   }
   opc_child_t *child = NULL;
-  opc_status_t status = opc_child_open(++schedule->next_id, task, &child, error);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(opc_child_open(++schedule->next_id, task, &child, error));
   schedule->children[schedule->child_count++] = child;
   child->pace = opc_run_pace(session->options);
   task->child = child;
-  if (session->sanitize != NULL && !session->searching)
-    status = opc_sanitize_launcher(session->sanitize, child->id, &schedule->command.launcher, error);
-  if (status != OPC_OK) return status;
+  if (session->sanitize && !session->searching)
+    OPC_RETURN_IF_ERROR(opc_sanitize_launcher(session->sanitize, child->id, &schedule->command.launcher, error));
   if (schedule->executes) return opc_child_execute(child, &schedule->command, session->options->memory_mib, error);
   /* The end of the channel shows that a worker is gone. */
   if (opc_child_request(child, &loaded->worker.control, session->options->memory_mib, NULL) != OPC_OK) {
@@ -133,29 +130,28 @@ static opc_status_t start_child(schedule_t *schedule, opc_task_t *task, opc_erro
 }
 
 static opc_status_t start_children(schedule_t *schedule, opc_error_t *error) {
-  opc_status_t status = OPC_OK;
-  for (size_t i = 0; i < schedule->running_count && status == OPC_OK; i++) {
-    if (opc_task_wants_child(schedule->running[i])) status = start_child(schedule, schedule->running[i], error);
+  for (size_t i = 0; i < schedule->running_count; i++) {
+    if (opc_task_wants_child(schedule->running[i]))
+      OPC_RETURN_IF_ERROR(start_child(schedule, schedule->running[i], error));
   }
-  return status;
+  return OPC_OK;
 }
 
 static opc_status_t read_lines(opc_child_t *child, int limit, opc_error_t *error) {
-  opc_status_t status = OPC_OK;
-  while (status == OPC_OK && child->owner != NULL && !child->closed && limit-- > 0) {
+  while (child->owner && !child->closed && limit-- > 0) {
     json_auto_t *message = NULL;
     opc_channel_event_t event = opc_channel_next(&child->channel, &message);
     if (event == OPC_CHANNEL_NOTHING) break;
     if (event == OPC_CHANNEL_LINE) {
       child->heard = opc_clock();
-      status = opc_task_message(child->owner, message, error);
+      OPC_RETURN_IF_ERROR(opc_task_message(child->owner, message, error));
     } else {
       child->closed = true;
       child->closed_at = opc_clock();
       if (event == OPC_CHANNEL_GARBAGE) opc_child_kill(child, OPC_END_GARBAGE);
     }
   }
-  return status;
+  return OPC_OK;
 }
 
 /* A case can write garbage before its result is sent: the first result after the garbage is that case's. The child may
@@ -166,8 +162,7 @@ static void find_culprit(opc_child_t *child) {
     opc_channel_event_t event = opc_channel_next(&child->channel, &message);
     const char *type = json_string_value(json_object_get(message, "t")),
                *case_id = json_string_value(json_object_get(message, "case"));
-    if (type != NULL && case_id != NULL && strcmp(type, "result") == 0)
-      snprintf(child->culprit, sizeof child->culprit, "%s", case_id);
+    if (type && case_id && strcmp(type, "result") == 0) snprintf(child->culprit, sizeof child->culprit, "%s", case_id);
     json_decref(message);
     if (event == OPC_CHANNEL_NOTHING || event == OPC_CHANNEL_END) break;
   }
@@ -175,45 +170,45 @@ static void find_culprit(opc_child_t *child) {
 
 /* The process is gone: reads its last messages, then handles its end. */
 static opc_status_t child_ended(opc_child_t *child, opc_error_t *error) {
-  opc_status_t status = read_lines(child, LINES_AT_END, error);
+  const opc_status_t status = read_lines(child, LINES_AT_END, error);
+  opc_task_t *owner = child->owner;
   if (child->cause == OPC_END_GARBAGE) find_culprit(child);
-  if (status == OPC_OK && child->owner != NULL) status = opc_task_child_ended(child->owner, error);
+  if (status != OPC_OK || !owner) {
+    child->owner = NULL;
+    return status;
+  }
+  const opc_status_t ended = opc_task_child_ended(owner, error);
   child->owner = NULL;
-  return status;
+  return ended;
 }
 
 /* A process of its own reports on its control channel when everything is loaded. */
 static opc_status_t read_own_control(opc_child_t *child, opc_error_t *error) {
-  json_t *message = NULL;
-  opc_status_t status = OPC_OK;
-  while (status == OPC_OK && opc_channel_next(&child->control, &message) == OPC_CHANNEL_LINE) {
+  for (;;) {
+    json_auto_t *message = NULL;
+    if (opc_channel_next(&child->control, &message) != OPC_CHANNEL_LINE) return OPC_OK;
     const char *type = json_string_value(json_object_get(message, "t"));
     child->heard = opc_clock();
-    if (type != NULL && strcmp(type, "ready") == 0 && child->owner != NULL) {
-      const json_int_t pid = json_integer_value(json_object_get(message, "pid")); /* a tool may be between */
-      if (opc_maps_read(&child->maps, pid > 0 ? (pid_t)pid : child->pid, NULL) != OPC_OK)
-        opc_maps_clear(&child->maps); /* then only names are missing */
-      status = opc_task_attach(child->owner, error);
-    }
-    json_decref(message);
-    message = NULL;
+    if (!type || strcmp(type, "ready") != 0 || !child->owner) continue;
+    const json_int_t pid = json_integer_value(json_object_get(message, "pid")); /* a tool may be between */
+    if (opc_maps_read(&child->maps, pid > 0 ? (pid_t)pid : child->pid, NULL) != OPC_OK)
+      opc_maps_clear(&child->maps); /* then only names are missing */
+    OPC_RETURN_IF_ERROR(opc_task_attach(child->owner, error));
   }
-  json_decref(message);
-  return status;
 }
 
 static opc_status_t serve_children(schedule_t *schedule, opc_error_t *error) {
-  opc_status_t status = OPC_OK;
-  for (size_t i = 0; i < schedule->child_count && status == OPC_OK;) {
+  for (size_t i = 0; i < schedule->child_count;) {
     opc_child_t *child = schedule->children[i];
-    status = read_lines(child, LINES_A_TURN, error);
-    if (status == OPC_OK && child->own) status = read_own_control(child, error);
+    OPC_RETURN_IF_ERROR(read_lines(child, LINES_A_TURN, error));
+    if (child->own) OPC_RETURN_IF_ERROR(read_own_control(child, error));
     const opc_task_t *task = child->owner;
-    (void)opc_child_watch(
-        child, task != NULL && task->phase != NULL ? task->phase->seconds(task) : schedule->session->options->timeout);
-    if (status == OPC_OK && (child->reaped || opc_child_reap(child))) {
-      status = child_ended(child, error);
+    (void)opc_child_watch(child,
+                          task && task->phase ? task->phase->seconds(task) : schedule->session->options->timeout);
+    if (child->reaped || opc_child_reap(child)) {
+      const opc_status_t status = child_ended(child, error);
       drop_child(schedule, i);
+      OPC_RETURN_IF_ERROR(status);
       continue;
     }
     if (child->killed && !child->own && opc_clock() - child->killed_at > reap_seconds * child->pace) {
@@ -222,7 +217,7 @@ static opc_status_t serve_children(schedule_t *schedule, opc_error_t *error) {
     }
     i++;
   }
-  return status;
+  return OPC_OK;
 }
 
 /* ---- the worker ---- */
@@ -239,25 +234,25 @@ static opc_status_t on_control(schedule_t *schedule, const json_t *message, opc_
   const char *type = json_string_value(json_object_get(message, "t")),
              *text = json_string_value(json_object_get(message, "message"));
   opc_child_t *child = child_of(schedule, message);
-  if (type == NULL) return OPC_OK;
+  if (!type) return OPC_OK;
   if (strcmp(type, "forked") == 0) {
     int pidfd = opc_channel_take_fd(&schedule->session->loaded.worker.control);
-    if (child == NULL || child->pidfd >= 0) {
+    if (!child || child->pidfd >= 0) {
       if (pidfd >= 0) close(pidfd);
       return OPC_OK;
     }
     pid_t pid = (pid_t)json_integer_value(json_object_get(message, "pid"));
     if (pidfd < 0) pidfd = opc_pidfd_open(pid); /* a worker under Valgrind 3.19 cannot send pidfds */
     opc_child_started(child, pid, pidfd, false);
-    return child->owner != NULL ? opc_task_attach(child->owner, error) : OPC_OK;
+    return child->owner ? opc_task_attach(child->owner, error) : OPC_OK;
   }
-  if (strcmp(type, "reaped") == 0 && child != NULL) {
+  if (strcmp(type, "reaped") == 0 && child) {
     child->reaped = true;
     child->status = (int)json_integer_value(json_object_get(message, "status"));
     child->max_rss_kib = json_integer_value(json_object_get(message, "max_rss_kib"));
   }
   if (strcmp(type, "fork_failed") == 0)
-    return opc_error_set(error, OPC_ERR_SYSTEM, "the worker cannot fork: %s", text != NULL ? text : "?");
+    return opc_error_set(error, OPC_ERR_SYSTEM, "the worker cannot fork: %s", text ? text : "?");
   return OPC_OK;
 }
 
@@ -267,47 +262,46 @@ static opc_status_t on_worker_end(schedule_t *schedule, opc_error_t *error) {
   opc_worker_t *worker = &session->loaded.worker;
   opc_child_t *guilty = NULL;
   size_t at_work = 0;
-  opc_status_t status = OPC_OK;
   opc_worker_end(worker, 2000);
-  for (size_t i = 0; i < schedule->child_count && status == OPC_OK; i++)
-    status = read_lines(schedule->children[i], LINES_AT_END, error);
+  for (size_t i = 0; i < schedule->child_count; i++)
+    OPC_RETURN_IF_ERROR(read_lines(schedule->children[i], LINES_AT_END, error));
   for (size_t i = 0; i < schedule->child_count; i++) {
-    if (schedule->children[i]->owner == NULL || schedule->children[i]->pidfd < 0) continue;
+    if (!schedule->children[i]->owner || schedule->children[i]->pidfd < 0) continue;
     guilty = schedule->children[i];
     at_work++;
   }
   if (at_work == 0 && ++schedule->idle_deaths > IDLE_DEATHS_MAX) {
     return opc_error_set(error, OPC_ERR_SYSTEM, "the worker ended %d times while no operator ran", IDLE_DEATHS_MAX);
   }
-  if (status == OPC_OK && at_work == 1) {
+  if (at_work == 1) {
+    opc_task_t *owner = guilty->owner;
     guilty->cause = OPC_END_WORKER;
     guilty->status = worker->status;
-    status = opc_task_child_ended(guilty->owner, error);
+    const opc_status_t status = opc_task_child_ended(owner, error);
     guilty->owner = NULL;
+    OPC_RETURN_IF_ERROR(status);
   }
   while (schedule->child_count > 0) {
     opc_task_t *task = schedule->children[0]->owner;
     bool started = schedule->children[0]->pidfd >= 0;
-    if (task != NULL && started) opc_task_child_lost(task);
-    else if (task != NULL) task->child = NULL;
+    if (task && started) opc_task_child_lost(task);
+    else if (task) task->child = NULL;
     drop_child(schedule, 0);
   }
-  if (status == OPC_OK) status = set_aside(schedule, error);
-  if (status == OPC_OK) status = opc_load_again(session->options, &session->loaded, error);
-  if (status == OPC_OK) status = opc_maps_read(&session->maps, session->loaded.worker.pid, error);
-  return status;
+  OPC_RETURN_IF_ERROR(schedule_set_aside(schedule, error));
+  OPC_RETURN_IF_ERROR(opc_load_again(session->options, &session->loaded, error));
+  return opc_maps_read(&session->maps, session->loaded.worker.pid, error);
 }
 
 static opc_status_t serve_worker(schedule_t *schedule, opc_error_t *error) {
-  opc_status_t status = OPC_OK;
-  for (bool more = !schedule->executes; more && status == OPC_OK;) {
+  for (bool more = !schedule->executes; more;) {
     json_auto_t *message = NULL;
     opc_channel_event_t event = opc_channel_next(&schedule->session->loaded.worker.control, &message);
     more = event == OPC_CHANNEL_LINE || event == OPC_CHANNEL_GARBAGE;
-    if (event == OPC_CHANNEL_LINE) status = on_control(schedule, message, error);
-    if (event == OPC_CHANNEL_END) status = on_worker_end(schedule, error);
+    if (event == OPC_CHANNEL_LINE) OPC_RETURN_IF_ERROR(on_control(schedule, message, error));
+    if (event == OPC_CHANNEL_END) OPC_RETURN_IF_ERROR(on_worker_end(schedule, error));
   }
-  return status;
+  return OPC_OK;
 }
 
 /* ---- the loop ---- */
@@ -321,7 +315,7 @@ static bool is_awaited(const schedule_t *schedule) {
   bool awaited = schedule->child_count == 0;
   for (size_t i = 0; i < schedule->child_count && !awaited; i++) {
     const opc_task_t *task = schedule->children[i]->owner;
-    awaited = task == NULL || task->phase != &opc_phase_cases || schedule->children[i]->crash_record->running != 1;
+    awaited = !task || task->phase != &opc_phase_cases || schedule->children[i]->crash_record->running != 1;
   }
   return awaited;
 }
@@ -330,7 +324,7 @@ static void wait_for_something(schedule_t *schedule) {
   static const struct timespec together = {.tv_nsec = 1000 * 1000};
   nfds_t count = 0;
   double seconds = POLL_MILLISECONDS * 1e-3;
-  if (schedule->fds == NULL) return;
+  if (!schedule->fds) return;
   /* Messages of one millisecond are read together. Waking up for each result costs both sides more than making and
    * reading it. */
   if (!is_awaited(schedule)) (void)nanosleep(&together, NULL);
@@ -338,11 +332,11 @@ static void wait_for_something(schedule_t *schedule) {
   for (size_t i = 0; i < schedule->child_count; i++) {
     opc_child_t *child = schedule->children[i];
     const opc_task_t *task = child->owner;
-    if (!child->closed && task != NULL) add_fd(schedule, &count, child->channel.fd);
+    if (!child->closed && task) add_fd(schedule, &count, child->channel.fd);
     if (child->own) add_fd(schedule, &count, child->pidfd);
     if (child->own && !child->control.ended) add_fd(schedule, &count, child->control.fd);
-    double left = opc_child_watch(
-        child, task != NULL && task->phase != NULL ? task->phase->seconds(task) : schedule->session->options->timeout);
+    double left =
+        opc_child_watch(child, task && task->phase ? task->phase->seconds(task) : schedule->session->options->timeout);
     if (left < seconds) seconds = left;
   }
   (void)poll(schedule->fds, count, (int)(seconds * 1e3) + 1);
@@ -354,33 +348,45 @@ static bool is_finished(const schedule_t *schedule) {
          schedule->child_count == 0;
 }
 
+/* What the children sent. The journal's lines are written at once. */
+static opc_status_t schedule_serve(schedule_t *schedule, opc_error_t *error) {
+  opc_journal_t *journal = schedule->session->journal;
+  opc_journal_hold(journal);
+  opc_status_t status = serve_worker(schedule, error);
+  if (status != OPC_OK || (status = serve_children(schedule, error)) != OPC_OK) error = NULL; /* the first one stays */
+  const opc_status_t written = opc_journal_release(journal, error);
+  return status != OPC_OK ? status : written;
+}
+
+static opc_status_t schedule_all(schedule_t *schedule, opc_error_t *error) {
+  opc_session_t *session = schedule->session;
+  if (!schedule->running) return opc_out_of_memory(error);
+  if (schedule->executes) {
+    OPC_RETURN_IF_ERROR(
+        opc_load_command(session->options, &session->loaded, &schedule->command, &schedule->paths, error));
+    opc_worker_stop(&session->loaded.worker);
+  }
+  for (;;) {
+    if (opc_interrupted()) return opc_error_set(error, OPC_ERR_SYSTEM, "interrupted");
+    retire(schedule);
+    OPC_RETURN_IF_ERROR(schedule_fill(schedule, error));
+    if (is_finished(schedule)) return OPC_OK;
+    OPC_RETURN_IF_ERROR(start_children(schedule, error));
+    tell_progress(schedule, false);
+    wait_for_something(schedule);
+    OPC_RETURN_IF_ERROR(schedule_serve(schedule, error));
+  }
+}
+
 opc_status_t opc_schedule_run(opc_session_t *session, const opc_operator_t *const *operators, size_t count, int jobs,
                               opc_error_t *error) {
-  schedule_t schedule = {.session = session, .operators = operators, .operator_count = count, .jobs = (size_t)jobs};
-  opc_status_t status = OPC_OK;
-  schedule.executes = session->loaded.exec_batch || (session->sanitize != NULL && !session->searching);
-  schedule.running = calloc(schedule.jobs, sizeof(opc_task_t *));
-  if (schedule.running == NULL) status = opc_out_of_memory(error);
-  if (status == OPC_OK && schedule.executes)
-    status = opc_load_command(session->options, &session->loaded, &schedule.command, &schedule.paths, error);
-  if (status == OPC_OK && schedule.executes) opc_worker_stop(&session->loaded.worker);
-  while (status == OPC_OK) {
-    if (opc_interrupted()) {
-      status = opc_error_set(error, OPC_ERR_SYSTEM, "interrupted");
-      break;
-    }
-    retire(&schedule);
-    status = fill(&schedule, error);
-    if (status == OPC_OK && is_finished(&schedule)) break;
-    if (status == OPC_OK) status = start_children(&schedule, error);
-    tell_progress(&schedule, false);
-    wait_for_something(&schedule);
-    opc_journal_hold(session->journal);
-    if (status == OPC_OK) status = serve_worker(&schedule, error);
-    if (status == OPC_OK) status = serve_children(&schedule, error);
-    opc_status_t written = opc_journal_release(session->journal, status == OPC_OK ? error : NULL);
-    if (status == OPC_OK) status = written;
-  }
+  schedule_t schedule = {.session = session,
+                         .operators = operators,
+                         .operator_count = count,
+                         .jobs = (size_t)jobs,
+                         .executes = session->loaded.exec_batch || (session->sanitize && !session->searching),
+                         .running = calloc((size_t)jobs, sizeof(opc_task_t *))};
+  const opc_status_t status = schedule_all(&schedule, error);
   tell_progress(&schedule, true);
   for (size_t i = 0; i < schedule.running_count; i++) {
     schedule.running[i]->child = NULL;

@@ -4,16 +4,16 @@
 #include "supervise/jobs/searched.h"
 #include "supervise/jobs/task_phases.h"
 
-static opc_status_t command(opc_task_t *task, json_t **out, opc_error_t *error) {
+static opc_status_t search_confirm_command(opc_task_t *task, json_t **out, opc_error_t *error) {
   const opc_searching_t *searching = task->searching;
   if (searching->fresh >= task->samples.count) return opc_searching_end(task, error);
   task->session->current = task->op->name;
   *out = opc_task_try(task, opc_search_device(task->session, task->op), &task->samples.samples[searching->fresh], true,
                       true);
-  return *out != NULL ? OPC_OK : opc_out_of_memory(error);
+  return *out ? OPC_OK : opc_out_of_memory(error);
 }
 
-static opc_status_t tried(opc_task_t *task, opc_tried_t *tried, opc_error_t *error) {
+static opc_status_t search_confirm_tried(opc_task_t *task, opc_tried_t *tried, opc_error_t *error) {
   opc_searching_t *searching = task->searching;
   const size_t index = searching->fresh;
   (void)error;
@@ -34,7 +34,8 @@ static opc_status_t tried(opc_task_t *task, opc_tried_t *tried, opc_error_t *err
   return OPC_OK;
 }
 
-static opc_status_t crash(opc_task_t *task, const char *case_id, const opc_crash_t *crash, opc_error_t *error) {
+static opc_status_t search_confirm_crash(opc_task_t *task, const char *case_id, const opc_crash_t *crash,
+                                         opc_error_t *error) {
   opc_searching_t *searching = task->searching;
   (void)case_id;
   (void)crash;
@@ -44,9 +45,9 @@ static opc_status_t crash(opc_task_t *task, const char *case_id, const opc_crash
   return OPC_OK; /* the task wants a child again and is then asked for its next command */
 }
 
-const opc_phase_t opc_phase_search_confirm = {.command = command,
-                                              .tried = tried,
-                                              .crash = crash,
+const opc_phase_t opc_phase_search_confirm = {.command = search_confirm_command,
+                                              .tried = search_confirm_tried,
+                                              .crash = search_confirm_crash,
                                               .forget = opc_searching_forget,
                                               .seconds = opc_task_try_seconds,
                                               .searches = true};

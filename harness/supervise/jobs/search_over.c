@@ -17,13 +17,13 @@ static void clear_outputs(opc_retried_t *retried) {
 
 opc_status_t opc_searching_begin(opc_task_t *task, opc_error_t *error) {
   opc_searching_t *searching = task->searching = calloc(1, sizeof *searching);
-  if (searching == NULL) return opc_out_of_memory(error);
+  if (!searching) return opc_out_of_memory(error);
   /* Each operator has its own stream, so its findings do not depend on the selection of other operators. */
   const uint64_t seed = task->session->options->seed ^ XXH64(task->op->name, strlen(task->op->name), 0);
   const opc_searched_t *found = opc_search_found(task->session, task->op);
   const char *without = getenv("OPC_SEARCH_WITHOUT"); /* scripts/bench --search */
   const opc_search_options_t options = {.seed = seed,
-                                        .without = without != NULL ? opc_search_families_of(without) : 0,
+                                        .without = without ? opc_search_families_of(without) : 0,
                                         .budget = opc_search_round_budget(found->rounds + 1),
                                         .library = task->session->library,
                                         .round = found->rounds + 1,
@@ -37,7 +37,7 @@ opc_status_t opc_searching_begin(opc_task_t *task, opc_error_t *error) {
 void opc_searching_forget(opc_task_t *task) {
   opc_searching_t *searching = task->searching;
   task->searching = NULL;
-  if (searching == NULL) return;
+  if (!searching) return;
   opc_search_free(searching->search);
   if (searching->has_try) opc_sample_clear(&searching->trying);
   for (size_t i = 0; i < OPC_SEARCH_SAMPLES_MAX; i++) clear_outputs(&searching->retried[i]);
@@ -70,8 +70,8 @@ static void add_record(json_t *record, const json_t *before) {
   }
   json_object_foreach(json_object_get(before, "families"), family, counts) {
     json_t *own = json_object_get(families, family);
-    if (own == NULL) json_object_set(families, family, counts);
-    for (size_t i = 0; own != NULL && i < json_array_size(own); i++)
+    if (!own) json_object_set(families, family, counts);
+    for (size_t i = 0; own && i < json_array_size(own); i++)
       json_array_set_new(
           own, i,
           json_integer(json_integer_value(json_array_get(own, i)) + json_integer_value(json_array_get(counts, i))));
@@ -83,12 +83,9 @@ static opc_status_t record(opc_task_t *task, opc_searched_t *found, const char *
   opc_searching_t *searching = task->searching;
   opc_searching_count_child(searching);
   const double spent[] = {searching->cpu, opc_clock() - searching->began};
-  json_t *made = opc_search_to_json(searching->search),
-         *before = found->record != NULL ? json_loads(found->record, 0, NULL) : NULL;
-  if (made == NULL || (found->record != NULL && before == NULL)) {
-    json_decref(made);
-    return opc_out_of_memory(error);
-  }
+  json_auto_t *made = opc_search_to_json(searching->search);
+  json_auto_t *before = found->record ? json_loads(found->record, 0, NULL) : NULL;
+  if (!made || (found->record && !before)) return opc_out_of_memory(error);
   for (size_t i = 0; i < 2; i++)
     json_object_set_new(made, seconds[i], json_real(spent[i] + json_number_value(json_object_get(before, seconds[i]))));
   json_object_set_new(made, "rounds", json_integer(found->rounds));
@@ -97,8 +94,7 @@ static opc_status_t record(opc_task_t *task, opc_searched_t *found, const char *
   free(found->record);
   found->record = json_dumps(made, JSON_COMPACT);
   found->tries = (int)json_integer_value(json_object_get(made, "tries"));
-  json_decref(made);
-  return found->record != NULL ? OPC_OK : opc_out_of_memory(error);
+  return found->record ? OPC_OK : opc_out_of_memory(error);
 }
 
 /* Drops samples that a fresh child did not accept. Also drops samples with another outcome there, unless all have one:
@@ -128,28 +124,27 @@ static void drop_lost(opc_task_t *task) {
 }
 
 static opc_status_t add_to_library(opc_task_t *task, int round, opc_error_t *error) {
-  opc_status_t status = OPC_OK;
-  for (size_t i = 0; i < task->samples.count && status == OPC_OK; i++) {
+  for (size_t i = 0; i < task->samples.count; i++) {
     opc_retried_t *retried = &task->searching->retried[i];
     const opc_sample_t *sample = &task->samples.samples[i];
     if (sample->varied) continue; /* no other arguments: it would not help another operator */
-    status = opc_search_library_add(task->session->library, task->op, round, sample, retried->outputs,
-                                    retried->output_count, error);
+    OPC_RETURN_IF_ERROR(opc_search_library_add(task->session->library, task->op, round, sample, retried->outputs,
+                                               retried->output_count, error));
     *retried = (opc_retried_t){0}; /* the library has taken the outputs */
   }
-  return status;
+  return OPC_OK;
 }
 
 /* Puts the unchecked samples in front of the others. An operator that crashes on the others would be given up before
  * the unchecked samples are reported. */
 static opc_status_t put_unchecked_first(opc_task_t *task, opc_error_t *error) {
-  opc_sample_set_t set = {0};
-  opc_status_t status = opc_search_unchecked(task->searching->search, &set, error);
-  for (size_t i = 0; i < task->samples.count && status == OPC_OK; i++)
-    status = opc_sample_set_add(&set, &task->samples.samples[i], error);
+  OPC_SCOPED(opc_sample_set_clear) opc_sample_set_t set = {0};
+  OPC_RETURN_IF_ERROR(opc_search_unchecked(task->searching->search, &set, error));
+  for (size_t i = 0; i < task->samples.count; i++)
+    OPC_RETURN_IF_ERROR(opc_sample_set_add(&set, &task->samples.samples[i], error));
   opc_sample_set_clear(&task->samples);
-  task->samples = set;
-  return status;
+  OPC_MOVE(&task->samples, set);
+  return OPC_OK;
 }
 
 opc_status_t opc_searching_end(opc_task_t *task, opc_error_t *error) {
@@ -169,10 +164,9 @@ opc_status_t opc_searching_end(opc_task_t *task, opc_error_t *error) {
   bool unstable = before > 0 && task->samples.count == 0;
   found->rounds++;
   if (unstable) state = OPC_SEARCH_UNSTABLE;
-  opc_status_t status = record(task, found, opc_search_state_name(state), error);
-  if (status == OPC_OK && clean) status = add_to_library(task, found->rounds, error);
-  if (status == OPC_OK) status = put_unchecked_first(task, error);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(record(task, found, opc_search_state_name(state), error));
+  if (clean) OPC_RETURN_IF_ERROR(add_to_library(task, found->rounds, error));
+  OPC_RETURN_IF_ERROR(put_unchecked_first(task, error));
   bool impossible = state == OPC_SEARCH_IMPOSSIBLE;
   found->lacks_kernel = opc_search_lacks_kernel(search);
   free(found->detail);

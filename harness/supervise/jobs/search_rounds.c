@@ -8,7 +8,7 @@
 #include "supervise/jobs/schedule.h"
 #include "supervise/jobs/searched.h"
 
-static bool has_sample(const opc_session_t *session, const opc_operator_t *op) {
+static bool search_rounds_has_sample(const opc_session_t *session, const opc_operator_t *op) {
   for (size_t i = 0; i < session->samples.count; i++)
     if (strcmp(session->samples.samples[i].operator_name, op->name) == 0) return true;
   return false;
@@ -67,63 +67,64 @@ static int rounds_of(const opc_session_t *session, const opc_operator_t *op) {
 
 /* Objects are made from what a sample file says, too. */
 static opc_status_t offer_declared(opc_session_t *session, opc_error_t *error) {
-  opc_status_t status = OPC_OK;
   for (size_t i = 0; i < all_count(session); i++) {
     const opc_operator_t *op = nth(session, i);
     OPC_SCOPED(opc_scope_free) char *made = opc_search_class_made(op);
-    for (size_t k = 0; made != NULL && k < session->samples.count && status == OPC_OK; k++) {
+    for (size_t k = 0; made && k < session->samples.count; k++) {
       const opc_sample_t *sample = &session->samples.samples[k];
       if (strcmp(sample->operator_name, op->name) == 0 && opc_sample_is_callable(sample))
-        status = opc_search_library_add(session->library, op, 0, sample, NULL, 0, error);
+        OPC_RETURN_IF_ERROR(opc_search_library_add(session->library, op, 0, sample, NULL, 0, error));
     }
   }
-  return status;
+  return OPC_OK;
 }
 
-static opc_status_t begin(opc_session_t *session, const opc_operator_t *const *operators, size_t count,
-                          opc_error_t *error) {
+static opc_status_t search_rounds_begin(opc_session_t *session, const opc_operator_t *const *operators, size_t count,
+                                        opc_error_t *error) {
   const opc_loaded_t *loaded = &session->loaded;
   session->found = calloc(all_count(session) + 1, sizeof *session->found);
-  if (session->found == NULL) return opc_out_of_memory(error);
+  if (!session->found) return opc_out_of_memory(error);
   for (size_t i = 0; i < all_count(session); i++)
-    session->found[i].over = nth(session, i)->schema == NULL || has_sample(session, nth(session, i));
-  opc_status_t status =
-      opc_search_library_new(&(opc_search_loaded_t){.operators = loaded->operators,
-                                                    .operator_count = loaded->operator_count,
-                                                    .classes = loaded->class_values,
-                                                    .class_count = loaded->class_count,
-                                                    .constructors = loaded->class_operators,
-                                                    .constructor_count = loaded->class_operator_count},
-                             &session->library, error);
-  if (status == OPC_OK) status = offer_declared(session, error);
+    session->found[i].over = !nth(session, i)->schema || search_rounds_has_sample(session, nth(session, i));
+  OPC_RETURN_IF_ERROR(opc_search_library_new(&(opc_search_loaded_t){.operators = loaded->operators,
+                                                                    .operator_count = loaded->operator_count,
+                                                                    .classes = loaded->class_values,
+                                                                    .class_count = loaded->class_count,
+                                                                    .constructors = loaded->class_operators,
+                                                                    .constructor_count = loaded->class_operator_count},
+                                             &session->library, error));
+  OPC_RETURN_IF_ERROR(offer_declared(session, error));
   /* Under Valgrind a try takes fifty times as long. */
-  for (size_t i = 0; i < count && status == OPC_OK; i++)
-    opc_search_found(session, operators[i])->rounds_wanted =
-        session->memcheck != NULL ? 1 : rounds_of(session, operators[i]);
-  return status;
+  for (size_t i = 0; i < count; i++)
+    opc_search_found(session, operators[i])->rounds_wanted = session->memcheck ? 1 : rounds_of(session, operators[i]);
+  return OPC_OK;
+}
+
+static opc_status_t run_rounds(opc_session_t *session, const opc_operator_t *const *operators, size_t count, int jobs,
+                               opc_error_t *error) {
+  OPC_RETURN_IF_ERROR(search_rounds_begin(session, operators, count, error));
+  OPC_SCOPED(opc_scope_free)
+  const opc_operator_t **batch = calloc(all_count(session) + 1, sizeof(const opc_operator_t *));
+  if (!batch) return opc_out_of_memory(error);
+  session->searching = true;
+  for (size_t ready; (ready = next_batch(session, batch)) > 0;)
+    OPC_RETURN_IF_ERROR(opc_schedule_run(session, batch, ready, jobs, error));
+  return OPC_OK;
 }
 
 opc_status_t opc_search_rounds_run(opc_session_t *session, const opc_operator_t *const *operators, size_t count,
                                    int jobs, opc_error_t *error) {
   if (!session->calls || json_array_size(session->devices) == 0) return OPC_OK;
-  opc_status_t status = begin(session, operators, count, error);
-  const opc_operator_t **batch = calloc(all_count(session) + 1, sizeof(const opc_operator_t *));
-  if (batch == NULL) status = opc_out_of_memory(error);
-  session->searching = true;
-  for (size_t ready = 1; status == OPC_OK && ready > 0;) {
-    ready = next_batch(session, batch);
-    if (ready > 0) status = opc_schedule_run(session, batch, ready, jobs, error);
-  }
+  const opc_status_t status = run_rounds(session, operators, count, jobs, error);
   session->searching = false;
   session->operators_done = 0;
   opc_search_library_free(session->library); /* session->found holds the samples for the checks */
   session->library = NULL;
-  free(batch);
   return status;
 }
 
 void opc_search_rounds_end(opc_session_t *session) {
-  for (size_t i = 0; session->found != NULL && i < all_count(session); i++) {
+  for (size_t i = 0; session->found && i < all_count(session); i++) {
     opc_sample_set_clear(&session->found[i].samples);
     free(session->found[i].detail);
     free(session->found[i].record);

@@ -14,8 +14,7 @@ enum { WATCHED_CRASHES_MAX = 20 };
 /* Found samples are tried once more in a fresh child. */
 static opc_status_t finish(opc_task_t *task, opc_error_t *error) {
   opc_searching_t *searching = task->searching;
-  opc_status_t status = opc_search_samples(searching->search, &task->samples, searching->digests, error);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(opc_search_samples(searching->search, &task->samples, searching->digests, error));
   if (!opc_search_is_clean(searching->search)) return opc_searching_end(task, error);
   opc_searching_count_child(searching);
   opc_task_enter(task, &opc_phase_search_confirm);
@@ -25,7 +24,7 @@ static opc_status_t finish(opc_task_t *task, opc_error_t *error) {
 /* Under Valgrind a new child takes half a second. */
 static bool is_tired(const opc_task_t *task) {
   return opc_searching_has_hung(task) || opc_searching_has_used_its_time(task) ||
-         (task->session->memcheck != NULL && task->searching->crashes >= WATCHED_CRASHES_MAX);
+         (task->session->memcheck && task->searching->crashes >= WATCHED_CRASHES_MAX);
 }
 
 static opc_status_t next_try(opc_task_t *task, json_t **out, opc_error_t *error) {
@@ -37,19 +36,19 @@ static opc_status_t next_try(opc_task_t *task, json_t **out, opc_error_t *error)
   searching->has_try = true;
   *out = opc_task_try(task, opc_search_device(task->session, task->op), &searching->trying, false,
                       searching->without_meta);
-  return *out != NULL ? OPC_OK : opc_out_of_memory(error);
+  return *out ? OPC_OK : opc_out_of_memory(error);
 }
 
-static opc_status_t command(opc_task_t *task, json_t **out, opc_error_t *error) {
+static opc_status_t search_task_command(opc_task_t *task, json_t **out, opc_error_t *error) {
   const double began = opc_clock_of(CLOCK_PROCESS_CPUTIME_ID);
-  opc_status_t status = task->searching == NULL ? opc_searching_begin(task, error) : OPC_OK;
-  if (status == OPC_OK) status = next_try(task, out, error);
-  if (task->searching != NULL) task->searching->cpu += opc_clock_of(CLOCK_PROCESS_CPUTIME_ID) - began;
-  return status;
+  if (!task->searching) OPC_RETURN_IF_ERROR(opc_searching_begin(task, error));
+  OPC_RETURN_IF_ERROR(next_try(task, out, error));
+  if (task->searching) task->searching->cpu += opc_clock_of(CLOCK_PROCESS_CPUTIME_ID) - began;
+  return OPC_OK;
 }
 
-static void tell(opc_searching_t *searching, const opc_tried_t *tried) {
-  if (searching == NULL || !searching->has_try) return; /* an answer without a try: a hostile child */
+static void search_task_tell(opc_searching_t *searching, const opc_tried_t *tried) {
+  if (!searching || !searching->has_try) return; /* an answer without a try: a hostile child */
   const double began = opc_clock_of(CLOCK_PROCESS_CPUTIME_ID);
   opc_search_report(searching->search, tried);
   searching->cpu += opc_clock_of(CLOCK_PROCESS_CPUTIME_ID) - began;
@@ -62,9 +61,9 @@ typedef struct widest {
   int64_t numel;
 } widest_t;
 
-static void see_tensor(const char *path, opc_value_t *tensor, void *context) {
+static void search_task_see_tensor(const char *path, opc_value_t *tensor, void *context) {
   widest_t *widest = context;
-  const int64_t numel = tensor->tensor != NULL ? opc_tensor_spec_numel(tensor->tensor) : 0;
+  const int64_t numel = tensor->tensor ? opc_tensor_spec_numel(tensor->tensor) : 0;
   if (strcmp(path, widest->path) == 0 && numel > widest->numel) widest->numel = numel;
 }
 
@@ -75,21 +74,22 @@ static int64_t largest(opc_task_t *task, const opc_tried_t *tried) {
   for (size_t i = 0; i < tried->changed_count; i++) {
     widest.path = tried->changed[i];
     for (size_t k = 0; k < sample->argument_count && k < task->op->argument_count; k++)
-      opc_value_visit_tensors(task->op->arguments[k].name, &sample->arguments[k], see_tensor, &widest);
+      opc_value_visit_tensors(task->op->arguments[k].name, &sample->arguments[k], search_task_see_tensor, &widest);
   }
   return widest.numel;
 }
 
-static opc_status_t tried(opc_task_t *task, opc_tried_t *tried, opc_error_t *error) {
+static opc_status_t search_task_tried(opc_task_t *task, opc_tried_t *tried, opc_error_t *error) {
   (void)error;
-  if (task->searching == NULL || !task->searching->has_try) return OPC_OK;
+  if (!task->searching || !task->searching->has_try) return OPC_OK;
   task->searching->child_cpu = tried->cpu_seconds;
   tried->output_numel = largest(task, tried);
-  tell(task->searching, tried);
+  search_task_tell(task->searching, tried);
   return OPC_OK;
 }
 
-static opc_status_t crash(opc_task_t *task, const char *case_id, const opc_crash_t *crash, opc_error_t *error) {
+static opc_status_t search_task_crash(opc_task_t *task, const char *case_id, const opc_crash_t *crash,
+                                      opc_error_t *error) {
   opc_searching_t *searching = task->searching;
   opc_tried_t outcome = {.outcome = OPC_TRY_CRASHED,
                          .message = opc_text_c(&crash->message),
@@ -97,7 +97,7 @@ static opc_status_t crash(opc_task_t *task, const char *case_id, const opc_crash
                          .site = crash->place};
   (void)case_id;
   (void)error;
-  if (searching == NULL) return OPC_OK;
+  if (!searching) return OPC_OK;
   opc_searching_count_child(searching);
   if (crash->asked_meta && !searching->without_meta) { /* the same arguments are tried again */
     searching->without_meta = true;
@@ -114,13 +114,13 @@ static opc_status_t crash(opc_task_t *task, const char *case_id, const opc_crash
   } else if (crash->unwatchable) {
     outcome.outcome = OPC_TRY_REJECTED;
   }
-  tell(searching, &outcome);
+  search_task_tell(searching, &outcome);
   return OPC_OK; /* the task wants a child again and is then asked for its next command */
 }
 
-const opc_phase_t opc_phase_search = {.command = command,
-                                      .tried = tried,
-                                      .crash = crash,
+const opc_phase_t opc_phase_search = {.command = search_task_command,
+                                      .tried = search_task_tried,
+                                      .crash = search_task_crash,
                                       .forget = opc_searching_forget,
                                       .seconds = opc_task_try_seconds,
                                       .searches = true};

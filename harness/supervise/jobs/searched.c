@@ -9,7 +9,7 @@ int opc_search_round_budget(int round) {
 
 opc_searched_t *opc_search_found(const opc_session_t *session, const opc_operator_t *op) {
   const opc_loaded_t *loaded = &session->loaded;
-  if (session->found == NULL || op->kind == OPC_OPERATOR_LIBRARY) return NULL; /* a file has no arguments */
+  if (!session->found || op->kind == OPC_OPERATOR_LIBRARY) return NULL; /* a file has no arguments */
   if (op->kind == OPC_OPERATOR_CLASS)
     return &session->found[loaded->operator_count + (size_t)(op - loaded->class_operators)];
   size_t index = (size_t)(op - loaded->operators);
@@ -19,7 +19,7 @@ opc_searched_t *opc_search_found(const opc_session_t *session, const opc_operato
 /* The operator has a kernel at this key that does something. */
 static bool has_kernel(const opc_operator_t *op, const char *key) {
   const opc_kernel_t *kernel = opc_operator_kernel(op, key);
-  return kernel != NULL && !kernel->fallthrough;
+  return kernel && !kernel->fallthrough;
 }
 
 /* The operator has a kernel for any device. It may be a CUDA kernel that was registered without naming its device. */
@@ -37,7 +37,7 @@ const char *opc_search_device(const opc_session_t *session, const opc_operator_t
   size_t i;
   json_t *device;
   const opc_searched_t *found = opc_search_found(session, op);
-  const bool wants_cuda = found != NULL && found->wants_cuda && (has_kernel(op, "CUDA") || is_composite(op));
+  const bool wants_cuda = found && found->wants_cuda && (has_kernel(op, "CUDA") || is_composite(op));
   if (!is_for_cuda_alone(op) && !wants_cuda) return OPC_MODE_CPU;
   json_array_foreach(session->devices, i, device) {
     if (strcmp(json_string_value(device), OPC_MODE_CPU) != 0) return json_string_value(device);

@@ -19,87 +19,79 @@ static const char *const sources[] = {"file", "file", "recorded", "searched"}; /
 
 static opc_status_t add_copy(opc_sample_set_t *set, const opc_sample_t *sample, opc_error_t *error) {
   OPC_SCOPED(opc_sample_clear) opc_sample_t copy = {0};
-  opc_status_t status = opc_sample_copy(sample, &copy, error);
-  if (status == OPC_OK) status = opc_sample_set_add(set, &copy, error);
-  return status;
+  OPC_RETURN_IF_ERROR(opc_sample_copy(sample, &copy, error));
+  return opc_sample_set_add(set, &copy, error);
 }
 
 static opc_status_t take_found(opc_task_t *task, opc_error_t *error) {
   const opc_searched_t *found = opc_search_found(task->session, task->op);
-  if (found == NULL || found->rounds == 0) return OPC_OK;
+  if (!found || found->rounds == 0) return OPC_OK;
   task->detail = opc_string_copy(found->detail);
   task->search_record = json_loads(found->record, 0, NULL);
-  if (task->search_record == NULL) return opc_out_of_memory(error);
+  if (!task->search_record) return opc_out_of_memory(error);
   task->source = found->samples.count > 0 ? "searched" : "none";
   const opc_run_options_t *options = task->session->options;
-  const bool saves = options->save_samples != NULL && found->clean; /* samples worth keeping */
-  const bool by_recipe = opc_recipe_find(&task->session->recipes, task->op->name) != NULL;
-  opc_status_t status = OPC_OK;
-  for (size_t i = 0; i < found->samples.count && status == OPC_OK; i++) {
+  const bool saves = options->save_samples && found->clean; /* samples worth keeping */
+  const bool by_recipe = opc_recipe_find(&task->session->recipes, task->op->name);
+  for (size_t i = 0; i < found->samples.count; i++) {
     const opc_sample_t *sample = &found->samples.samples[i];
-    status = add_copy(&task->samples, sample, error);
-    if (status != OPC_OK) break;
+    OPC_RETURN_IF_ERROR(add_copy(&task->samples, sample, error));
     opc_sample_t *own = &task->samples.samples[task->samples.count - 1];
     own->by_recipe = by_recipe;
-    if (options->found_samples != NULL) status = add_copy(&task->session->found_samples, own, error);
+    if (options->found_samples) OPC_RETURN_IF_ERROR(add_copy(&task->session->found_samples, own, error));
     opc_reference_give(options, own);
-    if (status == OPC_OK && saves && !sample->unchecked) status = add_copy(&task->session->samples, sample, error);
+    if (saves && !sample->unchecked) OPC_RETURN_IF_ERROR(add_copy(&task->session->samples, sample, error));
   }
-  return status;
+  return OPC_OK;
 }
 
 static opc_status_t take_samples(opc_task_t *task, opc_error_t *error) {
   const opc_sample_set_t *all = &task->session->samples;
-  opc_status_t status = OPC_OK;
-  for (size_t i = 0; i < all->count && status == OPC_OK; i++)
+  for (size_t i = 0; i < all->count; i++)
     if (strcmp(all->samples[i].operator_name, task->op->name) == 0)
-      status = add_copy(&task->samples, &all->samples[i], error);
+      OPC_RETURN_IF_ERROR(add_copy(&task->samples, &all->samples[i], error));
   task->source = task->samples.count > 0 ? sources[task->samples.samples[0].source] : "none";
-  return status == OPC_OK && task->samples.count == 0 ? take_found(task, error) : status;
+  return task->samples.count == 0 ? take_found(task, error) : OPC_OK;
 }
 
 opc_status_t opc_task_tell_samples(opc_task_t *task, json_t *relations, opc_error_t *error) {
-  const opc_recipe_t *recipe =
-      task->search_record != NULL ? opc_recipe_find(&task->session->recipes, task->op->name) : NULL;
+  const opc_recipe_t *recipe = task->search_record ? opc_recipe_find(&task->session->recipes, task->op->name) : NULL;
   return opc_journal_write(task->session->journal,
                            json_pack("{s:s, s:s, s:s, s:o, s:O*, s:o*, s:s*}", "t", "sample_source", "operator",
                                      task->op->name, "source", task->source, "detail",
-                                     opc_json_string(task->detail != NULL      ? task->detail
+                                     opc_json_string(task->detail              ? task->detail
                                                      : task->samples.count > 0 ? task->samples.samples[0].origin
                                                                                : ""),
                                      "search", task->search_record, "relations", relations, "recipe",
-                                     recipe != NULL ? opc_recipe_origin(recipe) : NULL),
+                                     recipe ? opc_recipe_origin(recipe) : NULL),
                            error);
 }
+
+static void scope_task(opc_task_t **task) { opc_task_free(*task); }
 
 opc_status_t opc_task_new(opc_session_t *session, const opc_operator_t *op, const opc_phase_t *phase, opc_task_t **out,
                           opc_error_t *error) {
   *out = NULL;
-  opc_task_t *task = calloc(1, sizeof *task);
-  if (task == NULL) return opc_out_of_memory(error);
+  OPC_SCOPED(scope_task) opc_task_t *task = calloc(1, sizeof *task);
+  if (!task) return opc_out_of_memory(error);
   task->session = session;
   task->op = op;
   task->phase = phase;
   task->skips = json_array();
   task->crashed = json_array();
-  opc_status_t status = OPC_OK;
-  if (task->skips == NULL || task->crashed == NULL) status = opc_out_of_memory(error);
-  if (status == OPC_OK && phase->searches) {
-    task->source = "searched";
-  } else if (status == OPC_OK) {
-    status = take_samples(task, error);
-  }
-  if (status == OPC_OK) *out = task;
-  else opc_task_free(task);
-  return status;
+  if (!task->skips || !task->crashed) return opc_out_of_memory(error);
+  if (phase->searches) task->source = "searched";
+  else OPC_RETURN_IF_ERROR(take_samples(task, error));
+  OPC_MOVE(out, task);
+  return OPC_OK;
 }
 
 void opc_task_free(opc_task_t *task) {
-  if (task == NULL) return;
+  if (!task) return;
   opc_task_release(task);
   opc_sample_set_clear(&task->samples);
   free(task->detail);
-  if (task->phase != NULL && task->phase->forget != NULL) task->phase->forget(task);
+  if (task->phase && task->phase->forget) task->phase->forget(task);
   opc_kept_layouts_clear(&task->kept_layouts);
   json_decref(task->search_record);
   for (size_t i = 0; i < task->order_count; i++) free(task->order[i]);
@@ -115,7 +107,7 @@ void opc_task_free(opc_task_t *task) {
 }
 
 void opc_task_release(opc_task_t *task) {
-  if (task->child != NULL) {
+  if (task->child) {
     opc_child_leave(task->child);
     task->child->owner = NULL;
   }
@@ -124,31 +116,31 @@ void opc_task_release(opc_task_t *task) {
 
 void opc_task_enter(opc_task_t *task, const opc_phase_t *phase) {
   opc_task_release(task);
-  const bool shares = task->phase != NULL && phase != NULL && phase->forget == task->phase->forget;
-  if (task->phase != NULL && task->phase->forget != NULL && !shares) task->phase->forget(task);
+  const bool shares = task->phase && phase && phase->forget == task->phase->forget;
+  if (task->phase && task->phase->forget && !shares) task->phase->forget(task);
   task->phase = phase;
 }
 
 opc_status_t opc_task_send(opc_task_t *task, opc_error_t *error) {
   json_auto_t *command = NULL;
   opc_child_t *child = task->child;
-  opc_status_t status = task->phase->command(task, &command, error);
-  if (status == OPC_OK && command != NULL && child != NULL) {
+  OPC_RETURN_IF_ERROR(task->phase->command(task, &command, error));
+  if (command && child) {
     /* If the child is already gone, its end is reported: no error here. */
     if (opc_channel_send(&child->channel, command, NULL, 0, NULL) != OPC_OK) opc_child_kill(child, OPC_END_CHANNEL);
   }
-  return status;
+  return OPC_OK;
 }
 
 bool opc_task_wants_child(opc_task_t *task) {
-  if (task->phase != NULL && task->phase->over != NULL && task->phase->over(task)) opc_task_enter(task, NULL);
-  return task->phase != NULL && task->child == NULL;
+  if (task->phase && task->phase->over && task->phase->over(task)) opc_task_enter(task, NULL);
+  return task->phase && !task->child;
 }
 
 opc_status_t opc_task_attach(opc_task_t *task, opc_error_t *error) { return opc_task_send(task, error); }
 
 static opc_memcheck_view_t view_of(const opc_task_t *task) {
-  const opc_maps_t *maps = task->child != NULL && task->child->own ? &task->child->maps : &task->session->maps;
+  const opc_maps_t *maps = task->child && task->child->own ? &task->child->maps : &task->session->maps;
   return (opc_memcheck_view_t){.symboliser = task->session->symboliser, .maps = maps, .library = task->op->library};
 }
 
@@ -156,7 +148,7 @@ static opc_memcheck_view_t view_of(const opc_task_t *task) {
  * for that. */
 static opc_status_t flush_before_names(const opc_task_t *task, const json_t *message, opc_error_t *error) {
   const json_t *accesses = json_object_get(json_object_get(message, "evidence"), "accesses");
-  bool named = task->session->memcheck != NULL || json_array_size(accesses) > 0;
+  bool named = task->session->memcheck || json_array_size(accesses) > 0;
   return named ? opc_journal_flush(task->session->journal, error) : OPC_OK;
 }
 
@@ -171,48 +163,56 @@ json_t *opc_task_try(const opc_task_t *task, const char *device, const opc_sampl
 static opc_status_t take_try(opc_task_t *task, const json_t *message, opc_error_t *error) {
   const char *type = opc_json_text_of(message, "t");
   OPC_SCOPED(opc_tried_clear) opc_tried_t tried = {0};
-  if (type == NULL || (strcmp(type, "tried") != 0 && strcmp(type, "refused") != 0)) return OPC_OK; /* not an answer */
+  if (!type || (strcmp(type, "tried") != 0 && strcmp(type, "refused") != 0)) return OPC_OK; /* not an answer */
   opc_status_t status = opc_tried_read(message, &tried, error);
   if (status == OPC_ERR_PROTOCOL) {
     task->session->trouble = true;
     status = opc_journal_note(task->session->journal, error, "%s: %s", task->op->name, error->message);
   }
-  if (status == OPC_OK && tried.outcome == OPC_TRY_RETURNED) task->slowest_try = fmax(task->slowest_try, tried.seconds);
-  if (status == OPC_OK) status = task->phase->tried(task, &tried, error);
-  return status == OPC_OK ? opc_task_send(task, error) : status;
+  OPC_RETURN_IF_ERROR(status);
+  if (tried.outcome == OPC_TRY_RETURNED) task->slowest_try = fmax(task->slowest_try, tried.seconds);
+  OPC_RETURN_IF_ERROR(task->phase->tried(task, &tried, error));
+  return opc_task_send(task, error);
+}
+
+/* A result of another operator's case is wrong input. */
+static opc_status_t read_result(const opc_task_t *task, const json_t *message, opc_case_result_t **out,
+                                opc_error_t *error) {
+  OPC_SCOPED(opc_scope_case_result) opc_case_result_t *result = NULL;
+  OPC_RETURN_IF_ERROR(opc_case_result_decode(message, &result, error));
+  if (strcmp(result->id.operator_name, task->op->name) != 0)
+    return opc_error_set(error, OPC_ERR_INPUT, "a result of case %s", result->case_id);
+  OPC_MOVE(out, result);
+  return OPC_OK;
 }
 
 /* The message of a child that runs cases. */
 static opc_status_t take_case_message(opc_task_t *task, const json_t *message, opc_error_t *error) {
   static const char *const ends[] = {"done", "spent", "refused"}; /* in the order of opc_batch_end_t */
   const char *type = opc_json_text_of(message, "t");
-  for (size_t i = 0; type != NULL && i < sizeof ends / sizeof *ends; i++)
+  for (size_t i = 0; type && i < sizeof ends / sizeof *ends; i++)
     if (strcmp(type, ends[i]) == 0)
       return task->phase->ended(task, (opc_batch_end_t)i, opc_json_text_of(message, "message"), error);
-  if (type == NULL || strcmp(type, "result") != 0) return OPC_OK;
+  if (!type || strcmp(type, "result") != 0) return OPC_OK;
   opc_error_t why;
   opc_case_result_t *result = NULL;
-  opc_status_t status = opc_case_result_decode(message, &result, &why);
-  if (status == OPC_OK && strcmp(result->id.operator_name, task->op->name) == 0)
-    return task->phase->result(task, result, error);
-  if (status == OPC_OK) status = opc_error_set(&why, OPC_ERR_INPUT, "a result of case %s", result->case_id);
-  opc_case_result_free(result);
-  if (status != OPC_ERR_INPUT) return opc_error_set(error, status, "%s", why.message);
-  task->session->trouble = true;
-  return opc_journal_note(task->session->journal, error, "%s: a message of the worker is wrong: %s", task->op->name,
-                          why.message);
+  const opc_status_t status = read_result(task, message, &result, &why);
+  if (status == OPC_ERR_INPUT) {
+    task->session->trouble = true;
+    return opc_journal_note(task->session->journal, error, "%s: a message of the worker is wrong: %s", task->op->name,
+                            why.message);
+  }
+  if (status != OPC_OK) return opc_error_set(error, status, "%s", why.message);
+  return task->phase->result(task, result, error);
 }
 
 opc_status_t opc_task_message(opc_task_t *task, json_t *message, opc_error_t *error) {
   opc_memcheck_view_t view = view_of(task);
-  opc_status_t status = flush_before_names(task, message, error);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(flush_before_names(task, message, error));
   opc_frames_name_accesses(message, view.symboliser, view.maps, view.library);
-  status = opc_memcheck_judge(task->session->memcheck, task->child, &view, message, error);
-  if (status != OPC_OK) return status;
-  if (task->phase->tried != NULL) return take_try(task, message, error);
-  return task->phase->message != NULL ? task->phase->message(task, message, error)
-                                      : take_case_message(task, message, error);
+  OPC_RETURN_IF_ERROR(opc_memcheck_judge(task->session->memcheck, task->child, &view, message, error));
+  if (task->phase->tried) return take_try(task, message, error);
+  return task->phase->message ? task->phase->message(task, message, error) : take_case_message(task, message, error);
 }
 
 /* The case that the crash record names, if it is credible; otherwise "". A try of a search has the operator's name or
@@ -226,7 +226,7 @@ static void running_case(const opc_task_t *task, char out[OPC_CRASH_RECORD_CASE_
     out[0] = '\0';
 }
 
-static opc_status_t describe_end(opc_task_t *task, const char *case_id, opc_crash_t *out, opc_error_t *error) {
+static opc_status_t task_describe_end(opc_task_t *task, const char *case_id, opc_crash_t *out, opc_error_t *error) {
   opc_session_t *session = task->session;
   opc_crash_limits_t limits = {.seconds = task->phase->seconds(task),
                                .memory_mib = session->options->memory_mib,
@@ -234,34 +234,38 @@ static opc_status_t describe_end(opc_task_t *task, const char *case_id, opc_cras
                                .maps = task->child->own ? &task->child->maps : &session->maps};
   opc_memcheck_view_t view = view_of(task);
   opc_memcheck_end_t end = OPC_MEMCHECK_END_OWN;
-  if (session->sanitize != NULL) opc_sanitize_take_signal(task->child);
-  opc_status_t status = opc_journal_flush(session->journal, error); /* as before the names of a message */
-  if (status == OPC_OK) status = opc_crash_describe(task->child, session->symboliser, &limits, out, error);
-  if (status == OPC_OK) status = opc_memcheck_crash(session->memcheck, task->child, &view, out, &end, error);
-  if (status == OPC_OK && end == OPC_MEMCHECK_END_FAILURE) {
-    session->trouble = true;
-    status = opc_journal_note(session->journal, error, "%s: %s", case_id[0] != '\0' ? case_id : task->op->name,
-                              opc_text_c(&out->message));
-  }
+  if (session->sanitize) opc_sanitize_take_signal(task->child);
+  OPC_RETURN_IF_ERROR(opc_journal_flush(session->journal, error)); /* as before the names of a message */
+  OPC_RETURN_IF_ERROR(opc_crash_describe(task->child, session->symboliser, &limits, out, error));
+  OPC_RETURN_IF_ERROR(opc_memcheck_crash(session->memcheck, task->child, &view, out, &end, error));
   out->unwatchable = end == OPC_MEMCHECK_END_INSTRUCTION;
-  return status;
+  if (end != OPC_MEMCHECK_END_FAILURE) return OPC_OK;
+  session->trouble = true;
+  return opc_journal_note(session->journal, error, "%s: %s", case_id[0] != '\0' ? case_id : task->op->name,
+                          opc_text_c(&out->message));
+}
+
+/* `crash`: NULL if the child has left. */
+static opc_status_t examine_end(opc_task_t *task, const char *case_id, opc_crash_t *crash, opc_error_t *error) {
+  if (crash) OPC_RETURN_IF_ERROR(task_describe_end(task, case_id, crash, error));
+  return task->phase->report ? task->phase->report(task, task->child, error) : OPC_OK;
 }
 
 opc_status_t opc_task_child_ended(opc_task_t *task, opc_error_t *error) {
   char case_id[OPC_CRASH_RECORD_CASE_SIZE];
-  OPC_SCOPED(opc_crash_clear) opc_crash_t crash = {0};
-  const bool left = task->child->leaving;
+  OPC_SCOPED(opc_crash_clear) opc_crash_t described = {0};
+  opc_crash_t *crash = task->child->leaving ? NULL : &described;
   running_case(task, case_id);
-  opc_status_t status = left ? OPC_OK : describe_end(task, case_id, &crash, error);
-  if (status == OPC_OK && task->phase->report != NULL) status = task->phase->report(task, task->child, error);
+  const opc_status_t status = examine_end(task, case_id, crash, error);
   task->child = NULL;
-  return status == OPC_OK ? task->phase->crash(task, case_id, left ? NULL : &crash, error) : status;
+  OPC_RETURN_IF_ERROR(status);
+  return task->phase->crash(task, case_id, crash, error);
 }
 
 void opc_task_child_lost(opc_task_t *task) {
   task->child = NULL;
   task->exclusive = true;
-  if (task->phase != NULL && task->phase->lost != NULL) task->phase->lost(task);
+  if (task->phase && task->phase->lost) task->phase->lost(task);
 }
 
 /* The first `count` entries: the list as it was before it grew. */
@@ -337,9 +341,9 @@ double opc_task_try_seconds(const opc_task_t *task) {
 }
 
 void opc_task_explain_no_sample(const opc_task_t *task, opc_case_result_t *result) {
-  if (task->detail == NULL || result->reason != OPC_SKIP_NO_SAMPLE) return;
+  if (!task->detail || result->reason != OPC_SKIP_NO_SAMPLE) return;
   const opc_searched_t *found = opc_search_found(task->session, task->op);
-  const bool lacks_kernel = found != NULL && found->lacks_kernel;
+  const bool lacks_kernel = found && found->lacks_kernel;
   OPC_SCOPED(opc_scope_free)
   char *text = lacks_kernel
                    ? opc_string_format("no sample file names it, and a search is %s", task->detail)

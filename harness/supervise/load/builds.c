@@ -34,8 +34,8 @@ static size_t newest(const build_t *builds, size_t count, size_t first) {
   return best;
 }
 
-static size_t choose(const opc_worker_plan_t *plan, const opc_workers_t *workers, const build_t *builds, size_t count,
-                     size_t first) {
+static size_t builds_choose(const opc_worker_plan_t *plan, const opc_workers_t *workers, const build_t *builds,
+                            size_t count, size_t first) {
   if (plan->wanted[0] != '\0') {
     const size_t wanted = build_for(builds, count, first, plan->wanted);
     return wanted < count ? wanted : newest(builds, count, first);
@@ -54,7 +54,7 @@ static size_t choose(const opc_worker_plan_t *plan, const opc_workers_t *workers
 /* Marks all but one build of the library `first`. */
 static opc_status_t keep_one(opc_loaded_t *loaded, const opc_workers_t *workers, const build_t *builds, size_t first,
                              bool *left_out, opc_error_t *error) {
-  const size_t count = loaded->library_count, kept = choose(&loaded->plan, workers, builds, count, first);
+  const size_t count = loaded->library_count, kept = builds_choose(&loaded->plan, workers, builds, count, first);
   size_t others = 0;
   for (size_t i = first; i < count; i++) {
     left_out[i] |= i != kept && same_library(&builds[first], &builds[i]);
@@ -64,7 +64,7 @@ static opc_status_t keep_one(opc_loaded_t *loaded, const opc_workers_t *workers,
   loaded->libraries[kept].build_note =
       opc_string_format("there are %zu builds of it, one for each libtorch; this is the one for libtorch %s",
                         others + 1, builds[kept].folder.version);
-  return loaded->libraries[kept].build_note != NULL ? OPC_OK : opc_out_of_memory(error);
+  return loaded->libraries[kept].build_note ? OPC_OK : opc_out_of_memory(error);
 }
 
 opc_status_t opc_builds_choose(opc_loaded_t *loaded, opc_error_t *error) {
@@ -73,7 +73,7 @@ opc_status_t opc_builds_choose(opc_loaded_t *loaded, opc_error_t *error) {
   OPC_SCOPED(opc_scope_free) bool *left_out = calloc(count + 1, sizeof *left_out);
   OPC_SCOPED(opc_workers_clear) opc_workers_t workers = {0};
   opc_torches_t torches;
-  if (builds == NULL || left_out == NULL) return opc_out_of_memory(error);
+  if (!builds || !left_out) return opc_out_of_memory(error);
   bool any = false;
   for (size_t i = 0; i < count; i++) {
     builds[i].path = loaded->libraries[i].path;
@@ -81,15 +81,15 @@ opc_status_t opc_builds_choose(opc_loaded_t *loaded, opc_error_t *error) {
   }
   if (!any) return OPC_OK;
   opc_torches_find(&torches);
-  opc_status_t status = opc_worker_plan_workers(&loaded->plan, &torches, &workers, error);
-  for (size_t i = 0; status == OPC_OK && i < count; i++)
+  OPC_RETURN_IF_ERROR(opc_worker_plan_workers(&loaded->plan, &torches, &workers, error));
+  for (size_t i = 0; i < count; i++)
     if (!left_out[i] && builds[i].folder.version[0] != '\0')
-      status = keep_one(loaded, &workers, builds, i, left_out, error);
+      OPC_RETURN_IF_ERROR(keep_one(loaded, &workers, builds, i, left_out, error));
   size_t kept = 0;
-  for (size_t i = 0; status == OPC_OK && i < count; i++) {
+  for (size_t i = 0; i < count; i++) {
     if (left_out[i]) free(loaded->libraries[i].real);
     else loaded->libraries[kept++] = loaded->libraries[i];
   }
-  if (status == OPC_OK) loaded->library_count = kept;
-  return status;
+  loaded->library_count = kept;
+  return OPC_OK;
 }

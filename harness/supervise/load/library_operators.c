@@ -13,7 +13,7 @@ static bool has_gpu_code(const opc_library_t *library) {
   if (library->state != OPC_LIBRARY_LOADED || library->package || library->module ||
       opc_elf_open(library->real, &file, NULL) != OPC_OK)
     return false;
-  const bool has = opc_elf_section(file, ".nv_fatbin", &size) != NULL && size > 0;
+  const bool has = opc_elf_section(file, ".nv_fatbin", &size) && size > 0;
   opc_elf_close(file);
   return has;
 }
@@ -27,25 +27,23 @@ static char *name_of(const opc_loaded_t *loaded, size_t index) {
 }
 
 opc_status_t opc_libraries_take(opc_loaded_t *loaded, opc_error_t *error) {
-  opc_status_t status = OPC_OK;
   loaded->library_operators = calloc(loaded->library_count + 1, sizeof *loaded->library_operators);
-  if (loaded->library_operators == NULL) return opc_out_of_memory(error);
-  for (size_t i = 0; i < loaded->library_count && status == OPC_OK; i++) {
+  if (!loaded->library_operators) return opc_out_of_memory(error);
+  for (size_t i = 0; i < loaded->library_count; i++) {
     opc_library_t *library = &loaded->libraries[i];
     if (!has_gpu_code(library)) continue;
-    char *name = name_of(loaded, i);
-    status = name != NULL ? opc_operator_from_library(name, library->path,
-                                                      &loaded->library_operators[loaded->library_operator_count], error)
-                          : opc_out_of_memory(error);
-    free(name);
-    if (status == OPC_OK) library->checked_as = loaded->library_operators[loaded->library_operator_count++].name;
+    OPC_SCOPED(opc_scope_free) char *name = name_of(loaded, i);
+    if (!name) return opc_out_of_memory(error);
+    OPC_RETURN_IF_ERROR(opc_operator_from_library(name, library->path,
+                                                  &loaded->library_operators[loaded->library_operator_count], error));
+    library->checked_as = loaded->library_operators[loaded->library_operator_count++].name;
   }
-  return status;
+  return OPC_OK;
 }
 
 const char *opc_library_file(const opc_loaded_t *loaded, const opc_operator_t *op) {
   for (size_t i = 0; i < loaded->library_count && op->kind == OPC_OPERATOR_LIBRARY; i++) {
-    if (loaded->libraries[i].checked_as != NULL && strcmp(loaded->libraries[i].checked_as, op->name) == 0)
+    if (loaded->libraries[i].checked_as && strcmp(loaded->libraries[i].checked_as, op->name) == 0)
       return loaded->libraries[i].real;
   }
   return NULL;

@@ -27,7 +27,7 @@ static bool runs_on(const opc_package_model_t *model, int capability) {
 }
 
 static bool fits_simulated(const opc_package_model_t *model, const char *architecture, opc_library_error_t *out) {
-  const char *simulated = architecture != NULL ? architecture : OPC_CUDA_ARCHITECTURE_USUAL;
+  const char *simulated = architecture ? architecture : OPC_CUDA_ARCHITECTURE_USUAL;
   int wanted = number_of(model->capability);
   if (runs_on(model, number_of(simulated))) return true;
   opc_library_error_set(out, "device",
@@ -104,7 +104,7 @@ opc_package_target_t opc_package_target(const char *path) {
   opc_package_t package;
   if (opc_package_read(path, &package, NULL) != OPC_OK) return target;
   if (any_for_cuda(&package)) target.device = OPC_MODE_CUDA;
-  for (size_t i = 0; i < package.count && target.architecture == NULL; i++)
+  for (size_t i = 0; i < package.count && !target.architecture; i++)
     if (is_for_cuda(&package.models[i])) target.architecture = architecture_of(&package.models[i]);
   opc_package_clear(&package);
   return target;

@@ -24,19 +24,19 @@ static bool read_flags(char *out, size_t size) {
   char line[16384];
   bool found = false;
   FILE *file = fopen("/proc/cpuinfo", "re");
-  while (file != NULL && !found && fgets(line, sizeof line, file) != NULL) {
+  while (file && !found && fgets(line, sizeof line, file)) {
     const char *colon = strchr(line, ':');
-    found = colon != NULL && (strncmp(line, "flags", 5) == 0 || strncmp(line, "Features", 8) == 0);
+    found = colon && (strncmp(line, "flags", 5) == 0 || strncmp(line, "Features", 8) == 0);
     if (found) snprintf(out, size, " %.*s ", (int)strcspn(colon + 1, "\n"), colon + 1);
   }
-  if (file != NULL) fclose(file);
+  if (file) fclose(file);
   return found;
 }
 
 static bool has_flag(const char *flags, const char *word, size_t length) {
   char wanted[64];
   snprintf(wanted, sizeof wanted, " %.*s ", (int)length, word);
-  return strstr(flags, wanted) != NULL;
+  return strstr(flags, wanted);
 }
 
 /* The first missing flag of the set `name`; NULL: all are present, or the set is unknown. */
@@ -59,7 +59,7 @@ static bool check_instructions(const opc_package_model_t *model, opc_library_err
   if (!read_flags(flags, sizeof flags)) return true;
   for (const char *at = model->instructions; *at != '\0';) {
     size_t length = strcspn(at, " ");
-    if (missing_flag(flags, at, length, missing) != NULL) {
+    if (missing_flag(flags, at, length, missing)) {
       opc_library_error_set(out, "instruction_set",
                             "compiled with %s instructions, but this processor has no %s: run it on one that has, or "
                             "export it again on this machine, or with "
@@ -93,7 +93,7 @@ static bool check_machine(const opc_package_model_t *model, opc_library_error_t 
 
 /* ---- the file ---- */
 
-static const char *kind_of(opc_status_t status) {
+static const char *package_probe_kind_of(opc_status_t status) {
   return status == OPC_ERR_IO ? "unreadable" : status == OPC_ERR_UNSUPPORTED ? "not_package" : "truncated";
 }
 
@@ -107,7 +107,7 @@ bool opc_package_probe(const char *path, const opc_package_target_t *target, opc
   }
   opc_status_t status = opc_package_read(path, &package, &error);
   if (status != OPC_OK) {
-    opc_library_error_set(out, kind_of(status), "%s", error.message);
+    opc_library_error_set(out, package_probe_kind_of(status), "%s", error.message);
     return false;
   }
   bool good = true;

@@ -23,10 +23,25 @@ static const double starved_share = 0.7, starved_patience = 10; /* of a case's t
 static const double program_patience = 300, between_programs = 2, seconds_between_looks = 0.1;
 enum { OUTPUT_KEPT = 1 << 20, FORKED_MAX = 16 };
 
+static opc_status_t open_files(opc_child_t *child, opc_error_t *error) {
+  OPC_RETURN_IF_ERROR(opc_channel_open(&child->channel, &child->theirs[0], error));
+  child->theirs[1] = memfd_create("opcheck-blackbox", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  child->output = opc_output_open();
+  void *map = MAP_FAILED;
+  /* The file is sealed: a child that shrinks it under our mapping would kill us with SIGBUS. */
+  if (child->theirs[1] >= 0 && child->output >= 0 && ftruncate(child->theirs[1], OPC_CRASH_RECORD_SIZE) == 0 &&
+      fcntl(child->theirs[1], F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
+    map = mmap(NULL, OPC_CRASH_RECORD_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, child->theirs[1], 0);
+  if (map == MAP_FAILED) return opc_error_set(error, OPC_ERR_SYSTEM, "cannot make a memory file: %s", strerror(errno));
+  child->crash_record = map;
+  child->crash_record->magic = OPC_CRASH_RECORD_MAGIC;
+  return OPC_OK;
+}
+
 opc_status_t opc_child_open(uint64_t id, void *owner, opc_child_t **out, opc_error_t *error) {
   *out = NULL;
   opc_child_t *child = calloc(1, sizeof *child);
-  if (child == NULL) return opc_out_of_memory(error);
+  if (!child) return opc_out_of_memory(error);
   *child = (opc_child_t){.id = id,
                          .channel = OPC_CHANNEL_INIT,
                          .control = OPC_CHANNEL_INIT,
@@ -36,23 +51,7 @@ opc_status_t opc_child_open(uint64_t id, void *owner, opc_child_t **out, opc_err
                          .owner = owner};
   child->opened = child->heard = opc_clock();
   child->pace = 1;
-  opc_status_t status = opc_channel_open(&child->channel, &child->theirs[0], error);
-  if (status == OPC_OK) {
-    child->theirs[1] = memfd_create("opcheck-blackbox", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    child->output = opc_output_open();
-    void *map = MAP_FAILED;
-    /* The file is sealed: a child that shrinks it under our mapping would kill us with SIGBUS. */
-    if (child->theirs[1] >= 0 && child->output >= 0 && ftruncate(child->theirs[1], OPC_CRASH_RECORD_SIZE) == 0 &&
-        fcntl(child->theirs[1], F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0) {
-      map = mmap(NULL, OPC_CRASH_RECORD_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, child->theirs[1], 0);
-    }
-    if (map == MAP_FAILED) {
-      status = opc_error_set(error, OPC_ERR_SYSTEM, "cannot make a memory file: %s", strerror(errno));
-    } else {
-      child->crash_record = map;
-      child->crash_record->magic = OPC_CRASH_RECORD_MAGIC;
-    }
-  }
+  const opc_status_t status = open_files(child, error);
   if (status != OPC_OK) {
     opc_child_close(child);
     return status;
@@ -81,14 +80,14 @@ opc_status_t opc_child_execute(opc_child_t *child, const opc_worker_command_t *c
                                opc_error_t *error) {
   int other = -1, pidfd = -1;
   pid_t pid = 0;
-  opc_status_t status = opc_channel_open(&child->control, &other, error);
-  if (status == OPC_OK)
-    status = opc_worker_start_batch(command, memory_mib, other, child->theirs[0], child->theirs[1], child->output, &pid,
-                                    &pidfd, error);
-  if (other >= 0) close(other);
-  child->launched = command->launcher != NULL && command->launcher->words[0] != NULL;
-  if (status == OPC_OK) opc_child_started(child, pid, pidfd, true);
-  return status;
+  child->launched = command->launcher && command->launcher->words[0];
+  OPC_RETURN_IF_ERROR(opc_channel_open(&child->control, &other, error));
+  const opc_status_t status = opc_worker_start_batch(command, memory_mib, other, child->theirs[0], child->theirs[1],
+                                                     child->output, &pid, &pidfd, error);
+  close(other);
+  OPC_RETURN_IF_ERROR(status);
+  opc_child_started(child, pid, pidfd, true);
+  return OPC_OK;
 }
 
 void opc_child_started(opc_child_t *child, pid_t pid, int pidfd, bool own) {
@@ -204,7 +203,7 @@ bool opc_child_case(const opc_child_t *child, char out[OPC_CRASH_RECORD_CASE_SIZ
 }
 
 void opc_child_close(opc_child_t *child) {
-  if (child == NULL) return;
+  if (!child) return;
   if (!child->reaped) {
     opc_pidfd_kill(child->pidfd, child->pid);
     if (child->own && child->pid > 0) {
@@ -216,7 +215,7 @@ void opc_child_close(opc_child_t *child) {
   opc_channel_close(&child->control);
   opc_maps_clear(&child->maps);
   close_theirs(child);
-  if (child->crash_record != NULL) munmap(child->crash_record, OPC_CRASH_RECORD_SIZE);
+  if (child->crash_record) munmap(child->crash_record, OPC_CRASH_RECORD_SIZE);
   if (child->output >= 0) close(child->output);
   if (child->pidfd >= 0) close(child->pidfd);
   free(child);

@@ -48,26 +48,25 @@ static void find_missing(const char *path, const char *torch_folder, const char 
 static opc_status_t find_wrappers(opc_cuda_plan_t *out, opc_error_t *error) {
   char self[PATH_MAX];
   opc_program_folder(self);
-  char *beside = opc_string_format("%s/../lib/opcheck-c/libopcheck-cudart.so.%d", self, out->major),
-       *real = beside != NULL ? realpath(beside, NULL) : NULL;
-  opc_status_t status = beside != NULL ? OPC_OK : opc_out_of_memory(error);
-  if (status == OPC_OK && real == NULL) {
+  OPC_SCOPED(opc_scope_free)
+  char *beside = opc_string_format("%s/../lib/opcheck-c/libopcheck-cudart.so.%d", self, out->major);
+  if (!beside) return opc_out_of_memory(error);
+  OPC_SCOPED(opc_scope_free) char *real = realpath(beside, NULL);
+  if (!real) {
     snprintf(out->why, sizeof out->why, "opcheck-c was built without its wrappers of CUDA %d's runtime (no %.300s): %s",
              out->major, beside,
              out->major == 12
                  ? "scripts/setup fetches the headers that they are built from, if CMake's OPC_CUDA is not "
                    "OFF"
                  : "build it with an nvcc of that version, CMake's OPC_CUDA=ON");
-  } else if (real != NULL && strpbrk(real, " :") != NULL) {
+  } else if (strpbrk(real, " :")) {
     snprintf(out->why, sizeof out->why,
              "%.300s cannot be preloaded, because its name has a space or a colon: move opcheck-c elsewhere", real);
   } else {
     out->wrappers = real;
     real = NULL;
   }
-  free(real);
-  free(beside);
-  return status;
+  return OPC_OK;
 }
 
 static opc_status_t plan_for(const char *program, const char *folder, opc_cuda_plan_t *out, opc_error_t *error) {
@@ -107,12 +106,11 @@ opc_status_t opc_cuda_architecture_check(const char *name, opc_error_t *error) {
     found |= strcmp(opc_simulated_architectures[i].name, name) == 0;
     opc_text_addf(&all, "%s%s", all.length > 0 ? ", " : "", opc_simulated_architectures[i].name);
   }
-  opc_status_t status = OPC_OK;
   if (!found)
-    status = opc_error_set(error, OPC_ERR_USAGE,
-                           "--cuda-arch %.40s: no device of that architecture is simulated; there are %s", name,
-                           opc_text_c(&all));
-  return status;
+    return opc_error_set(error, OPC_ERR_USAGE,
+                         "--cuda-arch %.40s: no device of that architecture is simulated; there are %s", name,
+                         opc_text_c(&all));
+  return OPC_OK;
 }
 
 void opc_cuda_plan_clear(opc_cuda_plan_t *plan) {

@@ -34,27 +34,26 @@ bool opc_process_is_runnable(pid_t pid) {
   char line[512];
   bool runnable = false;
   DIR *threads = threads_of(pid);
-  for (const struct dirent *thread; threads != NULL && !runnable && (thread = readdir(threads)) != NULL;) {
+  for (const struct dirent *thread; threads && !runnable && (thread = readdir(threads));) {
     FILE *file = file_of(pid, thread, "stat");
-    const char *state = file != NULL && fgets(line, sizeof line, file) != NULL
-                            ? strrchr(line, ')')
-                            : NULL; /* the name before it may contain anything */
-    runnable = state != NULL && (state[2] == 'R' || state[2] == 'D');
-    if (file != NULL) fclose(file);
+    const char *state = file && fgets(line, sizeof line, file) ? strrchr(line, ')')
+                                                               : NULL; /* the name before it may contain anything */
+    runnable = state && (state[2] == 'R' || state[2] == 'D');
+    if (file) fclose(file);
   }
-  if (threads != NULL) closedir(threads);
+  if (threads) closedir(threads);
   return runnable;
 }
 
 size_t opc_process_children(pid_t pid, pid_t *out, size_t size) {
   size_t count = 0;
   DIR *threads = threads_of(pid);
-  for (const struct dirent *thread; threads != NULL && (thread = readdir(threads)) != NULL;) {
+  for (const struct dirent *thread; threads && (thread = readdir(threads));) {
     FILE *file = file_of(pid, thread, "children");
-    for (int child; file != NULL && count < size && fscanf(file, "%d", &child) == 1;) out[count++] = child;
-    if (file != NULL) fclose(file);
+    for (int child; file && count < size && fscanf(file, "%d", &child) == 1;) out[count++] = child;
+    if (file) fclose(file);
   }
-  if (threads != NULL) closedir(threads);
+  if (threads) closedir(threads);
   return count;
 }
 

@@ -54,25 +54,24 @@ static opc_status_t ask_python(const char *program, char *out, size_t size, opc_
 }
 
 opc_status_t opc_python_host_find(const char *named, opc_python_host_t *out, opc_error_t *error) {
-  const char *program = named != NULL ? named : getenv("PYTHON");
-  if (program == NULL || program[0] == '\0') program = "python3";
+  const char *program = named ? named : getenv("PYTHON");
+  if (!program || program[0] == '\0') program = "python3";
   *out = (opc_python_host_t){0};
-  opc_status_t status = ask_python(program, out->torch_root, sizeof out->torch_root, error);
-  if (status == OPC_OK && out->torch_root[0] == '\0')
-    status =
-        opc_error_set(error, OPC_ERR_USAGE,
-                      "%s has no torch: install it there, or name another Python with --python-executable", program);
-  if (status == OPC_OK && (out->program = opc_string_copy(program)) == NULL) status = opc_out_of_memory(error);
-  return status;
+  OPC_RETURN_IF_ERROR(ask_python(program, out->torch_root, sizeof out->torch_root, error));
+  if (out->torch_root[0] == '\0')
+    return opc_error_set(error, OPC_ERR_USAGE,
+                         "%s has no torch: install it there, or name another Python with --python-executable", program);
+  if (!(out->program = opc_string_copy(program))) return opc_out_of_memory(error);
+  return OPC_OK;
 }
 
 /* The library that the worker's program starts. */
-static char *library_of(const char *program) {
+static char *python_host_library_of(const char *program) {
   opc_elf_file_t *file = NULL;
   opc_error_t ignored;
   char *real = realpath(program, NULL), *found = NULL;
-  if (real != NULL && opc_elf_open(real, &file, &ignored) == OPC_OK) {
-    for (size_t i = 0; found == NULL && i < file->needed_count; i++) {
+  if (real && opc_elf_open(real, &file, &ignored) == OPC_OK) {
+    for (size_t i = 0; !found && i < file->needed_count; i++) {
       opc_library_place_t place;
       if (strncmp(file->needed[i], "libopcheck-worker-", strlen("libopcheck-worker-")) != 0) continue;
       opc_library_find_by_own_path(file, file->needed[i], &place);
@@ -85,12 +84,12 @@ static char *library_of(const char *program) {
 }
 
 opc_status_t opc_python_host_complete(opc_python_host_t *host, const opc_worker_plan_t *plan, opc_error_t *error) {
-  host->worker = library_of(plan->program);
-  if (host->worker == NULL)
+  host->worker = python_host_library_of(plan->program);
+  if (!host->worker)
     return opc_error_set(error, OPC_ERR_NOT_FOUND, "%s has no library for --python: install opcheck-c again",
                          plan->program);
   host->script = opc_string_format("%.*s/host.py", (int)(strrchr(host->worker, '/') - host->worker), host->worker);
-  if (host->script == NULL) return opc_out_of_memory(error);
+  if (!host->script) return opc_out_of_memory(error);
   if (access(host->script, R_OK) == 0) return OPC_OK;
   return opc_error_set(error, OPC_ERR_NOT_FOUND, "%s: %s. Install opcheck-c again", host->script, strerror(errno));
 }

@@ -18,8 +18,8 @@ void opc_torch_version_read(const char *root, char out[16]) {
     int major = -1, minor = -1;
     snprintf(path, sizeof path, "%s/%s", root, version_files[i]);
     FILE *file = fopen(path, "re");
-    if (file == NULL) continue;
-    while ((major < 0 || minor < 0) && fgets(line, sizeof line, file) != NULL) {
+    if (!file) continue;
+    while ((major < 0 || minor < 0) && fgets(line, sizeof line, file)) {
       (void)sscanf(line, "#define TORCH_VERSION_MAJOR %d", &major);
       (void)sscanf(line, "#define TORCH_VERSION_MINOR %d", &minor);
       (void)sscanf(line, "__version__ = '%d.%d", &major, &minor);
@@ -42,11 +42,11 @@ void opc_program_folder(char out[PATH_MAX]) {
   if (length > 0) *strrchr(out, '/') = '\0';
 }
 
-static void add(opc_torches_t *torches, const char *root, const char *how) {
+static void torch_search_add(opc_torches_t *torches, const char *root, const char *how) {
   char probe[PATH_MAX + 32];
   char *real = realpath(root, NULL);
   snprintf(probe, sizeof probe, "%s/lib/libtorch_cpu.so", root);
-  bool wanted = real != NULL && strlen(real) < PATH_MAX && torches->count < OPC_TORCHES && access(probe, R_OK) == 0;
+  bool wanted = real && strlen(real) < PATH_MAX && torches->count < OPC_TORCHES && access(probe, R_OK) == 0;
   for (size_t i = 0; wanted && i < torches->count; i++) wanted = strcmp(torches->items[i].root, real) != 0;
   if (wanted) {
     opc_torch_t *torch = &torches->items[torches->count++];
@@ -62,7 +62,7 @@ static void add_matches(opc_torches_t *torches, const char *how, const char *fol
   glob_t found = {0};
   snprintf(whole, sizeof whole, "%s/%s", folder, pattern);
   if (glob(whole, GLOB_ONLYDIR, NULL, &found) == 0) {
-    for (size_t i = 0; i < found.gl_pathc; i++) add(torches, found.gl_pathv[i], how);
+    for (size_t i = 0; i < found.gl_pathc; i++) torch_search_add(torches, found.gl_pathv[i], how);
   }
   globfree(&found);
 }
@@ -81,16 +81,16 @@ static void add_beside_program(opc_torches_t *torches) {
   opc_program_folder(self);
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     const char *at = strstr(self, names[i]);
-    if (at == NULL) continue;
+    if (!at) continue;
     snprintf(root, sizeof root, "%.*storch", (int)(at - self + (ptrdiff_t)strlen(names[i])), self);
-    add(torches, root, "beside opcheck-c");
+    torch_search_add(torches, root, "beside opcheck-c");
   }
 }
 
 static void add_environment(opc_torches_t *torches, const char *variable) {
   const char *prefix = getenv(variable);
   char how[64];
-  if (prefix == NULL || prefix[0] == '\0') return;
+  if (!prefix || prefix[0] == '\0') return;
   snprintf(how, sizeof how, "in %s", variable);
   add_prefix(torches, prefix, how);
 }
@@ -104,9 +104,8 @@ static void add_python(opc_torches_t *torches, const char *folder) {
   snprintf(prefix, sizeof prefix, "%s/..", folder);
   add_prefix(torches, prefix, how);
   snprintf(probe, sizeof probe, "%s/pyvenv.cfg", prefix);
-  char *real = access(probe, F_OK) != 0 ? realpath(path, NULL) : NULL,
-       *slash = real != NULL ? strrchr(real, '/') : NULL;
-  if (slash != NULL) {
+  char *real = access(probe, F_OK) != 0 ? realpath(path, NULL) : NULL, *slash = real ? strrchr(real, '/') : NULL;
+  if (slash) {
     snprintf(prefix, sizeof prefix, "%.*s/..", (int)(slash - real), real);
     add_prefix(torches, prefix, how);
   }
@@ -114,7 +113,7 @@ static void add_python(opc_torches_t *torches, const char *folder) {
 }
 
 static void add_path(opc_torches_t *torches) {
-  for (const char *list = getenv("PATH"); list != NULL && *list != '\0';) {
+  for (const char *list = getenv("PATH"); list && *list != '\0';) {
     char folder[PATH_MAX];
     const size_t length = strcspn(list, ":");
     if (length > 0 && length < sizeof folder) {
@@ -127,7 +126,7 @@ static void add_path(opc_torches_t *torches) {
 
 static void add_user(opc_torches_t *torches) {
   const char *home = getenv("HOME");
-  if (home != NULL && home[0] == '/')
+  if (home && home[0] == '/')
     add_matches(torches, "in the user's packages", home, ".local/lib/python3*/site-packages/torch");
 }
 

@@ -24,6 +24,8 @@ typedef struct needs {
   bool failed;
 } needs_t;
 
+static void needs_clear(needs_t *needs) { free(needs->items); }
+
 typedef struct library {
   opc_elf_file_t *file;     /* NULL: unreadable */
   char home[16];            /* version; "": none is known */
@@ -42,13 +44,12 @@ static int by_name(const void *a, const void *b) {
 /* A versioned symbol belongs to another library: libtorch's symbols have no version. Libtorch may still define it:
  * libc10 has inline functions of libstdc++. */
 static bool is_needed(const opc_elf_symbol_t *symbol) {
-  return !symbol->defined && symbol->binding != STB_WEAK && symbol->version == NULL;
+  return !symbol->defined && symbol->binding != STB_WEAK && !symbol->version;
 }
 
 /* Mangled names spell the namespaces c10, at and torch with their lengths. */
 static bool is_torch_cxx(const char *name) {
-  return strncmp(name, "_Z", 2) == 0 &&
-         (strstr(name, "N3c10") != NULL || strstr(name, "N2at") != NULL || strstr(name, "N5torch") != NULL);
+  return strncmp(name, "_Z", 2) == 0 && (strstr(name, "N3c10") || strstr(name, "N2at") || strstr(name, "N5torch"));
 }
 
 static bool note_cxx(const opc_elf_symbol_t *symbol, void *context) {
@@ -57,7 +58,7 @@ static bool note_cxx(const opc_elf_symbol_t *symbol, void *context) {
   return !library->cxx;
 }
 
-static bool collect(const opc_elf_symbol_t *symbol, void *context) {
+static bool worker_choice_collect(const opc_elf_symbol_t *symbol, void *context) {
   needs_t *needs = context;
   if (!is_needed(symbol)) return true;
   needs->failed = !OPC_ARRAY_GROW(needs->items, needs->count);
@@ -70,7 +71,7 @@ static bool mark_defined(const opc_elf_symbol_t *symbol, void *context) {
   needs_t *needs = context;
   const need_t key = {.name = symbol->name};
   need_t *need = symbol->defined ? bsearch(&key, needs->items, needs->count, sizeof key, by_name) : NULL;
-  if (need != NULL) need->defined |= 1U << needs->worker;
+  if (need) need->defined |= 1U << needs->worker;
   return true;
 }
 
@@ -79,7 +80,8 @@ static bool mark_defined(const opc_elf_symbol_t *symbol, void *context) {
 static opc_status_t read_needs(const opc_workers_t *workers, const library_t *libraries, size_t count, needs_t *needs,
                                opc_error_t *error) {
   for (size_t i = 0; i < count && !needs->failed; i++) {
-    if (libraries[i].file != NULL && !libraries[i].decided) opc_elf_each_symbol(libraries[i].file, collect, needs);
+    if (libraries[i].file && !libraries[i].decided)
+      opc_elf_each_symbol(libraries[i].file, worker_choice_collect, needs);
   }
   if (needs->failed) return opc_out_of_memory(error);
   if (needs->count == 0) return OPC_OK;
@@ -115,10 +117,10 @@ static bool judge_symbol(const opc_elf_symbol_t *symbol, void *context) {
   const need_t key = {.name = symbol->name};
   const need_t *need =
       is_needed(symbol) ? bsearch(&key, judging->needs->items, judging->needs->count, sizeof key, by_name) : NULL;
-  if (need == NULL || need->defined == 0) return true;
+  if (!need || need->defined == 0) return true;
   for (size_t w = 0; w < judging->workers->count; w++) {
     if ((need->defined & (1U << w)) != 0 || judging->workers->items[w].torch_folder[0] == '\0' ||
-        judging->library->missing[w] != NULL)
+        judging->library->missing[w])
       continue;
     judging->library->refused |= 1U << w;
     judging->library->missing[w] = need->name;
@@ -142,8 +144,8 @@ static void find_home(library_t *library) {
   opc_library_find(library->file, "libtorch_cpu.so", NULL, &torch);
   if (opc_found_by_loader(torch.how)) { /* ROOT/lib/libtorch_cpu.so */
     char *real = realpath(torch.path, NULL);
-    if (real != NULL) {
-      for (int up = 0; up < 2 && strrchr(real, '/') != NULL; up++) *strrchr(real, '/') = '\0';
+    if (real) {
+      for (int up = 0; up < 2 && strrchr(real, '/'); up++) *strrchr(real, '/') = '\0';
       snprintf(root, sizeof root, "%s", real);
       free(real);
       if (take_home(library, root)) return;
@@ -158,7 +160,7 @@ static void find_home(library_t *library) {
   }
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     const char *at = strstr(library->file->path, names[i]);
-    if (at == NULL) continue;
+    if (!at) continue;
     if (snprintf(root, sizeof root, "%.*s/torch", (int)(at - library->file->path + (ptrdiff_t)strlen(names[i])),
                  library->file->path) >= (int)sizeof root)
       continue;
@@ -219,7 +221,7 @@ static void explain(const library_t *library, const opc_workers_t *workers, size
   add_versions(&all, library, workers, false);
   const char *own = workers->items[chosen].version;
   const opc_worker_candidate_t *home = library->decided ? worker_of(workers, library->home) : NULL;
-  if (home != NULL && !has_torch(home)) {
+  if (home && !has_torch(home)) {
     explain_absent(library, &workers->items[chosen], out);
   } else if (fitting.length > 0) {
     opc_library_error_set(out, "abi",
@@ -281,14 +283,11 @@ static void say_why(const library_t *library, const opc_workers_t *workers, size
         "nothing in the library says for which version it was built; this is the first worker whose libtorch is here");
 }
 
-opc_status_t opc_worker_choose(opc_workers_t *workers, const opc_torches_t *torches, const char *const *paths,
-                               size_t count, opc_worker_choice_t *out, opc_library_error_t *errors,
-                               opc_error_t *error) {
-  needs_t needs = {0};
-  *out = (opc_worker_choice_t){0};
-  library_t *libraries = calloc(count + 1, sizeof *libraries);
-  opc_status_t status = libraries != NULL ? OPC_OK : opc_out_of_memory(error);
-  for (size_t i = 0; status == OPC_OK && i < count; i++) {
+static opc_status_t worker_choice_choose(opc_workers_t *workers, const opc_torches_t *torches, const char *const *paths,
+                                         size_t count, library_t *libraries, opc_worker_choice_t *out,
+                                         opc_library_error_t *errors, opc_error_t *error) {
+  OPC_SCOPED(needs_clear) needs_t needs = {0};
+  for (size_t i = 0; i < count; i++) {
     opc_error_t ignored;
     if (opc_elf_open(paths[i], &libraries[i].file, &ignored) != OPC_OK) continue;
     opc_elf_each_symbol(libraries[i].file, note_cxx, &libraries[i]);
@@ -296,23 +295,29 @@ opc_status_t opc_worker_choose(opc_workers_t *workers, const opc_torches_t *torc
     for (size_t w = 0; w < workers->count; w++)
       libraries[i].decided |= libraries[i].cxx && is_home(&libraries[i], &workers->items[w]);
   }
-  if (status == OPC_OK) offer_torches(workers, libraries, count, torches);
-  if (status == OPC_OK && workers->count > 1) status = read_needs(workers, libraries, count, &needs, error);
-  for (size_t i = 0; status == OPC_OK && i < count; i++) {
+  offer_torches(workers, libraries, count, torches);
+  if (workers->count > 1) OPC_RETURN_IF_ERROR(read_needs(workers, libraries, count, &needs, error));
+  for (size_t i = 0; i < count; i++) {
     judging_t judging = {.workers = workers, .needs = &needs, .library = &libraries[i]};
-    if (libraries[i].file != NULL && !libraries[i].decided && needs.count > 0)
+    if (libraries[i].file && !libraries[i].decided && needs.count > 0)
       opc_elf_each_symbol(libraries[i].file, judge_symbol, &judging);
   }
-  if (status == OPC_OK) {
-    out->index = best_of(workers, libraries, count);
-    for (size_t i = 0; i < count; i++) {
-      errors[i] = (opc_library_error_t){0};
-      if (!goes_with(&libraries[i], workers, out->index)) explain(&libraries[i], workers, out->index, &errors[i]);
-    }
-    if (count > 0) say_why(&libraries[0], workers, out->index, out->why, sizeof out->why);
+  out->index = best_of(workers, libraries, count);
+  for (size_t i = 0; i < count; i++) {
+    errors[i] = (opc_library_error_t){0};
+    if (!goes_with(&libraries[i], workers, out->index)) explain(&libraries[i], workers, out->index, &errors[i]);
   }
-  for (size_t i = 0; libraries != NULL && i < count; i++) opc_elf_close(libraries[i].file);
-  free(libraries);
-  free(needs.items);
+  if (count > 0) say_why(&libraries[0], workers, out->index, out->why, sizeof out->why);
+  return OPC_OK;
+}
+
+opc_status_t opc_worker_choose(opc_workers_t *workers, const opc_torches_t *torches, const char *const *paths,
+                               size_t count, opc_worker_choice_t *out, opc_library_error_t *errors,
+                               opc_error_t *error) {
+  *out = (opc_worker_choice_t){0};
+  OPC_SCOPED(opc_scope_free) library_t *libraries = calloc(count + 1, sizeof *libraries);
+  if (!libraries) return opc_out_of_memory(error);
+  const opc_status_t status = worker_choice_choose(workers, torches, paths, count, libraries, out, errors, error);
+  for (size_t i = 0; i < count; i++) opc_elf_close(libraries[i].file);
   return status;
 }

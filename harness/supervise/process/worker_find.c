@@ -22,7 +22,7 @@ static char *library_path(const char *root) {
   }
   globfree(&found);
   const char *before = getenv("LD_LIBRARY_PATH");
-  if (before != NULL && before[0] != '\0') opc_text_addf(&path, ":%s", before);
+  if (before && before[0] != '\0') opc_text_addf(&path, ":%s", before);
   return opc_text_take(&path);
 }
 
@@ -34,14 +34,14 @@ static opc_status_t take_worker(const char *folder, const char *wanted, opc_text
   opc_status_t status = opc_workers_find(folder, &workers, error);
   if (status != OPC_OK) return status;
   const opc_worker_candidate_t *silent = NULL, *found = NULL;
-  for (size_t i = 0; found == NULL && i < workers.count; i++) {
+  for (size_t i = 0; !found && i < workers.count; i++) {
     const char *version = workers.items[i].version;
     if (wanted[0] == '\0' || strcmp(version, wanted) == 0) found = &workers.items[i];
     if (version[0] == '\0') silent = &workers.items[i];
     else opc_text_addf(there, "%s%s", there->length > 0 ? ", " : "", version);
   }
-  if (found == NULL) found = silent;
-  if (found != NULL && (*out = opc_string_copy(found->program)) == NULL) status = opc_out_of_memory(error);
+  if (!found) found = silent;
+  if (found && !(*out = opc_string_copy(found->program))) status = opc_out_of_memory(error);
   opc_workers_clear(&workers);
   return status;
 }
@@ -51,23 +51,22 @@ static opc_status_t find_worker(const char *wanted, opc_worker_plan_t *out, opc_
   static const char *const folders[] = {"", "/../libexec/opcheck-c"};
   char self[PATH_MAX], folder[PATH_MAX + 32];
   OPC_SCOPED(opc_text_clear) opc_text_t where = {0}, there = {0};
-  opc_status_t status = OPC_OK;
   opc_program_folder(self);
-  for (size_t i = 0; status == OPC_OK && out->program == NULL && i < sizeof folders / sizeof folders[0]; i++) {
+  for (size_t i = 0; !out->program && i < sizeof folders / sizeof folders[0]; i++) {
     snprintf(folder, sizeof folder, "%s%s", self, folders[i]);
     opc_text_addf(&where, "%s%s", i > 0 ? " and " : "", folder);
-    status = take_worker(folder, wanted, &there, &out->program, error);
+    OPC_RETURN_IF_ERROR(take_worker(folder, wanted, &there, &out->program, error));
   }
-  if (status == OPC_OK && out->program == NULL) {
-    status = opc_error_set(error, OPC_ERR_NOT_FOUND,
-                           "no opcheck-worker%s%s in %s%s%s%s: to get one, run scripts/setup --torch=VERSION in "
-                           "opcheck-c's sources and build "
-                           "again, or build with CMake's OPC_MORE_TORCH_ROOTS",
-                           wanted[0] != '\0' ? " for libtorch " : "", wanted, opc_text_c(&where),
-                           there.length > 0 ? " (there are workers for " : "", opc_text_c(&there),
-                           there.length > 0 ? ")" : "");
+  if (!out->program) {
+    return opc_error_set(error, OPC_ERR_NOT_FOUND,
+                         "no opcheck-worker%s%s in %s%s%s%s: to get one, run scripts/setup --torch=VERSION in "
+                         "opcheck-c's sources and build "
+                         "again, or build with CMake's OPC_MORE_TORCH_ROOTS",
+                         wanted[0] != '\0' ? " for libtorch " : "", wanted, opc_text_c(&where),
+                         there.length > 0 ? " (there are workers for " : "", opc_text_c(&there),
+                         there.length > 0 ? ")" : "");
   }
-  return status;
+  return OPC_OK;
 }
 
 /* The libtorch that the worker is run with. */
@@ -80,7 +79,7 @@ static opc_status_t set_torch(opc_worker_plan_t *plan, const opc_worker_candidat
            worker->torch_folder);
   free(plan->library_path);
   plan->library_path = library_path(root);
-  return plan->library_path != NULL ? OPC_OK : opc_out_of_memory(error);
+  return plan->library_path ? OPC_OK : opc_out_of_memory(error);
 }
 
 static opc_status_t take_named_torch(const char *root, opc_worker_plan_t *out, opc_error_t *error) {
@@ -96,7 +95,7 @@ static opc_status_t take_named_torch(const char *root, opc_worker_plan_t *out, o
   snprintf(out->torch_folder, sizeof out->torch_folder, "%s/lib", root);
   snprintf(out->torch_how, sizeof out->torch_how, "by --torch");
   out->library_path = library_path(root);
-  return out->library_path != NULL ? OPC_OK : opc_out_of_memory(error);
+  return out->library_path ? OPC_OK : opc_out_of_memory(error);
 }
 
 /* With --torch it has its libtorch already. */
@@ -105,21 +104,24 @@ static opc_status_t take_named_worker(const char *path, opc_worker_plan_t *out, 
   if (access(path, X_OK) != 0)
     return opc_error_set(error, OPC_ERR_NOT_FOUND, "%s cannot be executed: %s", path, strerror(errno));
   out->program = opc_string_copy(path);
-  opc_status_t status = out->program != NULL ? OPC_OK : opc_out_of_memory(error);
-  if (status == OPC_OK) status = opc_workers_add(&workers, path, error);
-  if (status != OPC_OK || out->library_path != NULL) return status;
+  OPC_RETURN_IF_ERROR(out->program ? OPC_OK : opc_out_of_memory(error));
+  OPC_RETURN_IF_ERROR(opc_workers_add(&workers, path, error));
+  if (out->library_path) return OPC_OK;
   opc_torches_t torches;
   opc_torches_find(&torches);
   opc_workers_offer_installed(&workers, &torches);
   return set_torch(out, &workers.items[0], error);
 }
 
+static opc_status_t worker_find_plan_worker(const char *worker, const char *torch_root, opc_worker_plan_t *out,
+                                            opc_error_t *error) {
+  if (torch_root) OPC_RETURN_IF_ERROR(take_named_torch(torch_root, out, error));
+  return worker ? take_named_worker(worker, out, error) : find_worker(out->wanted, out, error);
+}
+
 opc_status_t opc_worker_plan(const char *worker, const char *torch_root, opc_worker_plan_t *out, opc_error_t *error) {
-  opc_status_t status = OPC_OK;
   memset(out, 0, sizeof *out);
-  if (torch_root != NULL) status = take_named_torch(torch_root, out, error);
-  if (status == OPC_OK)
-    status = worker != NULL ? take_named_worker(worker, out, error) : find_worker(out->wanted, out, error);
+  const opc_status_t status = worker_find_plan_worker(worker, torch_root, out, error);
   if (status != OPC_OK) opc_worker_plan_clear(out);
   return status;
 }
@@ -129,11 +131,10 @@ opc_status_t opc_worker_plan_workers(const opc_worker_plan_t *plan, const opc_to
   *out = (opc_workers_t){0};
   OPC_SCOPED(opc_scope_free)
   char *folder = opc_string_format("%.*s", (int)(strrchr(plan->program, '/') - plan->program), plan->program);
-  opc_status_t status = folder != NULL ? opc_workers_find(folder, out, error) : opc_out_of_memory(error);
-  if (status == OPC_OK && out->count == 0)
-    status = opc_error_set(error, OPC_ERR_NOT_FOUND, "%s is gone: build it again", plan->program);
-  if (status == OPC_OK) opc_workers_offer_installed(out, torches);
-  return status;
+  OPC_RETURN_IF_ERROR(folder ? opc_workers_find(folder, out, error) : opc_out_of_memory(error));
+  if (out->count == 0) return opc_error_set(error, OPC_ERR_NOT_FOUND, "%s is gone: build it again", plan->program);
+  opc_workers_offer_installed(out, torches);
+  return OPC_OK;
 }
 
 static opc_status_t no_torch(const opc_workers_t *workers, const opc_torches_t *torches, opc_error_t *error) {
@@ -165,16 +166,15 @@ opc_status_t opc_worker_plan_choose(opc_worker_plan_t *plan, const char *const *
   OPC_SCOPED(opc_workers_clear) opc_workers_t workers = {0};
   opc_worker_choice_t own;
   opc_torches_t torches;
-  if (choice == NULL) choice = &own;
+  if (!choice) choice = &own;
   *choice = (opc_worker_choice_t){0};
   opc_torches_find(&torches);
-  opc_status_t status = opc_worker_plan_workers(plan, &none, &workers, error);
-  if (status == OPC_OK) status = opc_worker_choose(&workers, &torches, libraries, count, choice, errors, error);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(opc_worker_plan_workers(plan, &none, &workers, error));
+  OPC_RETURN_IF_ERROR(opc_worker_choose(&workers, &torches, libraries, count, choice, errors, error));
   const opc_worker_candidate_t *chosen = &workers.items[choice->index];
   if (chosen->torch_folder[0] == '\0') return no_torch(&workers, &torches, error);
   char *program = opc_string_copy(chosen->program);
-  if (program == NULL) return opc_out_of_memory(error);
+  if (!program) return opc_out_of_memory(error);
   free(plan->program);
   plan->program = program;
   return set_torch(plan, chosen, error);

@@ -19,13 +19,13 @@ static void take_torch(opc_worker_candidate_t *worker, const char *path, const c
   snprintf(worker->torch_how, sizeof worker->torch_how, "%s", how);
 }
 
-static void describe(opc_worker_candidate_t *worker) {
+static void worker_list_describe(opc_worker_candidate_t *worker) {
   static const char name[] = "/opcheck-worker-";
   opc_elf_file_t *file = NULL;
   opc_error_t ignored;
   opc_library_place_t torch;
   const char *version = strstr(strrchr(worker->real, '/'), name);
-  if (version != NULL) snprintf(worker->version, sizeof worker->version, "%s", version + sizeof name - 1);
+  if (version) snprintf(worker->version, sizeof worker->version, "%s", version + sizeof name - 1);
   if (opc_elf_open(worker->real, &file, &ignored) != OPC_OK) return; /* starting this worker will report the error */
   opc_library_find(file, "libtorch_cpu.so", NULL, &torch);
   if (torch.how != OPC_FOUND_NOWHERE) take_torch(worker, torch.path, opc_found_words(torch.how));
@@ -60,7 +60,7 @@ void opc_workers_offer_installed(opc_workers_t *workers, const opc_torches_t *to
 
 opc_status_t opc_workers_add(opc_workers_t *workers, const char *path, opc_error_t *error) {
   char *real = realpath(path, NULL);
-  if (real == NULL) return OPC_OK; /* a link to a tree that is gone */
+  if (!real) return OPC_OK; /* a link to a tree that is gone */
   for (size_t i = 0; i < workers->count; i++) {
     if (strcmp(workers->items[i].real, real) == 0) {
       free(real);
@@ -74,29 +74,28 @@ opc_status_t opc_workers_add(opc_workers_t *workers, const char *path, opc_error
   opc_worker_candidate_t *worker = &workers->items[workers->count++];
   worker->real = real;
   worker->program = opc_string_copy(path);
-  if (worker->program == NULL) return opc_out_of_memory(error);
-  describe(worker);
+  if (!worker->program) return opc_out_of_memory(error);
+  worker_list_describe(worker);
   return OPC_OK;
 }
 
 static int by_version(const void *a, const void *b) { return strverscmp(*(char *const *)a, *(char *const *)b); }
 
+static opc_status_t add_matching(const char *folder, const char *name, opc_workers_t *out, opc_error_t *error) {
+  char pattern[PATH_MAX];
+  OPC_SCOPED(globfree) glob_t found = {0};
+  snprintf(pattern, sizeof pattern, "%s/%s", folder, name);
+  if (glob(pattern, 0, NULL, &found) != 0) return OPC_OK;
+  qsort(found.gl_pathv, found.gl_pathc, sizeof *found.gl_pathv, by_version); /* 2.6 before 2.10 */
+  for (size_t i = 0; i < found.gl_pathc; i++) OPC_RETURN_IF_ERROR(opc_workers_add(out, found.gl_pathv[i], error));
+  return OPC_OK;
+}
+
 opc_status_t opc_workers_find(const char *folder, opc_workers_t *out, opc_error_t *error) {
-  static const char *const patterns[] = {"opcheck-worker", "opcheck-worker-*"};
-  opc_status_t status = OPC_OK;
   memset(out, 0, sizeof *out);
-  for (size_t p = 0; status == OPC_OK && p < sizeof patterns / sizeof *patterns; p++) {
-    char pattern[PATH_MAX];
-    glob_t found = {0};
-    snprintf(pattern, sizeof pattern, "%s/%s", folder, patterns[p]);
-    if (glob(pattern, 0, NULL, &found) == 0) {
-      qsort(found.gl_pathv, found.gl_pathc, sizeof *found.gl_pathv, by_version); /* 2.6 before 2.10 */
-      for (size_t i = 0; status == OPC_OK && i < found.gl_pathc; i++)
-        status = opc_workers_add(out, found.gl_pathv[i], error);
-    }
-    globfree(&found);
-  }
-  if (status != OPC_OK) opc_workers_clear(out);
+  opc_status_t status = add_matching(folder, "opcheck-worker", out, error);
+  if (status != OPC_OK || (status = add_matching(folder, "opcheck-worker-*", out, error)) != OPC_OK)
+    opc_workers_clear(out);
   return status;
 }
 

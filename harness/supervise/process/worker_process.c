@@ -33,7 +33,7 @@ void opc_output_tail(int fd, size_t size, opc_text_t *out) {
   if (fd < 0 || fstat(fd, &status) != 0 || status.st_size <= 0) return;
   OPC_SCOPED(opc_scope_free) char *tail = malloc(size + 1);
   off_t from = status.st_size > (off_t)size ? status.st_size - (off_t)size : 0;
-  ssize_t got = tail != NULL ? pread(fd, tail, size, from) : -1;
+  ssize_t got = tail ? pread(fd, tail, size, from) : -1;
   if (got > 0) {
     size_t end = (size_t)got, start = 0;
     while (end > 0 && isspace((unsigned char)tail[end - 1])) end--;
@@ -67,7 +67,7 @@ void opc_pidfd_kill(int pidfd, pid_t pid) {
 static bool set_joined(const char *name, const char *text, bool before, void (*set)(const char *, const char *)) {
   char joined[2 * PATH_MAX];
   const char *given = getenv(name);
-  const bool any = given != NULL && given[0] != '\0';
+  const bool any = given && given[0] != '\0';
   const int length = snprintf(joined, sizeof joined, "%s%s%s", before || !any ? text : given, any ? ":" : "",
                               !any     ? ""
                               : before ? given
@@ -93,12 +93,10 @@ static void wrap_cuda(const opc_worker_command_t *command) {
   if (!set_joined("LD_PRELOAD", command->cuda_wrappers, true, set_variable))
     return; /* the worker reports that it has no wrappers */
   setenv("OPC_CUDA_MODE", strcmp(command->mode, OPC_MODE_SIMULATED) == 0 ? "simulated" : "through", 1);
-  if (command->cuda_architecture != NULL) setenv("OPC_CUDA_ARCHITECTURE", command->cuda_architecture, 1);
+  if (command->cuda_architecture) setenv("OPC_CUDA_ARCHITECTURE", command->cuda_architecture, 1);
 }
 
-static bool hosted(const opc_worker_command_t *command) {
-  return command->python != NULL && command->python->program != NULL;
-}
+static bool hosted(const opc_worker_command_t *command) { return command->python && command->python->program; }
 
 /* Not the script itself: its folder would be the first of sys.path, in place of the working directory. */
 static const char run_script[] = "import sys; exec(compile(open(sys.argv[1]).read(), sys.argv[1], 'exec'))";
@@ -108,7 +106,7 @@ static void set_for_start(const char *name, const char *value) {
   char before[64];
   const char *given = getenv(name);
   snprintf(before, sizeof before, "OPC_BEFORE_%s", name);
-  if (given != NULL) setenv(before, given, 1);
+  if (given) setenv(before, given, 1);
   else unsetenv(before);
   setenv(name, value, 1);
 }
@@ -125,8 +123,8 @@ static void prepare_interpreter(const opc_python_host_t *python) {
 
 /* Runs in the forked process until execve: only calls that are safe there. fds[i] becomes descriptor OPC_CONTROL_FD +
  * i. */
-static _Noreturn void become(const opc_worker_command_t *command, char *const *arguments, const int *fds,
-                             size_t fd_count, int output, pid_t parent) {
+static _Noreturn void worker_process_become(const opc_worker_command_t *command, char *const *arguments, const int *fds,
+                                            size_t fd_count, int output, pid_t parent) {
   const char *library_path = command->plan->library_path;
   int moved[BATCH_FDS], null = open("/dev/null", O_RDWR), log = -1;
   sigset_t none;
@@ -138,18 +136,18 @@ static _Noreturn void become(const opc_worker_command_t *command, char *const *a
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(127);
   for (size_t i = 0; i < fd_count; i++) moved[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, FIRST_FREE_FD);
-  if (command->launcher != NULL && command->launcher->log >= 0)
+  if (command->launcher && command->launcher->log >= 0)
     log = fcntl(command->launcher->log, F_DUPFD_CLOEXEC, FIRST_FREE_FD);
   dup2(null, STDIN_FILENO);
   dup2(output, STDOUT_FILENO);
   dup2(output, STDERR_FILENO);
   for (size_t i = 0; i < fd_count; i++) dup2(moved[i], OPC_CONTROL_FD + (int)i);
   if (log >= 0) dup2(log, OPC_LOG_FD);
-  if (library_path != NULL) setenv("LD_LIBRARY_PATH", library_path, 1);
-  if (command->cuda_wrappers != NULL) wrap_cuda(command);
+  if (library_path) setenv("LD_LIBRARY_PATH", library_path, 1);
+  if (command->cuda_wrappers) wrap_cuda(command);
   if (hosted(command)) prepare_interpreter(command->python);
-  if (command->launcher != NULL) setenv(command->launcher->variable, command->launcher->value, 1);
-  tune_malloc(command->launcher != NULL);
+  if (command->launcher) setenv(command->launcher->variable, command->launcher->value, 1);
+  tune_malloc(command->launcher);
   setenv("OMP_WAIT_POLICY", "passive",
          0); /* waiting threads would use up a processor each, long after the call that started them: 5 ms become 1 */
   if (hosted(command)) execvp(arguments[0], arguments);
@@ -160,12 +158,12 @@ static _Noreturn void become(const opc_worker_command_t *command, char *const *a
 
 static size_t launcher_length(const opc_worker_command_t *command) {
   size_t length = 0;
-  while (command->launcher != NULL && command->launcher->words[length] != NULL) length++;
+  while (command->launcher && command->launcher->words[length]) length++;
   return length;
 }
 
-static void add_option(const char **arguments, size_t *count, const char *option, const char *value) {
-  if (value == NULL) return;
+static void worker_process_add_option(const char **arguments, size_t *count, const char *option, const char *value) {
+  if (!value) return;
   arguments[(*count)++] = option;
   arguments[(*count)++] = value;
 }
@@ -177,7 +175,7 @@ static opc_status_t launch(const opc_worker_command_t *command, const char *batc
                                       2 * (command->preload_count + command->namespace_count + command->module_count) +
                                       command->library_count,
                                   sizeof *arguments);
-  if (arguments == NULL) return opc_out_of_memory(error);
+  if (!arguments) return opc_out_of_memory(error);
   size_t count = 0;
   for (size_t i = 0; i < launcher; i++) arguments[count++] = command->launcher->words[i];
   if (hosted(command)) {
@@ -189,21 +187,23 @@ static opc_status_t launch(const opc_worker_command_t *command, const char *batc
   } else {
     arguments[count++] = command->plan->program;
   }
-  if (launcher > 0) add_option(arguments, &count, "--tool", command->launcher->tool);
-  for (size_t i = 0; i < command->preload_count; i++) add_option(arguments, &count, "--preload", command->preloads[i]);
+  if (launcher > 0) worker_process_add_option(arguments, &count, "--tool", command->launcher->tool);
+  for (size_t i = 0; i < command->preload_count; i++)
+    worker_process_add_option(arguments, &count, "--preload", command->preloads[i]);
   for (size_t i = 0; i < command->namespace_count; i++)
-    add_option(arguments, &count, "--namespace", command->namespaces[i]);
-  for (size_t i = 0; i < command->module_count; i++) add_option(arguments, &count, "--module", command->modules[i]);
-  add_option(arguments, &count, "--mode", command->mode);
-  add_option(arguments, &count, "--package", command->package);
-  add_option(arguments, &count, "--exec-batch", batch_memory);
+    worker_process_add_option(arguments, &count, "--namespace", command->namespaces[i]);
+  for (size_t i = 0; i < command->module_count; i++)
+    worker_process_add_option(arguments, &count, "--module", command->modules[i]);
+  worker_process_add_option(arguments, &count, "--mode", command->mode);
+  worker_process_add_option(arguments, &count, "--package", command->package);
+  worker_process_add_option(arguments, &count, "--exec-batch", batch_memory);
   for (size_t i = 0; i < command->library_count; i++) arguments[count++] = command->libraries[i];
 
   pid_t parent = getpid(), pid = fork();
   if (pid == 0) {
     /* execv takes char *const * but does not change the strings. */
     char *const *words = (char *const *)(void *)arguments;
-    become(command, words, fds, fd_count, output, parent);
+    worker_process_become(command, words, fds, fd_count, output, parent);
   }
   int number = errno;
   free(arguments);
@@ -222,14 +222,12 @@ static opc_status_t launch(const opc_worker_command_t *command, const char *batc
 opc_status_t opc_worker_start(const opc_worker_command_t *command, opc_worker_t *worker, opc_error_t *error) {
   *worker = (opc_worker_t)OPC_WORKER_INIT;
   int other = -1;
-  opc_status_t status = opc_channel_open(&worker->control, &other, error);
-  if (status == OPC_OK) {
-    worker->output = opc_output_open();
-    if (worker->output < 0)
-      status = opc_error_set(error, OPC_ERR_SYSTEM, "cannot make a memory file: %s", strerror(errno));
-  }
-  if (status == OPC_OK) status = launch(command, NULL, &other, 1, worker->output, &worker->pid, &worker->pidfd, error);
-  if (other >= 0) close(other);
+  OPC_RETURN_IF_ERROR(opc_channel_open(&worker->control, &other, error));
+  worker->output = opc_output_open();
+  const opc_status_t status =
+      worker->output < 0 ? opc_error_set(error, OPC_ERR_SYSTEM, "cannot make a memory file: %s", strerror(errno))
+                         : launch(command, NULL, &other, 1, worker->output, &worker->pid, &worker->pidfd, error);
+  close(other);
   if (status != OPC_OK) opc_worker_stop(worker);
   return status;
 }

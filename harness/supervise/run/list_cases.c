@@ -33,8 +33,8 @@ static bool list_case(const opc_planned_case_t *planned, void *context) {
   return true;
 }
 
-static size_t add_device(opc_plan_device_t *devices, size_t count, const char *name, bool usable,
-                         const opc_operator_t *op) {
+static size_t list_cases_add_device(opc_plan_device_t *devices, size_t count, const char *name, bool usable,
+                                    const opc_operator_t *op) {
   bool simulated = strcmp(name, OPC_MODE_SIMULATED) == 0, cuda = simulated || strcmp(name, OPC_MODE_CUDA) == 0;
   if (count == DEVICES_MAX) return count;
   devices[count] = (opc_plan_device_t){.name = name,
@@ -51,8 +51,9 @@ static size_t devices_of(const opc_session_t *session, const opc_operator_t *op,
   size_t count = 0, i;
   const char *name;
   json_t *device;
-  json_array_foreach(session->devices, i, device) count = add_device(out, count, json_string_value(device), true, op);
-  json_object_foreach(session->absent, name, device) count = add_device(out, count, name, false, op);
+  json_array_foreach(session->devices, i, device) count =
+      list_cases_add_device(out, count, json_string_value(device), true, op);
+  json_object_foreach(session->absent, name, device) count = list_cases_add_device(out, count, name, false, op);
   return count;
 }
 
@@ -61,7 +62,7 @@ static opc_status_t samples_of(const opc_session_t *session, const opc_operator_
                                opc_error_t *error) {
   const opc_sample_set_t *all = &session->samples;
   *out = (opc_sample_set_t){.samples = calloc(all->count + 1, sizeof *out->samples)};
-  if (out->samples == NULL) return opc_out_of_memory(error);
+  if (!out->samples) return opc_out_of_memory(error);
   for (size_t i = 0; i < all->count; i++)
     if (strcmp(all->samples[i].operator_name, op->name) == 0) out->samples[out->count++] = all->samples[i];
   return OPC_OK;
@@ -72,7 +73,7 @@ static void say_searched(const opc_session_t *session, const opc_operator_t *op)
   const opc_recipe_t *recipe = opc_recipe_find(&session->recipes, op->name);
   OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
   opc_text_add(&text, "would be searched: it has no sample");
-  if (recipe != NULL) opc_text_addf(&text, ", and a recipe (%s)", opc_recipe_origin(recipe));
+  if (recipe) opc_text_addf(&text, ", and a recipe (%s)", opc_recipe_origin(recipe));
   options->planned(op->name, false, opc_text_c(&text), options->planned_context);
 }
 
@@ -81,8 +82,7 @@ static opc_status_t list_operator(const opc_session_t *session, const opc_operat
   opc_plan_device_t devices[DEVICES_MAX];
   bool of_kind[64] = {false};
   opc_sample_set_t samples;
-  opc_status_t status = samples_of(session, op, &samples, error);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(samples_of(session, op, &samples, error));
   for (size_t i = 0; i < opc_check_info_count && i < sizeof of_kind; i++)
     of_kind[i] = wanted[i] && opc_check_info_is_of(&opc_check_infos[i], op);
   lister_t lister = {.session = session,
@@ -96,23 +96,22 @@ static opc_status_t list_operator(const opc_session_t *session, const opc_operat
                                  .sample_count = samples.count,
                                  .only = session->has_only ? &session->only : NULL,
                                  .neighbours = session->options->neighbours}};
-  status = opc_plan_all(&lister.request, list_case, &lister, error);
-  if (status == OPC_OK && searched && op->schema != NULL && lister.without_sample) say_searched(session, op);
+  const opc_status_t status = opc_plan_all(&lister.request, list_case, &lister, error);
   free(samples.samples);
-  return status;
+  OPC_RETURN_IF_ERROR(status);
+  if (searched && op->schema && lister.without_sample) say_searched(session, op);
+  return OPC_OK;
 }
 
 opc_status_t opc_list_cases(opc_session_t *session, const opc_operator_t *const *operators, size_t count,
                             size_t searched, opc_error_t *error) {
   bool wanted[64] = {false};
-  opc_status_t status = OPC_OK;
   json_t *check;
   size_t i;
   json_array_foreach(session->checks, i, check) {
     int index = opc_check_info_find(json_string_value(check));
     if (index >= 0 && index < (int)sizeof wanted) wanted[index] = true;
   }
-  for (i = 0; i < count && status == OPC_OK; i++)
-    status = list_operator(session, operators[i], i < searched, wanted, error);
-  return status;
+  for (i = 0; i < count; i++) OPC_RETURN_IF_ERROR(list_operator(session, operators[i], i < searched, wanted, error));
+  return OPC_OK;
 }

@@ -42,15 +42,15 @@ static opc_status_t begin_journal(opc_session_t *session, opc_error_t *error) {
   struct tm utc;
   gmtime_r(&now, &utc);
   strftime(started, sizeof started, "%Y-%m-%dT%H:%M:%SZ", &utc);
+  OPC_RETURN_IF_ERROR(opc_journal_open(options->journal, &session->journal, error));
   json_t *argv = json_array();
   for (size_t i = 0; i < options->argc; i++) json_array_append_new(argv, opc_json_string(options->argv[i]));
-  opc_status_t status = opc_journal_open(options->journal, &session->journal, error);
-  json_t *record = json_pack("{s:s, s:s, s:s, s:o, s:I, s:s}", "t", "run", "format", "opcheck-c/journal/1", "version",
-                             OPC_VERSION, "argv", argv, "seed", (json_int_t)options->seed, "started", started);
-  if (status == OPC_OK) opc_journal_keep(session->journal, options->kept);
-  if (status == OPC_OK) return opc_journal_write(session->journal, record, error);
-  json_decref(record);
-  return status;
+  opc_journal_keep(session->journal, options->kept);
+  return opc_journal_write(
+      session->journal,
+      json_pack("{s:s, s:s, s:s, s:o, s:I, s:s}", "t", "run", "format", "opcheck-c/journal/1", "version", OPC_VERSION,
+                "argv", argv, "seed", (json_int_t)options->seed, "started", started),
+      error);
 }
 
 /* Operators of other packages, which the modules of --python import. */
@@ -99,78 +99,75 @@ static size_t listed_count(const opc_session_t *session) {
   return count;
 }
 
+static opc_status_t tell_library(opc_session_t *session, const opc_library_t *library, opc_error_t *error) {
+  const bool failed = library->state == OPC_LIBRARY_FAILED;
+  json_t *why =
+      failed ? json_pack("{s:s, s:o}", "kind", library->error.kind, "message", opc_json_string(library->error.message))
+             : json_null();
+  OPC_RETURN_IF_ERROR(
+      opc_journal_write(session->journal,
+                        json_pack("{s:s, s:o, s:s, s:o, s:I, s:I, s:o*}", "t", "library", "path",
+                                  opc_json_string(library->path), "status", failed ? "failed" : "loaded", "error", why,
+                                  "operators", (json_int_t)library->operators, "classes", (json_int_t)library->classes,
+                                  "checked_as", library->checked_as ? opc_json_string(library->checked_as) : NULL),
+                        error));
+  if (failed) return OPC_OK;
+  if (library->build_note)
+    OPC_RETURN_IF_ERROR(opc_journal_note(session->journal, error, "%s: %s", library->path, library->build_note));
+  if (library->note)
+    OPC_RETURN_IF_ERROR(opc_journal_note(session->journal, error, "%s: %s", library->path, library->note));
+  if (library->operators > 0) return OPC_OK;
+  if (library->extended > 0)
+    return opc_journal_note(session->journal, error,
+                            "%s registers no operators of its own; it adds kernels to %" PRId64
+                            " operator%s of other libraries",
+                            library->path, library->extended, library->extended == 1 ? "" : "s");
+  return opc_journal_note(session->journal, error, "%s registers no operators%s", library->path,
+                          library->classes > 0 ? ", only classes"
+                          : library->module    ? " when it is imported: name the module that does"
+                                               : ": what Python code defines with torch.library, or calls by ctypes, "
+                                                 "is not in it; --python imports a module");
+}
+
 /* Writes what was loaded to the journal. */
 static opc_status_t tell_loaded(opc_session_t *session, opc_error_t *error) {
   const opc_loaded_t *loaded = &session->loaded;
-  opc_status_t status = opc_journal_write(session->journal,
-                                          json_pack("{s:s, s:s, s:s, s:f}", "t", "tool", "torch", loaded->torch, "cuda",
-                                                    loaded->cuda_version, "loading_cpu_seconds", loaded->cpu_seconds),
-                                          error);
-  for (size_t i = 0; i < loaded->library_count && status == OPC_OK; i++) {
-    const opc_library_t *library = &loaded->libraries[i];
-    bool failed = library->state == OPC_LIBRARY_FAILED;
-    json_t *why = failed ? json_pack("{s:s, s:o}", "kind", library->error.kind, "message",
-                                     opc_json_string(library->error.message))
-                         : json_null();
-    status = opc_journal_write(
-        session->journal,
-        json_pack("{s:s, s:o, s:s, s:o, s:I, s:I, s:o*}", "t", "library", "path", opc_json_string(library->path),
-                  "status", failed ? "failed" : "loaded", "error", why, "operators", (json_int_t)library->operators,
-                  "classes", (json_int_t)library->classes, "checked_as",
-                  library->checked_as != NULL ? opc_json_string(library->checked_as) : NULL),
-        error);
-    if (status == OPC_OK && !failed && library->build_note != NULL)
-      status = opc_journal_note(session->journal, error, "%s: %s", library->path, library->build_note);
-    if (status == OPC_OK && !failed && library->note != NULL)
-      status = opc_journal_note(session->journal, error, "%s: %s", library->path, library->note);
-    if (status == OPC_OK && !failed && library->operators == 0 && library->extended > 0) {
-      status = opc_journal_note(session->journal, error,
-                                "%s registers no operators of its own; it adds kernels to %" PRId64
-                                " operator%s of other libraries",
-                                library->path, library->extended, library->extended == 1 ? "" : "s");
-    } else if (status == OPC_OK && !failed && library->operators == 0) {
-      status = opc_journal_note(
-          session->journal, error, "%s registers no operators%s", library->path,
-          library->classes > 0 ? ", only classes"
-          : library->module    ? " when it is imported: name the module that does"
-                               : ": what Python code defines with torch.library, or calls by ctypes, is not in it; "
-                                 "--python imports a module");
-    }
-  }
-  if (status == OPC_OK && loaded->torch_operators > 0) {
-    status =
+  OPC_RETURN_IF_ERROR(opc_journal_write(session->journal,
+                                        json_pack("{s:s, s:s, s:s, s:f}", "t", "tool", "torch", loaded->torch, "cuda",
+                                                  loaded->cuda_version, "loading_cpu_seconds", loaded->cpu_seconds),
+                                        error));
+  for (size_t i = 0; i < loaded->library_count; i++)
+    OPC_RETURN_IF_ERROR(tell_library(session, &loaded->libraries[i], error));
+  if (loaded->torch_operators > 0)
+    OPC_RETURN_IF_ERROR(
         opc_journal_write(session->journal,
                           json_pack("{s:s, s:s, s:s, s:n, s:I, s:i}", "t", "library", "path", OPC_LIBTORCH, "status",
                                     "loaded", "error", "operators", (json_int_t)loaded->torch_operators, "classes", 0),
-                          error);
-  }
-  for (size_t i = 0; i < loaded->operator_count && status == OPC_OK; i++) {
+                          error));
+  for (size_t i = 0; i < loaded->operator_count; i++) {
     if (opc_select_leaves_out(session, &loaded->operators[i]) ||
         (session->options->list_only && !opc_select_operator(session, &loaded->operators[i])))
       continue;
     json_t *record = opc_operator_to_json(&loaded->operators[i]);
     json_object_set_new(record, "t", json_string("operator"));
-    status = opc_journal_write(session->journal, record, error);
+    OPC_RETURN_IF_ERROR(opc_journal_write(session->journal, record, error));
   }
   size_t i;
   json_t *class_;
   json_array_foreach(loaded->classes, i, class_) {
     if (session->options->list_only && !is_listed(session, class_)) continue;
-    if (status == OPC_OK) status = opc_journal_write(session->journal, json_incref(class_), error);
+    OPC_RETURN_IF_ERROR(opc_journal_write(session->journal, json_incref(class_), error));
   }
-  if (status == OPC_OK) status = tell_left_out(session, error);
-  if (status == OPC_OK && loaded->exec_batch) {
-    status = opc_journal_note(
-        session->journal, error,
-        "a library %s while it loads: every batch of cases gets a process of its own, which takes longer",
-        loaded->cuda_initialised ? "initialises CUDA" : "starts threads");
-  }
-  return status;
+  OPC_RETURN_IF_ERROR(tell_left_out(session, error));
+  if (!loaded->exec_batch) return OPC_OK;
+  return opc_journal_note(
+      session->journal, error,
+      "a library %s while it loads: every batch of cases gets a process of its own, which takes longer",
+      loaded->cuda_initialised ? "initialises CUDA" : "starts threads");
 }
 
 /* The user asked for a device that is not here: every calling check of every operator is skipped on it. */
 static opc_status_t skip_absent(opc_session_t *session, const opc_operator_t *op, opc_error_t *error) {
-  opc_status_t status = OPC_OK;
   const char *device;
   json_t *why, *check;
   size_t i;
@@ -178,7 +175,7 @@ static opc_status_t skip_absent(opc_session_t *session, const opc_operator_t *op
     json_array_foreach(session->checks, i, check) {
       const char *name = json_string_value(check);
       const opc_check_info_t *info = &opc_check_infos[opc_check_info_find(name)];
-      if (status != OPC_OK || !info->calls || !opc_check_info_is_of(info, op)) continue;
+      if (!info->calls || !opc_check_info_is_of(info, op)) continue;
       opc_case_id_t id = {0};
       char text[OPC_CASE_ID_SIZE];
       snprintf(id.operator_name, sizeof id.operator_name, "%s", op->name);
@@ -186,13 +183,13 @@ static opc_status_t skip_absent(opc_session_t *session, const opc_operator_t *op
       snprintf(id.device, sizeof id.device, "%s", device);
       opc_case_id_format(&id, text);
       OPC_SCOPED(opc_scope_case_result) opc_case_result_t *result = NULL;
-      status = opc_case_result_new(text, OPC_VERDICT_SKIP, NULL, json_string_value(why), NULL, &result, error);
-      if (status != OPC_OK) continue;
+      OPC_RETURN_IF_ERROR(
+          opc_case_result_new(text, OPC_VERDICT_SKIP, NULL, json_string_value(why), NULL, &result, error));
       result->reason = OPC_SKIP_NO_DEVICE;
-      status = opc_session_result(session, op, result, NULL, error);
+      OPC_RETURN_IF_ERROR(opc_session_result(session, op, result, NULL, error));
     }
   }
-  return status;
+  return OPC_OK;
 }
 
 static bool has_device(const opc_session_t *session, const char *name) {
@@ -207,69 +204,67 @@ static bool has_device(const opc_session_t *session, const char *name) {
 /* Constructors for which a search found no arguments get simple ones: these show why they are refused. */
 static opc_status_t give_simple_arguments(opc_session_t *session, const opc_operator_t *const *selected, size_t count,
                                           opc_error_t *error) {
-  opc_status_t status = OPC_OK;
-  for (size_t i = 0; i < count && status == OPC_OK; i++) {
+  for (size_t i = 0; i < count; i++) {
     opc_searched_t *found = opc_search_found(session, selected[i]);
-    if (selected[i]->kind == OPC_OPERATOR_CLASS && found != NULL && found->rounds > 0 && found->samples.count == 0)
-      status = opc_class_samples(session, selected[i], &found->samples, error);
+    if (selected[i]->kind == OPC_OPERATOR_CLASS && found && found->rounds > 0 && found->samples.count == 0)
+      OPC_RETURN_IF_ERROR(opc_class_samples(session, selected[i], &found->samples, error));
   }
-  return status;
+  return OPC_OK;
+}
+
+static opc_status_t check_operators(opc_session_t *session, const opc_operator_t *const *selected, size_t count,
+                                    size_t searched, opc_error_t *error) {
+  int jobs = session->options->jobs > 0 ? session->options->jobs : processors();
+  if (count == 0) return OPC_OK;
+  /* Names in crash reports are useful, but missing ones are no reason to fail. */
+  if (opc_maps_read(&session->maps, session->loaded.worker.pid, NULL) != OPC_OK) opc_maps_clear(&session->maps);
+  OPC_RETURN_IF_ERROR(opc_search_rounds_run(session, selected, searched, jobs, error));
+  OPC_RETURN_IF_ERROR(give_simple_arguments(session, selected, searched, error));
+  if (session->sanitize) jobs = 1; /* there is one device */
+  OPC_RETURN_IF_ERROR(opc_sanitize_note_begin(session->sanitize, session->journal, error));
+  OPC_RETURN_IF_ERROR(opc_schedule_run(session, selected, count, jobs, error));
+  return opc_sanitize_note_end(session->sanitize, session->journal, error);
 }
 
 static opc_status_t run_operators(opc_session_t *session, size_t *out_selected, opc_error_t *error) {
   opc_loaded_t *loaded = &session->loaded;
-  bool listing = session->options->planned != NULL;
-  opc_status_t status = OPC_OK;
+  const bool listing = session->options->planned;
   *out_selected = 0;
+  OPC_SCOPED(opc_scope_free)
   const opc_operator_t **selected =
       calloc(loaded->operator_count + loaded->class_operator_count + loaded->library_operator_count + 1,
              sizeof(const opc_operator_t *));
-  if (selected == NULL) return opc_out_of_memory(error);
-  for (size_t i = 0; i < loaded->operator_count && status == OPC_OK; i++) {
+  if (!selected) return opc_out_of_memory(error);
+  for (size_t i = 0; i < loaded->operator_count; i++) {
     if (!opc_select_operator(session, &loaded->operators[i])) continue;
     selected[(*out_selected)++] = &loaded->operators[i];
-    if (!listing) status = skip_absent(session, &loaded->operators[i], error);
+    if (!listing) OPC_RETURN_IF_ERROR(skip_absent(session, &loaded->operators[i], error));
   }
-  for (size_t i = 0; i < loaded->class_operator_count && status == OPC_OK; i++) {
+  for (size_t i = 0; i < loaded->class_operator_count; i++) {
     if (!opc_select_operator(session, &loaded->class_operators[i])) continue;
     selected[(*out_selected)++] = &loaded->class_operators[i];
   }
   const size_t searched = *out_selected;
   if (*out_selected == 0 && session->options->op_glob_count > 0)
     session->calls = false; /* only files were asked for: nothing is called */
-  for (size_t i = 0; i < loaded->library_operator_count && status == OPC_OK; i++) {
+  for (size_t i = 0; i < loaded->library_operator_count; i++) {
     if (opc_select_operator(session, &loaded->library_operators[i]))
       selected[(*out_selected)++] = &loaded->library_operators[i];
   }
   session->operators_total = *out_selected;
-  int jobs = session->options->jobs > 0 ? session->options->jobs : processors();
-  if (status == OPC_OK && listing) {
-    status = opc_list_cases(session, selected, *out_selected, searched, error);
-  } else if (status == OPC_OK && *out_selected > 0) {
-    /* Names in crash reports are useful, but missing ones are no reason to fail. */
-    if (opc_maps_read(&session->maps, loaded->worker.pid, NULL) != OPC_OK) opc_maps_clear(&session->maps);
-    status = opc_search_rounds_run(session, selected, searched, jobs, error);
-    if (status == OPC_OK) status = give_simple_arguments(session, selected, searched, error);
-    if (session->sanitize != NULL) jobs = 1; /* there is one device */
-    if (status == OPC_OK) status = opc_sanitize_note_begin(session->sanitize, session->journal, error);
-    if (status == OPC_OK) status = opc_schedule_run(session, selected, *out_selected, jobs, error);
-    if (status == OPC_OK) status = opc_sanitize_note_end(session->sanitize, session->journal, error);
-  }
-  free(selected);
-  return status;
+  return listing ? opc_list_cases(session, selected, *out_selected, searched, error)
+                 : check_operators(session, selected, *out_selected, searched, error);
 }
 
-static opc_status_t tell_unused(opc_session_t *session, opc_error_t *error) {
-  opc_status_t status = OPC_OK;
-  for (size_t i = 0; session->xfail != NULL && !session->has_only && i < session->xfail->count && status == OPC_OK;
-       i++) {
+static opc_status_t run_tell_unused(opc_session_t *session, opc_error_t *error) {
+  for (size_t i = 0; session->xfail && !session->has_only && i < session->xfail->count; i++) {
     const opc_xfail_entry_t *entry = &session->xfail->entries[i];
     if (!entry->used) {
-      status = opc_journal_note(session->journal, error, "%s:%d: \"%s\" matched no case of this run",
-                                session->xfail->file, entry->line, entry->pattern);
+      OPC_RETURN_IF_ERROR(opc_journal_note(session->journal, error, "%s:%d: \"%s\" matched no case of this run",
+                                           session->xfail->file, entry->line, entry->pattern));
     }
   }
-  return status;
+  return OPC_OK;
 }
 
 static int exit_code(const opc_session_t *session, size_t selected) {
@@ -279,25 +274,24 @@ static int exit_code(const opc_session_t *session, size_t selected) {
   }
   if (session->broken > 0) return EXIT_BROKEN;
   if (session->options->list_only) return listed_count(session) > 0 ? EXIT_GOOD : EXIT_NOTHING;
-  if (session->options->planned != NULL) return selected > 0 ? EXIT_GOOD : EXIT_NOTHING;
+  if (session->options->planned) return selected > 0 ? EXIT_GOOD : EXIT_NOTHING;
   bool ran = session->calls ? session->called > 0 : session->results > 0;
   return selected > 0 && ran ? EXIT_GOOD : EXIT_NOTHING;
 }
 
 static opc_status_t check_options(const opc_run_options_t *options, opc_error_t *error) {
-  if (options->library_count == 0 && options->namespace_count == 0 && options->module_count == 0 &&
-      options->package == NULL)
+  if (options->library_count == 0 && options->namespace_count == 0 && options->module_count == 0 && !options->package)
     return opc_error_set(error, OPC_ERR_USAGE, "no library was named");
   if (!(options->timeout > 0)) return opc_error_set(error, OPC_ERR_USAGE, "--timeout must be more than 0 seconds");
   if (options->memory_mib <= 0) return opc_error_set(error, OPC_ERR_USAGE, "--memory must be more than 0 MiB");
-  if (options->sanitize != NULL && options->memcheck)
+  if (options->sanitize && options->memcheck)
     return opc_error_set(error, OPC_ERR_USAGE, "--sanitize and --tool memcheck: one at a time");
-  if (options->sanitize != NULL && (options->device_count != 1 || strcmp(options->devices[0], "cuda") != 0))
+  if (options->sanitize && (options->device_count != 1 || strcmp(options->devices[0], "cuda") != 0))
     return opc_error_set(
         error, OPC_ERR_USAGE,
         "--sanitize %s: give --device cuda with it, and no other device: compute-sanitizer watches kernels on a GPU",
         options->sanitize);
-  if (options->planned != NULL && (options->memcheck || options->sanitize != NULL || options->save_samples != NULL))
+  if (options->planned && (options->memcheck || options->sanitize || options->save_samples))
     return opc_error_set(error, OPC_ERR_USAGE,
                          "--list-cases runs nothing: leave --tool, --sanitize and --save-samples out");
   if (options->jobs < 0) return opc_error_set(error, OPC_ERR_USAGE, "--jobs must be 1 or more");
@@ -315,18 +309,18 @@ static opc_status_t tell_unselected(opc_session_t *session, opc_error_t *error) 
   OPC_SCOPED(opc_text_clear) opc_text_t names = {0};
   size_t own = 0;
   for (size_t i = 0; i < loaded->operator_count; i++) {
-    if (loaded->operators[i].library == NULL) continue; /* libtorch's */
+    if (!loaded->operators[i].library) continue; /* libtorch's */
     if (own++ < NAMES_SHOWN) opc_text_addf(&names, "%s%s", own > 1 ? ", " : "", loaded->operators[i].name);
   }
-  opc_status_t status = OPC_OK;
   if (loaded->library_count == 0 && loaded->operator_count == 0)
-    status = opc_journal_note(session->journal, error,
-                              "libtorch has no operator in the namespace %s: name the library that registers it",
-                              session->options->namespaces[0]);
+    OPC_RETURN_IF_ERROR(opc_journal_note(
+        session->journal, error, "libtorch has no operator in the namespace %s: name the library that registers it",
+        session->options->namespaces[0]));
   else if (own > 0)
-    status = opc_journal_note(session->journal, error, "the options select none of the loaded operators (%zu): %s%s",
-                              own, opc_text_c(&names), own > NAMES_SHOWN ? ", …" : "");
-  return status;
+    OPC_RETURN_IF_ERROR(opc_journal_note(session->journal, error,
+                                         "the options select none of the loaded operators (%zu): %s%s", own,
+                                         opc_text_c(&names), own > NAMES_SHOWN ? ", …" : ""));
+  return OPC_OK;
 }
 
 /* The worker ends first: its leaks show at its end. */
@@ -364,14 +358,13 @@ static void forget_absent(opc_session_t *session) {
 
 /* Stored in the options, because the lines that reproduce a case read them. A package names its own architecture. */
 static opc_status_t choose_architecture(opc_session_t *session, opc_run_options_t *options, opc_error_t *error) {
-  if (!has_device(session, OPC_MODE_SIMULATED) || options->cuda_architecture != NULL || options->package != NULL)
-    return OPC_OK;
+  if (!has_device(session, OPC_MODE_SIMULATED) || options->cuda_architecture || options->package) return OPC_OK;
   const char **files = calloc(options->library_count + 1, sizeof *files);
-  if (files == NULL) return opc_out_of_memory(error);
+  if (!files) return opc_out_of_memory(error);
   for (size_t i = 0; i < options->library_count; i++) files[i] = opc_package_file(options->libraries[i]);
   options->cuda_architecture = opc_architecture_choose(files, options->library_count);
   free(files);
-  if (options->cuda_architecture == NULL) return OPC_OK;
+  if (!options->cuda_architecture) return OPC_OK;
   return opc_journal_note(session->journal, error,
                           "the simulated devices are %s: there is no GPU code for " OPC_CUDA_ARCHITECTURE_USUAL
                           ", which they usually are; --cuda-arch names another one",
@@ -387,46 +380,65 @@ static opc_status_t write_found(opc_session_t *session, opc_status_t status, opc
   return opc_error_set(error, written, "%s", own.message);
 }
 
-static opc_status_t run(opc_session_t *session, opc_run_options_t *own, int *out_exit_code, opc_error_t *error) {
+/* Everything up to the checks: options, journal, devices, libraries and what they registered. */
+static opc_status_t run_file_prepare(opc_session_t *session, opc_run_options_t *own, opc_error_t *error) {
   const opc_run_options_t *options = session->options;
-  size_t selected = 0;
-  opc_status_t status = check_options(options, error);
-  if (status == OPC_OK) status = opc_select_plan(session, error);
-  if (status == OPC_OK && options->xfail_file != NULL)
-    status = opc_xfail_read(options->xfail_file, &session->xfail, error);
-  if (status == OPC_OK) status = begin_journal(session, error);
-  if (status == OPC_OK) status = choose_architecture(session, own, error);
-  if (status == OPC_OK && options->memcheck) status = opc_memcheck_new(&session->memcheck, error);
+  OPC_RETURN_IF_ERROR(check_options(options, error));
+  OPC_RETURN_IF_ERROR(opc_select_plan(session, error));
+  if (options->xfail_file) OPC_RETURN_IF_ERROR(opc_xfail_read(options->xfail_file, &session->xfail, error));
+  OPC_RETURN_IF_ERROR(begin_journal(session, error));
+  OPC_RETURN_IF_ERROR(choose_architecture(session, own, error));
+  if (options->memcheck) OPC_RETURN_IF_ERROR(opc_memcheck_new(&session->memcheck, error));
   /* Without a device the run only reports that, and does not need compute-sanitizer. */
-  if (status == OPC_OK && options->sanitize != NULL && has_device(session, "cuda"))
-    status = opc_sanitize_new(options->sanitize, options->libraries, options->library_count, &session->sanitize, error);
-  if (status == OPC_OK) status = opc_load(options, mode_of(session), session->memcheck, &session->loaded, error);
-  if (status == OPC_OK) forget_absent(session);
-  if (status == OPC_OK) status = opc_libraries_take(&session->loaded, error);
-  if (status == OPC_OK) status = tell_loaded(session, error);
-  if (status == OPC_OK) status = opc_classes_take(&session->loaded, error);
-  if (status == OPC_OK && (!options->list_only || options->sample_file_count > 0))
-    status = opc_session_read_samples(session, error);
-  if (status == OPC_OK && options->list_only) status = opc_session_tell_samples(session, error);
-  if (status == OPC_OK && !options->list_only) status = opc_session_read_recipes(session, error);
-  if (status == OPC_OK && !options->list_only) status = opc_symboliser_new(&session->symboliser, error);
-  if (status == OPC_OK && !options->list_only) status = run_operators(session, &selected, error);
-  const size_t remaining = options->list_only ? listed_count(session) : selected;
-  if (status == OPC_OK && remaining == 0 && options->package == NULL) status = tell_unselected(session, error);
-  if (status == OPC_OK && !options->list_only) status = opc_session_release(session, error);
-  if (status == OPC_OK && !options->list_only) status = tell_unused(session, error);
-  if (status == OPC_OK && session->memcheck != NULL) status = tell_memcheck(session, error);
-  session->finished = status == OPC_OK && !session->trouble;
-  if (status == OPC_OK && options->save_samples != NULL && !options->list_only) {
-    status = opc_sample_set_write(&session->samples, options->save_samples, opc_session_operator, session, error);
-  }
+  if (options->sanitize && has_device(session, "cuda"))
+    OPC_RETURN_IF_ERROR(
+        opc_sanitize_new(options->sanitize, options->libraries, options->library_count, &session->sanitize, error));
+  OPC_RETURN_IF_ERROR(opc_load(options, mode_of(session), session->memcheck, &session->loaded, error));
+  forget_absent(session);
+  OPC_RETURN_IF_ERROR(opc_libraries_take(&session->loaded, error));
+  OPC_RETURN_IF_ERROR(tell_loaded(session, error));
+  return opc_classes_take(&session->loaded, error);
+}
+
+static opc_status_t run_list(opc_session_t *session, opc_error_t *error) {
+  const opc_run_options_t *options = session->options;
+  if (options->sample_file_count > 0) OPC_RETURN_IF_ERROR(opc_session_read_samples(session, error));
+  OPC_RETURN_IF_ERROR(opc_session_tell_samples(session, error));
+  return listed_count(session) == 0 && !options->package ? tell_unselected(session, error) : OPC_OK;
+}
+
+static opc_status_t check(opc_session_t *session, size_t *out_selected, opc_error_t *error) {
+  OPC_RETURN_IF_ERROR(opc_session_read_samples(session, error));
+  OPC_RETURN_IF_ERROR(opc_session_read_recipes(session, error));
+  OPC_RETURN_IF_ERROR(opc_symboliser_new(&session->symboliser, error));
+  OPC_RETURN_IF_ERROR(run_operators(session, out_selected, error));
+  if (*out_selected == 0 && !session->options->package) OPC_RETURN_IF_ERROR(tell_unselected(session, error));
+  OPC_RETURN_IF_ERROR(opc_session_release(session, error));
+  return run_tell_unused(session, error);
+}
+
+/* Up to the samples that a user asked for. */
+static opc_status_t run_session(opc_session_t *session, opc_run_options_t *own, size_t *out_selected,
+                                opc_error_t *error) {
+  const opc_run_options_t *options = session->options;
+  OPC_RETURN_IF_ERROR(run_file_prepare(session, own, error));
+  OPC_RETURN_IF_ERROR(options->list_only ? run_list(session, error) : check(session, out_selected, error));
+  if (session->memcheck) OPC_RETURN_IF_ERROR(tell_memcheck(session, error));
+  session->finished = !session->trouble;
+  if (!options->save_samples || options->list_only) return OPC_OK;
+  return opc_sample_set_write(&session->samples, options->save_samples, opc_session_operator, session, error);
+}
+
+static opc_status_t run_run(opc_session_t *session, opc_run_options_t *own, int *out_exit_code, opc_error_t *error) {
+  size_t selected = 0;
+  opc_status_t status = run_session(session, own, &selected, error);
   if (session->found_samples.count > 0 && status != OPC_ERR_MEMORY) status = write_found(session, status, error);
-  if (status == OPC_OK && session->trouble) {
-    status = opc_error_set(error, OPC_ERR_PROTOCOL, "not all cases could be run; the notes of the journal %s say which",
-                           options->journal);
-  }
-  if (status == OPC_OK) *out_exit_code = exit_code(session, selected);
-  return status;
+  if (status != OPC_OK) return status;
+  if (session->trouble)
+    return opc_error_set(error, OPC_ERR_PROTOCOL, "not all cases could be run; the notes of the journal %s say which",
+                         session->options->journal);
+  *out_exit_code = exit_code(session, selected);
+  return OPC_OK;
 }
 
 /* The exit code for the error's status, for the journal. */
@@ -440,14 +452,14 @@ opc_status_t opc_run_execute(const opc_run_options_t *options, int *out_exit_cod
   double began = opc_clock();
   *out_exit_code = 3;
   opc_interrupt_begin();
-  opc_status_t status = run(&session, &own, out_exit_code, error);
-  if (session.journal != NULL) {
-    const bool complete = status == OPC_OK || session.finished;
-    if (status != OPC_OK) *out_exit_code = code_of(status);
+  opc_status_t status = run_run(&session, &own, out_exit_code, error);
+  if (session.journal) {
+    const bool failed = status != OPC_OK, complete = !failed || session.finished;
+    if (failed) *out_exit_code = code_of(status);
     json_t *end = json_pack("{s:s, s:f, s:i, s:b}", "t", "end", "seconds", opc_clock() - began, "exit_code",
                             *out_exit_code, "complete", complete);
-    opc_status_t written = opc_journal_write(session.journal, end, status == OPC_OK ? error : NULL);
-    if (status == OPC_OK) status = written;
+    const opc_status_t written = opc_journal_write(session.journal, end, failed ? NULL : error);
+    if (!failed) status = written;
   }
   opc_search_rounds_end(&session);
   opc_recipe_set_clear(&session.recipes); /* they point to their operators */

@@ -16,7 +16,7 @@ opc_status_t opc_classes_take(opc_loaded_t *loaded, opc_error_t *error) {
   const size_t count = json_array_size(loaded->classes);
   loaded->class_values = calloc(count + 1, sizeof *loaded->class_values);
   loaded->class_operators = calloc(count + 1, sizeof *loaded->class_operators);
-  if (loaded->class_values == NULL || loaded->class_operators == NULL) return opc_out_of_memory(error);
+  if (!loaded->class_values || !loaded->class_operators) return opc_out_of_memory(error);
   for (size_t i = 0; i < count; i++) {
     opc_class_t *class_ = &loaded->class_values[loaded->class_count++];
     opc_operator_t *op = &loaded->class_operators[loaded->class_operator_count];
@@ -30,7 +30,7 @@ opc_status_t opc_classes_take(opc_loaded_t *loaded, opc_error_t *error) {
 
 /* ---- arguments ---- */
 
-static bool has_sample(const opc_sample_set_t *set, const char *name) {
+static bool classes_has_sample(const opc_sample_set_t *set, const char *name) {
   for (size_t i = 0; i < set->count; i++)
     if (strcmp(set->samples[i].name, name) == 0) return true;
   return false;
@@ -46,35 +46,30 @@ static char *constructor_of(const char *class_name, const void *context) {
   return NULL;
 }
 
-static opc_status_t add_sample(const opc_session_t *session, const opc_operator_t *op, int round, opc_sample_set_t *out,
-                               opc_error_t *error) {
+static opc_status_t classes_add_sample(const opc_session_t *session, const opc_operator_t *op, int round,
+                                       opc_sample_set_t *out, opc_error_t *error) {
   OPC_SCOPED(opc_sample_clear) opc_sample_t sample = {0};
   json_auto_t *args = json_array();
   const opc_simple_classes_t classes = {.constructor = constructor_of, .context = &session->loaded};
   bool possible = true;
   for (size_t i = 0; i < op->argument_count && !op->arguments[i].has_default && possible; i++) {
     json_t *value = opc_simple_value(&op->arguments[i].type, round, &classes);
-    possible = value != NULL;
+    possible = value;
     if (possible) json_array_append_new(args, value);
   }
-  opc_status_t status = OPC_OK;
-  if (possible) {
-    json_t *text = json_pack("{s:s, s:O}", "operator", op->name, "args", args);
-    status = opc_sample_from_json(text, op, NULL, &sample, NULL, 0, error);
-    json_decref(text);
-    if (status == OPC_OK) status = opc_sample_name(&sample, op, error);
-    sample.source = OPC_SAMPLE_SEARCHED;
-    free(sample.origin);
-    sample.origin = opc_string_copy("simple values by the constructor's types");
-    if (status == OPC_OK && !has_sample(out, sample.name)) status = opc_sample_set_add(out, &sample, error);
-  }
-  return status;
+  if (!possible) return OPC_OK;
+  json_auto_t *text = json_pack("{s:s, s:O}", "operator", op->name, "args", args);
+  OPC_RETURN_IF_ERROR(opc_sample_from_json(text, op, NULL, &sample, NULL, 0, error));
+  OPC_RETURN_IF_ERROR(opc_sample_name(&sample, op, error));
+  sample.source = OPC_SAMPLE_SEARCHED;
+  free(sample.origin);
+  sample.origin = opc_string_copy("simple values by the constructor's types");
+  return classes_has_sample(out, sample.name) ? OPC_OK : opc_sample_set_add(out, &sample, error);
 }
 
 opc_status_t opc_class_samples(const opc_session_t *session, const opc_operator_t *op, opc_sample_set_t *out,
                                opc_error_t *error) {
   const int rounds = op->argument_count > 0 ? OPC_SIMPLE_ROUNDS : 1;
-  opc_status_t status = OPC_OK;
-  for (int round = 0; round < rounds && status == OPC_OK; round++) status = add_sample(session, op, round, out, error);
-  return status;
+  for (int round = 0; round < rounds; round++) OPC_RETURN_IF_ERROR(classes_add_sample(session, op, round, out, error));
+  return OPC_OK;
 }

@@ -28,11 +28,11 @@ static const char *file_beside(const char *library, const char *kind, char besid
   static const char *const endings[] = {".so", ".pt2", ".py"};
   const char *dot = strrchr(library, '.');
   size_t length = strlen(library);
-  for (size_t i = 0; dot != NULL && i < sizeof endings / sizeof *endings; i++)
+  for (size_t i = 0; dot && i < sizeof endings / sizeof *endings; i++)
     if (dot != library && strcmp(dot, endings[i]) == 0) length = (size_t)(dot - library);
   const int written = snprintf(beside, PATH_MAX, "%.*s.%s.json", (int)length, library, kind);
   const char *file = written > 0 && written < PATH_MAX ? opc_package_file(beside) : NULL;
-  return file != NULL && access(file, F_OK) == 0 ? file : NULL;
+  return file && access(file, F_OK) == 0 ? file : NULL;
 }
 
 /* Reads a file into the run. */
@@ -49,7 +49,7 @@ static opc_status_t read_files(opc_session_t *session, const char *kind, const c
     const bool loaded = library->state == OPC_LIBRARY_LOADED;
     const char *file = loaded && count == 0 ? file_beside(library->path, kind, beside) : NULL;
     all_loaded &= loaded;
-    if (file != NULL) OPC_RETURN_IF_ERROR(read(session, file, error));
+    if (file) OPC_RETURN_IF_ERROR(read(session, file, error));
   }
   for (size_t i = 0; i < count; i++) {
     opc_error_t why = {0};
@@ -84,52 +84,50 @@ static opc_status_t read_samples(opc_session_t *session, const char *file, opc_e
 
 static opc_status_t tell_useless_references(const opc_session_t *session, opc_error_t *error) {
   const opc_run_options_t *options = session->options;
-  opc_status_t status = OPC_OK;
-  for (size_t i = 0; i < options->reference_count && status == OPC_OK; i++) {
+  for (size_t i = 0; i < options->reference_count; i++) {
     bool used = false;
     for (size_t k = 0; k < session->loaded.operator_count && !used; k++) {
       OPC_SCOPED(opc_scope_free)
       char *reference = opc_reference_of_pair(options->references[i], session->loaded.operators[k].name);
-      used = reference != NULL && strcmp(reference, session->loaded.operators[k].name) != 0;
+      used = reference && strcmp(reference, session->loaded.operators[k].name) != 0;
     }
     if (!used)
-      status = opc_journal_note(session->journal, error, "--reference %s: no operator of the libraries has such a name",
-                                options->references[i]);
+      OPC_RETURN_IF_ERROR(opc_journal_note(session->journal, error,
+                                           "--reference %s: no operator of the libraries has such a name",
+                                           options->references[i]));
   }
-  return status;
+  return OPC_OK;
 }
 
 opc_status_t opc_session_read_samples(opc_session_t *session, opc_error_t *error) {
   const opc_run_options_t *options = session->options;
   OPC_RETURN_IF_ERROR(
       read_files(session, "samples", options->sample_files, options->sample_file_count, read_samples, error));
-  if (options->package != NULL) OPC_RETURN_IF_ERROR(opc_package_samples(session, error));
+  if (options->package) OPC_RETURN_IF_ERROR(opc_package_samples(session, error));
   for (size_t i = 0; i < session->samples.count; i++) opc_reference_give(options, &session->samples.samples[i]);
   return tell_useless_references(session, error);
 }
 
 opc_status_t opc_session_tell_samples(opc_session_t *session, opc_error_t *error) {
-  opc_status_t status = OPC_OK;
-  for (size_t i = 0; i < session->loaded.operator_count && status == OPC_OK; i++) {
+  for (size_t i = 0; i < session->loaded.operator_count; i++) {
     const opc_operator_t *op = &session->loaded.operators[i];
     const opc_sample_t *first = NULL;
-    json_t *known = json_object();
+    json_auto_t *known = json_object();
     for (size_t k = 0; k < session->samples.count; k++) {
       const opc_sample_t *sample = &session->samples.samples[k];
       if (strcmp(sample->operator_name, op->name) != 0) continue;
-      if (first == NULL) first = sample;
-      if (sample->relations != NULL) opc_json_put(&known, sample->name, opc_relations_to_json(sample->relations));
+      if (!first) first = sample;
+      if (sample->relations) opc_json_put(&known, sample->name, opc_relations_to_json(sample->relations));
     }
-    if (first != NULL)
-      status =
+    if (first)
+      OPC_RETURN_IF_ERROR(
           opc_journal_write(session->journal,
                             json_pack("{s:s, s:s, s:s, s:s*, s:{s:O*}}", "t", "sample_source", "operator", op->name,
                                       "source", first->source == OPC_SAMPLE_RECORDED ? "recorded" : "file", "detail",
                                       first->origin, "relations", "samples", known),
-                            error);
-    json_decref(known);
+                            error));
   }
-  return status;
+  return OPC_OK;
 }
 
 /* ---- recipes ---- */
@@ -137,7 +135,7 @@ opc_status_t opc_session_tell_samples(opc_session_t *session, opc_error_t *error
 /* A constructor has no recipe. */
 static const opc_operator_t *recipe_operator(const char *name, void *context) {
   const opc_operator_t *op = opc_session_operator(name, context);
-  return op != NULL && op->kind == OPC_OPERATOR_CLASS ? NULL : op;
+  return op && op->kind == OPC_OPERATOR_CLASS ? NULL : op;
 }
 
 static opc_status_t read_recipes(opc_session_t *session, const char *file, opc_error_t *error) {
@@ -145,25 +143,24 @@ static opc_status_t read_recipes(opc_session_t *session, const char *file, opc_e
 }
 
 /* Samples give the operator's arguments. A search and its recipe are then not needed. */
-static opc_status_t tell_unused(opc_session_t *session, opc_error_t *error) {
-  opc_status_t status = OPC_OK;
-  for (size_t i = 0; i < session->samples.count && status == OPC_OK; i++) {
+static opc_status_t read_files_tell_unused(opc_session_t *session, opc_error_t *error) {
+  for (size_t i = 0; i < session->samples.count; i++) {
     const opc_sample_t *sample = &session->samples.samples[i];
     const opc_recipe_t *recipe = opc_recipe_find(&session->recipes, sample->operator_name);
-    bool told = recipe == NULL;
+    bool told = !recipe;
     for (size_t k = 0; k < i && !told; k++)
       told = strcmp(session->samples.samples[k].operator_name, sample->operator_name) == 0;
     if (!told)
-      status = opc_journal_note(session->journal, error, "the recipe %s of %s is not used: there are samples (%s)",
-                                opc_recipe_origin(recipe), sample->operator_name,
-                                sample->origin != NULL ? sample->origin : "of a file");
+      OPC_RETURN_IF_ERROR(opc_journal_note(
+          session->journal, error, "the recipe %s of %s is not used: there are samples (%s)", opc_recipe_origin(recipe),
+          sample->operator_name, sample->origin ? sample->origin : "of a file"));
   }
-  return status;
+  return OPC_OK;
 }
 
 opc_status_t opc_session_read_recipes(opc_session_t *session, opc_error_t *error) {
   const opc_run_options_t *options = session->options;
   OPC_RETURN_IF_ERROR(
       read_files(session, "recipes", options->recipe_files, options->recipe_file_count, read_recipes, error));
-  return tell_unused(session, error);
+  return read_files_tell_unused(session, error);
 }

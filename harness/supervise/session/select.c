@@ -24,8 +24,8 @@ static opc_status_t select_checks(opc_session_t *session, opc_error_t *error) {
   for (size_t i = 0; i < opc_check_info_count; i++) {
     const opc_check_info_t *info = &opc_check_infos[i];
     /* compute-sanitizer needs each variant to be called once: check memory does that. */
-    bool wanted = options->check_count == 0 && !session->has_only &&
-                  (options->sanitize == NULL || strcmp(info->name, "memory") == 0);
+    bool wanted =
+        options->check_count == 0 && !session->has_only && (!options->sanitize || strcmp(info->name, "memory") == 0);
     for (size_t j = 0; j < options->check_count; j++) wanted |= strcmp(options->checks[j], info->name) == 0;
     if (session->has_only) wanted = strcmp(session->only.check, info->name) == 0;
     if (!wanted) continue;
@@ -39,7 +39,7 @@ static opc_status_t select_checks(opc_session_t *session, opc_error_t *error) {
   return OPC_OK;
 }
 
-static void add_device(opc_session_t *session, const char *name) {
+static void select_add_device(opc_session_t *session, const char *name) {
   size_t i;
   json_t *there;
   json_array_foreach(session->devices, i, there) {
@@ -53,9 +53,9 @@ static opc_status_t select_devices(opc_session_t *session, opc_error_t *error) {
   const char *of_case = session->has_only && session->only.device[0] != '\0' ? session->only.device : NULL;
   bool cpu = options->device_count == 0, cuda = false, cuda_if_there = options->device_count == 0, simulated = false,
        all = false;
-  for (size_t i = 0; i < options->device_count || (i == 0 && of_case != NULL); i++) {
-    const char *name = of_case != NULL ? of_case : options->devices[i];
-    if (of_case != NULL) cpu = cuda = cuda_if_there = simulated = all = false;
+  for (size_t i = 0; i < options->device_count || (i == 0 && of_case); i++) {
+    const char *name = of_case ? of_case : options->devices[i];
+    if (of_case) cpu = cuda = cuda_if_there = simulated = all = false;
     if (strcmp(name, "cpu") == 0) cpu = true;
     else if (strcmp(name, "cuda") == 0) cuda = true;
     else if (strcmp(name, "cuda-sim") == 0) simulated = true;
@@ -63,7 +63,7 @@ static opc_status_t select_devices(opc_session_t *session, opc_error_t *error) {
     else
       return opc_error_set(error, OPC_ERR_USAGE, "there is no device \"%s\"; there are cpu, cuda, cuda-sim and all",
                            name);
-    if (of_case != NULL) break;
+    if (of_case) break;
   }
   if (simulated && (cuda || all)) {
     return opc_error_set(error, OPC_ERR_USAGE,
@@ -74,18 +74,18 @@ static opc_status_t select_devices(opc_session_t *session, opc_error_t *error) {
   }
   if (simulated && options->memcheck)
     return opc_error_set(error, OPC_ERR_USAGE, "--tool memcheck is for the CPU: leave --device cuda-sim out");
-  if (options->cuda_architecture != NULL && !simulated) {
+  if (options->cuda_architecture && !simulated) {
     return opc_error_set(error, OPC_ERR_USAGE,
                          "--cuda-arch is for the simulated devices: give --device cuda-sim with it");
   }
-  if (cpu) add_device(session, "cpu");
+  if (cpu) select_add_device(session, "cpu");
   if (cuda || cuda_if_there) {
     opc_cuda_devices_t found;
     opc_cuda_devices_probe(&found);
-    if (found.count > 0) add_device(session, "cuda");
+    if (found.count > 0) select_add_device(session, "cuda");
     else if (cuda) json_object_set_new(session->absent, "cuda", opc_json_string(found.detail));
   }
-  if (simulated) add_device(session, OPC_MODE_SIMULATED);
+  if (simulated) select_add_device(session, OPC_MODE_SIMULATED);
   return OPC_OK;
 }
 
@@ -93,29 +93,27 @@ opc_status_t opc_select_plan(opc_session_t *session, opc_error_t *error) {
   session->checks = json_array();
   session->devices = json_array();
   session->absent = json_object();
-  if (session->checks == NULL || session->devices == NULL || session->absent == NULL) return opc_out_of_memory(error);
-  opc_status_t status = OPC_OK;
-  if (session->options->case_id != NULL) {
+  if (!session->checks || !session->devices || !session->absent) return opc_out_of_memory(error);
+  if (session->options->case_id) {
     session->has_only = true;
-    status = opc_case_id_parse(session->options->case_id, &session->only, error);
-    if (status == OPC_OK && session->options->check_count > 0) {
+    OPC_RETURN_IF_ERROR(opc_case_id_parse(session->options->case_id, &session->only, error));
+    if (session->options->check_count > 0) {
       bool fits = false;
       for (size_t i = 0; i < session->options->check_count; i++)
         fits |= strcmp(session->options->checks[i], session->only.check) == 0;
       if (!fits)
-        status = opc_error_set(error, OPC_ERR_USAGE, "--case %s is not one of the checks of --check",
-                               session->options->case_id);
+        return opc_error_set(error, OPC_ERR_USAGE, "--case %s is not one of the checks of --check",
+                             session->options->case_id);
     }
   }
-  if (status == OPC_OK) status = select_checks(session, error);
-  if (status == OPC_OK) status = select_devices(session, error);
-  return status;
+  OPC_RETURN_IF_ERROR(select_checks(session, error));
+  return select_devices(session, error);
 }
 
 static bool matches(const char *glob, const char *name) {
   if (fnmatch(glob, name, 0) == 0) return true;
   const char *part = strstr(name, "::");
-  return part != NULL && strstr(glob, "::") == NULL && fnmatch(glob, part + 2, 0) == 0;
+  return part && !strstr(glob, "::") && fnmatch(glob, part + 2, 0) == 0;
 }
 
 /* True if any of the checks is of the operator's kind. When only classes are checked, no search and no case runs for an
@@ -131,14 +129,13 @@ static bool has_check(const opc_session_t *session, const opc_operator_t *op) {
 
 bool opc_select_leaves_out(const opc_session_t *session, const opc_operator_t *op) {
   const opc_run_options_t *options = session->options;
-  return op->imported_from != NULL && options->op_glob_count == 0 && options->namespace_count == 0 &&
-         options->case_id == NULL;
+  return op->imported_from && options->op_glob_count == 0 && options->namespace_count == 0 && !options->case_id;
 }
 
 bool opc_select_operator(const opc_session_t *session, const opc_operator_t *op) {
   const opc_run_options_t *options = session->options;
   if (!has_check(session, op) || opc_select_leaves_out(session, op)) return false;
-  if (options->package != NULL && op->kind != OPC_OPERATOR_PACKAGE) return false;
+  if (options->package && op->kind != OPC_OPERATOR_PACKAGE) return false;
   if (session->has_only && strcmp(session->only.operator_name, op->name) != 0) return false;
   bool wanted = options->op_glob_count == 0;
   for (size_t i = 0; i < options->op_glob_count && !wanted; i++) wanted = matches(options->op_globs[i], op->name);

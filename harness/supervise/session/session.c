@@ -33,7 +33,7 @@ static void shell_option(opc_text_t *out, const char *option, const char *value)
 
 /* Another search may find other samples: a crash, or memory that nobody wrote, need not look the same twice. */
 static bool was_searched(const opc_session_t *session, const opc_operator_t *op) {
-  for (size_t i = 0; op != NULL && i < session->found_samples.count; i++)
+  for (size_t i = 0; op && i < session->found_samples.count; i++)
     if (strcmp(session->found_samples.samples[i].operator_name, op->name) == 0) return true;
   return false;
 }
@@ -47,37 +47,37 @@ char *opc_repro_line(const opc_session_t *session, const opc_operator_t *op, con
   plain.operator_time *= opc_run_pace(options);
   shell_text(&line,
              options->argc > 0 ? options->argv[0] : "opcheck-c"); /* as the user called it: it may not be on the PATH */
-  opc_text_add(&line, options->package != NULL ? " package" : " run");
+  opc_text_add(&line, options->package ? " package" : " run");
   if (options->memcheck) opc_text_add(&line, " --tool memcheck");
-  if (options->sanitize != NULL) shell_option(&line, "--sanitize", options->sanitize);
+  if (options->sanitize) shell_option(&line, "--sanitize", options->sanitize);
   for (size_t i = 0; i < options->sample_file_count; i++) shell_option(&line, "--samples", options->sample_files[i]);
   if (was_searched(session, op)) shell_option(&line, "--samples", options->found_samples);
   for (size_t i = 0; i < options->recipe_file_count; i++) shell_option(&line, "--recipes", options->recipe_files[i]);
   for (size_t i = 0; i < options->reference_count; i++) shell_option(&line, "--reference", options->references[i]);
   if (options->seed != plain.seed) opc_text_addf(&line, " --seed %llu", (unsigned long long)options->seed);
-  if (case_id == NULL && options->neighbours != plain.neighbours)
+  if (!case_id && options->neighbours != plain.neighbours)
     opc_text_addf(&line, " --neighbours %lld", (long long)options->neighbours);
   if (options->timeout < plain.timeout || options->timeout > plain.timeout)
     opc_text_addf(&line, " --timeout %g", options->timeout);
   if (options->operator_time < plain.operator_time || options->operator_time > plain.operator_time)
     opc_text_addf(&line, " --operator-time %g", options->operator_time);
   if (options->memory_mib != plain.memory_mib) opc_text_addf(&line, " --memory %d", options->memory_mib);
-  if (options->torch_root != NULL) shell_option(&line, "--torch", options->torch_root);
+  if (options->torch_root) shell_option(&line, "--torch", options->torch_root);
   if (options->untrusted_input) opc_text_add(&line, " --untrusted-input");
-  if (options->xfail_file != NULL) shell_option(&line, "--xfail", options->xfail_file);
+  if (options->xfail_file) shell_option(&line, "--xfail", options->xfail_file);
   for (size_t i = 0; i < options->preload_count; i++) shell_option(&line, "--preload", options->preloads[i]);
   for (size_t i = 0; i < options->namespace_count; i++) shell_option(&line, "--namespace", options->namespaces[i]);
   for (size_t i = 0; i < options->device_count; i++) {
-    bool told = options->package == NULL || strcmp(options->devices[i], OPC_MODE_SIMULATED) ==
-                                                0; /* a package says itself which real device it is for */
+    bool told = !options->package || strcmp(options->devices[i], OPC_MODE_SIMULATED) ==
+                                         0; /* a package says itself which real device it is for */
     if (told) shell_option(&line, "--device", options->devices[i]);
   }
-  if (options->cuda_architecture != NULL) shell_option(&line, "--cuda-arch", options->cuda_architecture);
-  if (case_id != NULL) {
+  if (options->cuda_architecture) shell_option(&line, "--cuda-arch", options->cuda_architecture);
+  if (case_id) {
     opc_text_add(&line,
                  " --case"); /* always quoted: ids contain brackets and the like, and users paste them elsewhere too */
-    opc_text_add(&line, strchr(case_id, '\'') == NULL ? " '" : "");
-    if (strchr(case_id, '\'') == NULL) opc_text_addf(&line, "%s'", case_id);
+    opc_text_add(&line, !strchr(case_id, '\'') ? " '" : "");
+    if (!strchr(case_id, '\'')) opc_text_addf(&line, "%s'", case_id);
     else shell_word(&line, case_id);
   } else {
     shell_option(&line, "--op", op->name);
@@ -85,11 +85,11 @@ char *opc_repro_line(const opc_session_t *session, const opc_operator_t *op, con
   for (size_t i = 0; i < session->loaded.library_count; i++) {
     const opc_library_t *library = &session->loaded.libraries[i];
     if (library->state != OPC_LIBRARY_LOADED) continue;
-    if (options->package != NULL && !library->package) shell_option(&line, "--library", library->path);
+    if (options->package && !library->package) shell_option(&line, "--library", library->path);
     else if (library->module) shell_option(&line, "--python", library->path);
     else shell_word(&line, library->path);
   }
-  if (options->python != NULL) shell_option(&line, "--python-executable", options->python);
+  if (options->python) shell_option(&line, "--python-executable", options->python);
   return opc_text_take(&line);
 }
 
@@ -98,7 +98,7 @@ static void apply_xfail(opc_session_t *session, opc_case_result_t *result) {
   const bool finding = opc_case_result_is_finding(result);
   if (!finding && result->verdict != OPC_VERDICT_PASS) return;
   opc_xfail_entry_t *entry = opc_xfail_match(session->xfail, result->case_id, finding ? result->rule : NULL);
-  if (entry == NULL || (!finding && entry->glob)) return;
+  if (!entry || (!finding && entry->glob)) return;
   OPC_SCOPED(opc_scope_free) char *message = NULL;
   result->severity = OPC_SEVERITY_ERROR;
   if (finding) {
@@ -124,22 +124,21 @@ static opc_status_t hold_pass(opc_session_t *session, const opc_operator_t *op, 
   *out_held = false;
   if (result->verdict != OPC_VERDICT_PASS) return OPC_OK;
   opc_xfail_entry_t *entry = opc_xfail_match(session->xfail, result->case_id, NULL);
-  if (entry == NULL || !entry->glob || entry->findings > 0 || entry->held != NULL) return OPC_OK;
+  if (!entry || !entry->glob || entry->findings > 0 || entry->held) return OPC_OK;
   *out_held = true;
   entry->held_operator = op;
   return opc_case_result_copy(result, &entry->held, error);
 }
 
 opc_status_t opc_session_release(opc_session_t *session, opc_error_t *error) {
-  opc_status_t status = OPC_OK;
-  for (size_t i = 0; session->xfail != NULL && i < session->xfail->count && status == OPC_OK; i++) {
+  for (size_t i = 0; session->xfail && i < session->xfail->count; i++) {
     opc_xfail_entry_t *entry = &session->xfail->entries[i];
-    if (entry->held == NULL) continue;
+    if (!entry->held) continue;
     /* No case that it matched has failed: this pass is as unexpected as that of a single case. */
     if (entry->findings == 0) entry->glob = false;
-    status = opc_session_result(session, entry->held_operator, entry->held, NULL, error);
+    OPC_RETURN_IF_ERROR(opc_session_result(session, entry->held_operator, entry->held, NULL, error));
   }
-  return status;
+  return OPC_OK;
 }
 
 opc_status_t opc_session_result(opc_session_t *session, const opc_operator_t *op, opc_case_result_t *result,
@@ -159,8 +158,8 @@ opc_status_t opc_session_result(opc_session_t *session, const opc_operator_t *op
   session->cases_done++;
   session->findings += finding;
   session->broken += finding && result->severity == OPC_SEVERITY_ERROR;
-  if (finding && repro != NULL) opc_case_result_put(&result->repro, repro);
-  if (finding && repro == NULL) {
+  if (finding && repro) opc_case_result_put(&result->repro, repro);
+  if (finding && !repro) {
     free(result->repro);
     result->repro = opc_repro_line(session, op, result->case_id);
   }

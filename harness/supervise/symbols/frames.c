@@ -15,8 +15,8 @@ enum { NAME_SHOWN = 80 }; /* the name of a lambda in a template fills a screen: 
 static bool enclosing_name(const char *symbol, char *out, size_t size) {
   const char *lambda = strstr(symbol, "::{lambda("), *end = lambda;
   int depth = 0;
-  while (end != NULL && end > symbol && end[-1] != ')') end--; /* a "const" */
-  if (end == NULL || end == symbol) return false;
+  while (end && end > symbol && end[-1] != ')') end--; /* a "const" */
+  if (!end || end == symbol) return false;
   do {
     end--;
     depth += *end == ')' ? 1 : *end == '(' ? -1 : 0;
@@ -83,25 +83,24 @@ static bool ends_process(const opc_frame_t *frame) {
  * folder. */
 static bool is_of_module(const char *file, const char *module) {
   char folder[PATH_MAX];
-  if (module == NULL || *module == '\0' || strchr(module, '/') != NULL) return false;
+  if (!module || *module == '\0' || strchr(module, '/')) return false;
   snprintf(folder, sizeof folder, "/%.*s/", (int)strcspn(module, "."), module);
-  return strstr(file, folder) != NULL;
+  return strstr(file, folder);
 }
 
 void opc_frames_resolve(opc_symboliser_t *symboliser, const opc_maps_t *maps, const char *library,
                         const uint64_t *addresses, size_t count, bool first_is_instruction, opc_frames_t *out) {
   char real[PATH_MAX];
   memset(out, 0, sizeof *out);
-  if (library == NULL || realpath(library, real) == NULL) real[0] = '\0';
+  if (!library || !realpath(library, real)) real[0] = '\0';
   for (size_t i = 0; i < count && out->count < OPC_FRAMES_SHOWN; i++) {
     opc_frame_t *frame = &out->frames[out->count++];
     /* The harness called the library's code: its own files and lines say nothing about the operator. */
-    opc_symboliser_frame(symboliser, maps, addresses[i], !(i == 0 && first_is_instruction), out->own != NULL, frame);
+    opc_symboliser_frame(symboliser, maps, addresses[i], !(i == 0 && first_is_instruction), out->own, frame);
     if ((real[0] == '\0' || strcmp(frame->module, real) != 0) && !is_of_module(frame->module, library)) continue;
-    if (out->own == NULL || (opc_is_library_header(out->own->file) && !opc_is_library_header(frame->file)))
-      out->own = frame;
+    if (!out->own || (opc_is_library_header(out->own->file) && !opc_is_library_header(frame->file))) out->own = frame;
   }
-  for (size_t i = 0; i < out->count && out->own == NULL; i++) {
+  for (size_t i = 0; i < out->count && !out->own; i++) {
     if (out->frames[i].symbol[0] != '\0' && !ends_process(&out->frames[i])) out->own = &out->frames[i];
   }
 }
@@ -114,7 +113,7 @@ void opc_frames_say(const opc_frames_t *frames, opc_text_t *out) {
   char name[256];
   const opc_frame_t *own = frames->own, *first = frames->frames;
   const size_t start = out->length;
-  if (own == NULL) return;
+  if (!own) return;
   while (first != own && ends_process(first)) first++;
   if (first != own && first->symbol[0] != '\0') {
     short_name(first, name, sizeof name);
@@ -159,11 +158,11 @@ static void resolve_access(json_t *access, opc_symboliser_t *symboliser, const o
   json_t *raw = json_object_get(access, "raw_frames");
   for (size_t i = 0; i < json_array_size(raw) && count < OPC_FRAMES_SHOWN; i++) {
     const char *text = json_string_value(json_array_get(raw, i));
-    if (text != NULL) addresses[count++] = strtoull(text, NULL, 16);
+    if (text) addresses[count++] = strtoull(text, NULL, 16);
   }
   if (count == 0) return;
   opc_frames_t *frames = malloc(sizeof *frames);
-  if (frames == NULL) return; /* then only names are missing */
+  if (!frames) return; /* then only names are missing */
   opc_frames_resolve(symboliser, maps, library, addresses, count, true, frames);
   opc_frames_say(frames, place);
   json_object_set_new(access, "frames", opc_frames_json(frames));
@@ -172,10 +171,11 @@ static void resolve_access(json_t *access, opc_symboliser_t *symboliser, const o
 }
 
 /* Adds the place and the remark to the text of the rule, if no other access has added them yet. */
-static void add_place(json_t *holder, json_t *told, const char *rule, const opc_text_t *place, const char *remark) {
+static void frames_add_place(json_t *holder, json_t *told, const char *rule, const opc_text_t *place,
+                             const char *remark) {
   const char *own = json_string_value(json_object_get(holder, "rule")),
              *message = json_string_value(json_object_get(holder, "message"));
-  if (own == NULL || message == NULL || strcmp(own, rule) != 0 || json_object_get(told, rule) != NULL) return;
+  if (!own || !message || strcmp(own, rule) != 0 || json_object_get(told, rule)) return;
   json_object_set_new(holder, "message",
                       json_sprintf("%s%s%s%s", message, place->length > 0 ? "," : "", opc_text_c(place), remark));
   json_object_set_new(told, rule, json_true());
@@ -191,10 +191,10 @@ void opc_frames_name_accesses(json_t *result, opc_symboliser_t *symboliser, cons
     const char *rule = json_string_value(json_object_get(access, "rule"));
     if (json_is_object(access)) resolve_access(access, symboliser, maps, library, &place);
     const char *remark = json_string_value(json_object_get(access, "remark"));
-    if (rule != NULL) {
-      add_place(result, told, rule, &place, remark != NULL ? remark : "");
+    if (rule) {
+      frames_add_place(result, told, rule, &place, remark ? remark : "");
       json_array_foreach(json_object_get(evidence, "also"), k, also)
-          add_place(also, told, rule, &place, remark != NULL ? remark : "");
+          frames_add_place(also, told, rule, &place, remark ? remark : "");
     }
   }
   json_decref(told);

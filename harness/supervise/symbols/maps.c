@@ -18,24 +18,26 @@ static void empty(opc_maps_t *maps) {
   maps->stack_end = 0;
 }
 
-static opc_status_t keep(opc_maps_t *maps, const struct opc_mapping *mapping, opc_error_t *error) {
+static opc_status_t maps_keep(opc_maps_t *maps, const struct opc_mapping *mapping, opc_error_t *error) {
   if (!OPC_ARRAY_GROW(maps->mappings, maps->count)) return opc_out_of_memory(error);
   maps->mappings[maps->count] = *mapping;
   maps->mappings[maps->count].path = opc_string_copy(mapping->path);
-  if (maps->mappings[maps->count].path == NULL) return opc_out_of_memory(error);
+  if (!maps->mappings[maps->count].path) return opc_out_of_memory(error);
   maps->count++;
   return OPC_OK;
 }
 
 opc_status_t opc_maps_read(opc_maps_t *maps, pid_t pid, opc_error_t *error) {
-  char path[64], *line = NULL;
+  char path[64];
+  OPC_SCOPED(opc_scope_free) char *line = NULL;
   size_t size = 0;
-  opc_status_t status = OPC_OK;
   empty(maps);
+  snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
+  maps->program = realpath(path, NULL);
   snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
-  FILE *file = fopen(path, "re");
-  if (file == NULL) return opc_error_set(error, OPC_ERR_SYSTEM, "cannot read %s: %s", path, strerror(errno));
-  while (status == OPC_OK && getline(&line, &size, file) > 0) {
+  OPC_SCOPED(opc_scope_fclose) FILE *file = fopen(path, "re");
+  if (!file) return opc_error_set(error, OPC_ERR_SYSTEM, "cannot read %s: %s", path, strerror(errno));
+  while (getline(&line, &size, file) > 0) {
     struct opc_mapping mapping = {0};
     char rights[5];
     int name = 0;
@@ -45,13 +47,9 @@ opc_status_t opc_maps_read(opc_maps_t *maps, pid_t pid, opc_error_t *error) {
     line[strcspn(line, "\n")] = '\0';
     mapping.path = line + name;
     if (strcmp(mapping.path, "[stack]") == 0) maps->stack_end = mapping.end;
-    if (rights[2] == 'x' && mapping.path[0] == '/') status = keep(maps, &mapping, error);
+    if (rights[2] == 'x' && mapping.path[0] == '/') OPC_RETURN_IF_ERROR(maps_keep(maps, &mapping, error));
   }
-  free(line);
-  fclose(file);
-  snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
-  maps->program = realpath(path, NULL);
-  return status;
+  return OPC_OK;
 }
 
 bool opc_maps_below_stack(const opc_maps_t *maps, uint64_t address) {

@@ -30,7 +30,7 @@ struct opc_symboliser {
 
 opc_status_t opc_symboliser_new(opc_symboliser_t **out, opc_error_t *error) {
   *out = calloc(1, sizeof **out);
-  if (*out == NULL) return opc_out_of_memory(error);
+  if (!*out) return opc_out_of_memory(error);
   (*out)->socket = -1;
   return OPC_OK;
 }
@@ -78,14 +78,15 @@ static const opc_frame_t *recall(const opc_symboliser_t *symboliser, const opc_s
   return NULL;
 }
 
-static void remember(opc_symboliser_t *symboliser, const opc_symbolise_question_t *question, const opc_frame_t *frame) {
-  if (symboliser->known == NULL) symboliser->known = malloc(KNOWN_MAX * sizeof *symboliser->known);
-  if (symboliser->known == NULL) return; /* the next question asks the helper again */
+static void symbolise_remember(opc_symboliser_t *symboliser, const opc_symbolise_question_t *question,
+                               const opc_frame_t *frame) {
+  if (!symboliser->known) symboliser->known = malloc(KNOWN_MAX * sizeof *symboliser->known);
+  if (!symboliser->known) return; /* the next question asks the helper again */
   if (symboliser->known_count == KNOWN_MAX) symboliser->known_count = 0;
   symboliser->known[symboliser->known_count++] = (known_t){.question = *question, .frame = *frame};
 }
 
-static bool ask(opc_symboliser_t *symboliser, const opc_symbolise_question_t *question, opc_frame_t *out) {
+static bool symbolise_ask(opc_symboliser_t *symboliser, const opc_symbolise_question_t *question, opc_frame_t *out) {
   if (!start_helper(symboliser)) return false;
   struct pollfd waiting = {.fd = symboliser->socket, .events = POLLIN};
   opc_frame_t answer;
@@ -108,23 +109,23 @@ void opc_symboliser_frame(opc_symboliser_t *symboliser, const opc_maps_t *maps, 
                           bool program_by_name, opc_frame_t *out) {
   memset(out, 0, sizeof *out);
   if (is_return && address > 0) address--;
-  const struct opc_mapping *found = maps != NULL ? opc_maps_find(maps, address) : NULL;
-  if (found == NULL) {
+  const struct opc_mapping *found = maps ? opc_maps_find(maps, address) : NULL;
+  if (!found) {
     out->offset = address;
     return;
   }
   opc_symbolise_question_t question = {.file_offset = address - found->start + found->offset};
   snprintf(question.module, sizeof question.module, "%s", found->path);
-  question.name_only = program_by_name && maps->program != NULL && strcmp(found->path, maps->program) == 0;
+  question.name_only = program_by_name && maps->program && strcmp(found->path, maps->program) == 0;
   const opc_frame_t *known = recall(symboliser, &question);
-  if (known != NULL) *out = *known;
-  else if (ask(symboliser, &question, out)) remember(symboliser, &question, out);
+  if (known) *out = *known;
+  else if (symbolise_ask(symboliser, &question, out)) symbolise_remember(symboliser, &question, out);
   else out->offset = question.file_offset;
   snprintf(out->module, sizeof out->module, "%s", found->path);
 }
 
 void opc_symboliser_free(opc_symboliser_t *symboliser) {
-  if (symboliser == NULL) return;
+  if (!symboliser) return;
   end_helper(symboliser);
   free(symboliser->known);
   free(symboliser);

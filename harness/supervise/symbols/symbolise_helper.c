@@ -18,8 +18,8 @@ enum { MODULES_MAX = 32 }; /* beyond this, modules are forgotten and read again:
  * some thirty libraries for that, even if it may ask no server. */
 static int find_debuginfo(Dwfl_Module *module, void **user, const char *name, Dwarf_Addr base, const char *file,
                           const char *link, GElf_Word crc, char **out) {
-  return (link != NULL ? dwfl_standard_find_debuginfo : dwfl_build_id_find_debuginfo)(module, user, name, base, file,
-                                                                                      link, crc, out);
+  return (link ? dwfl_standard_find_debuginfo : dwfl_build_id_find_debuginfo)(module, user, name, base, file, link, crc,
+                                                                              out);
 }
 
 static const Dwfl_Callbacks callbacks = {.find_elf = dwfl_build_id_find_elf,
@@ -38,23 +38,23 @@ static void demangle(const char *name, char *out, size_t size) {
     union {
       void *object;
       demangle_t *function;
-    } found = {library != NULL ? dlsym(library, "__cxa_demangle") : NULL};
+    } found = {library ? dlsym(library, "__cxa_demangle") : NULL};
     function = found.function;
   }
   /* "_Z6kernelv._omp_fn.0": the compiler turned this part into a function of its own. */
   char whole[512];
   snprintf(whole, sizeof whole, "%.*s", (int)strcspn(name, "."), name);
   OPC_SCOPED(opc_scope_free)
-  char *plain = function != NULL && strncmp(name, "_Z", 2) == 0 ? function(whole, NULL, NULL, NULL) : NULL;
-  snprintf(out, size, "%s", plain != NULL ? plain : whole[0] != '\0' ? whole : name);
+  char *plain = function && strncmp(name, "_Z", 2) == 0 ? function(whole, NULL, NULL, NULL) : NULL;
+  snprintf(out, size, "%s", plain ? plain : whole[0] != '\0' ? whole : name);
 }
 
 static bool to_virtual(Elf *elf, uint64_t file_offset, uint64_t *out) {
   size_t count = 0;
-  if (elf == NULL || elf_getphdrnum(elf, &count) != 0) return false;
+  if (!elf || elf_getphdrnum(elf, &count) != 0) return false;
   for (size_t i = 0; i < count; i++) {
     GElf_Phdr segment;
-    if (gelf_getphdr(elf, (int)i, &segment) == NULL || segment.p_type != PT_LOAD) continue;
+    if (!gelf_getphdr(elf, (int)i, &segment) || segment.p_type != PT_LOAD) continue;
     /* Mappings start at pages, so one can start before its segment does. */
     uint64_t start = segment.p_offset & ~(uint64_t)4095;
     if (file_offset >= start && file_offset < segment.p_offset + segment.p_filesz) {
@@ -78,25 +78,24 @@ static const char *covering_name(Elf *elf, GElf_Addr address) {
   size_t strings = 0;
   bool whole = false; /* .symtab was read, which also has the symbols of .dynsym */
   if (gelf_getclass(elf) != ELFCLASS64) return NULL;
-  for (Elf_Scn *section = NULL; !whole && (section = elf_nextscn(elf, section)) != NULL;) {
+  for (Elf_Scn *section = NULL; !whole && (section = elf_nextscn(elf, section));) {
     GElf_Shdr header;
-    if (gelf_getshdr(section, &header) == NULL || (header.sh_type != SHT_SYMTAB && header.sh_type != SHT_DYNSYM))
-      continue;
+    if (!gelf_getshdr(section, &header) || (header.sh_type != SHT_SYMTAB && header.sh_type != SHT_DYNSYM)) continue;
     Elf_Data *data = elf_getdata(section, NULL);
-    const Elf64_Sym *symbols = data != NULL ? data->d_buf : NULL;
+    const Elf64_Sym *symbols = data ? data->d_buf : NULL;
     whole = header.sh_type == SHT_SYMTAB;
-    for (size_t i = 0; symbols != NULL && i < data->d_size / sizeof *symbols; i++) {
+    for (size_t i = 0; symbols && i < data->d_size / sizeof *symbols; i++) {
       const Elf64_Sym *symbol = &symbols[i];
       if (address - symbol->st_value >= symbol->st_size || symbol->st_shndx == SHN_UNDEF || symbol->st_name == 0)
         continue;
-      bool better = best == NULL || symbol->st_value > best->st_value ||
+      bool better = !best || symbol->st_value > best->st_value ||
                     (symbol->st_value == best->st_value && binding_rank(symbol) > binding_rank(best));
       if (!better) continue;
       best = symbol;
       strings = header.sh_link;
     }
   }
-  return best != NULL ? elf_strptr(elf, strings, best->st_name) : NULL;
+  return best ? elf_strptr(elf, strings, best->st_name) : NULL;
 }
 
 typedef struct loaded_module {
@@ -105,7 +104,7 @@ typedef struct loaded_module {
   Dwfl_Module *module;
 } loaded_module_t;
 
-static loaded_module_t *find(loaded_module_t *modules, size_t *count, const char *path) {
+static loaded_module_t *symbolise_helper_find(loaded_module_t *modules, size_t *count, const char *path) {
   for (size_t i = 0; i < *count; i++) {
     if (strcmp(modules[i].path, path) == 0) return &modules[i];
   }
@@ -116,16 +115,16 @@ static loaded_module_t *find(loaded_module_t *modules, size_t *count, const char
   loaded_module_t *made = &modules[(*count)++];
   snprintf(made->path, sizeof made->path, "%s", path);
   made->dwfl = dwfl_begin(&callbacks);
-  made->module = made->dwfl != NULL ? dwfl_report_offline(made->dwfl, path, path, -1) : NULL;
-  if (made->dwfl != NULL) dwfl_report_end(made->dwfl, NULL, NULL);
+  made->module = made->dwfl ? dwfl_report_offline(made->dwfl, path, path, -1) : NULL;
+  if (made->dwfl) dwfl_report_end(made->dwfl, NULL, NULL);
   return made;
 }
 
 bool opc_is_library_header(const char *file) {
   static const char *const parts[] = {"/ATen/",        "/c10/",    "/torch/csrc/", "/torch/headeronly/",
                                       "/include/c++/", "/lib/gcc/"};
-  for (size_t i = 0; file != NULL && i < sizeof parts / sizeof *parts; i++)
-    if (strstr(file, parts[i]) != NULL) return true;
+  for (size_t i = 0; file && i < sizeof parts / sizeof *parts; i++)
+    if (strstr(file, parts[i])) return true;
   return false;
 }
 
@@ -137,9 +136,9 @@ static void call_site(Dwarf_Die *inlined, opc_frame_t *out) {
   Dwarf_Die unit;
   if (dwarf_formudata(dwarf_attr(inlined, DW_AT_call_file, &attribute), &number) != 0) return;
   if (dwarf_formudata(dwarf_attr(inlined, DW_AT_call_line, &attribute), &line) != 0) return;
-  if (dwarf_diecu(inlined, &unit, NULL, NULL) == NULL || dwarf_getsrcfiles(&unit, &files, NULL) != 0) return;
+  if (!dwarf_diecu(inlined, &unit, NULL, NULL) || dwarf_getsrcfiles(&unit, &files, NULL) != 0) return;
   const char *file = dwarf_filesrc(files, number, NULL, NULL);
-  if (file == NULL) return;
+  if (!file) return;
   snprintf(out->file, sizeof out->file, "%s", file);
   out->line = (int)line;
 }
@@ -149,7 +148,7 @@ static void call_site(Dwarf_Die *inlined, opc_frame_t *out) {
 static void name_function(Dwfl_Module *module, Dwarf_Addr address, opc_frame_t *out) {
   Dwarf_Addr bias = 0;
   Dwarf_Die *unit = dwfl_module_addrdie(module, address, &bias), *innermost = NULL, *scopes = NULL;
-  int count = unit != NULL ? dwarf_getscopes(unit, address - bias, &innermost) : 0;
+  int count = unit ? dwarf_getscopes(unit, address - bias, &innermost) : 0;
   opc_frame_t place = *out;
   /* After an inlined function the first list continues at its definition. The place where it was inlined is needed. */
   count = count > 0 ? dwarf_getscopes_die(&innermost[0], &scopes) : 0;
@@ -158,7 +157,7 @@ static void name_function(Dwfl_Module *module, Dwarf_Addr address, opc_frame_t *
     if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram) continue;
     const char *name = dwarf_diename(&scopes[i]);
     bool own = !opc_is_library_header(place.file);
-    if (name != NULL && (own || out->function[0] == '\0')) {
+    if (name && (own || out->function[0] == '\0')) {
       snprintf(out->function, sizeof out->function, "%s", name);
       snprintf(out->file, sizeof out->file, "%s", place.file);
       out->line = place.line;
@@ -174,17 +173,17 @@ static void answer(loaded_module_t *modules, size_t *count, const opc_symbolise_
                    opc_frame_t *out) {
   memset(out, 0, sizeof *out);
   out->offset = question->file_offset;
-  loaded_module_t *loaded = find(modules, count, question->module);
+  loaded_module_t *loaded = symbolise_helper_find(modules, count, question->module);
   GElf_Addr bias = 0;
-  Elf *elf = loaded->module != NULL ? dwfl_module_getelf(loaded->module, &bias) : NULL;
+  Elf *elf = loaded->module ? dwfl_module_getelf(loaded->module, &bias) : NULL;
   if (!to_virtual(elf, question->file_offset, &out->offset)) return;
   const char *name = covering_name(elf, out->offset);
-  if (name == NULL) name = dwfl_module_addrname(loaded->module, out->offset + bias);
-  if (name != NULL) demangle(name, out->symbol, sizeof out->symbol);
+  if (!name) name = dwfl_module_addrname(loaded->module, out->offset + bias);
+  if (name) demangle(name, out->symbol, sizeof out->symbol);
   if (question->name_only) return;
   Dwfl_Line *line = dwfl_module_getsrc(loaded->module, out->offset + bias);
-  const char *file = line != NULL ? dwfl_lineinfo(line, NULL, &out->line, NULL, NULL, NULL) : NULL;
-  if (file != NULL) snprintf(out->file, sizeof out->file, "%s", file);
+  const char *file = line ? dwfl_lineinfo(line, NULL, &out->line, NULL, NULL, NULL) : NULL;
+  if (file) snprintf(out->file, sizeof out->file, "%s", file);
   name_function(loaded->module, out->offset + bias, out);
 }
 

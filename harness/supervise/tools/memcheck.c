@@ -24,7 +24,7 @@ static void add_doubled(opc_text_t *out, const char *path) {
   }
 }
 
-static void add_word(opc_memcheck_t *memcheck, char *word) {
+static void memcheck_add_word(opc_memcheck_t *memcheck, char *word) {
   memcheck->owned[memcheck->word_count] = word;
   memcheck->words[memcheck->word_count++] = word;
 }
@@ -39,14 +39,14 @@ static opc_status_t make_command(opc_memcheck_t *memcheck, opc_error_t *error) {
   const char *given = getenv("VALGRIND_OPTS");
   OPC_SCOPED(opc_text_clear) opc_text_t folder = {0};
   add_doubled(&folder, memcheck->folder);
-  for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++) add_word(memcheck, opc_string_copy(fixed[i]));
-  add_word(memcheck, opc_string_format("--xml-file=%s/%%p.xml", opc_text_c(&folder)));
+  for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++) memcheck_add_word(memcheck, opc_string_copy(fixed[i]));
+  memcheck_add_word(memcheck, opc_string_format("--xml-file=%s/%%p.xml", opc_text_c(&folder)));
   /* One log for all processes. With a log and an XML file for each process, a fork continues in its parent's XML file
    * (3.19). */
-  add_word(memcheck, opc_string_format("--log-fd=%d", OPC_LOG_FD));
-  memcheck->options = opc_string_format("%s %s", usual, given != NULL ? given : "");
-  bool complete = !folder.failed && memcheck->options != NULL;
-  for (size_t i = 0; i < memcheck->word_count; i++) complete &= memcheck->words[i] != NULL;
+  memcheck_add_word(memcheck, opc_string_format("--log-fd=%d", OPC_LOG_FD));
+  memcheck->options = opc_string_format("%s %s", usual, given ? given : "");
+  bool complete = !folder.failed && memcheck->options;
+  for (size_t i = 0; i < memcheck->word_count; i++) complete &= (bool)memcheck->words[i];
   memcheck->launcher.words = memcheck->words;
   memcheck->launcher.tool = "memcheck";
   memcheck->launcher.variable = "VALGRIND_OPTS";
@@ -55,38 +55,36 @@ static opc_status_t make_command(opc_memcheck_t *memcheck, opc_error_t *error) {
 }
 
 static opc_status_t make_folder(opc_memcheck_t *memcheck, opc_error_t *error) {
-  opc_status_t status = opc_tool_folder_make("Valgrind", memcheck->folder, error);
+  OPC_RETURN_IF_ERROR(opc_tool_folder_make("Valgrind", memcheck->folder, error));
   snprintf(memcheck->log, sizeof memcheck->log, "%s/log", memcheck->folder);
   /* For appending: with a process per batch, each process starts its own Valgrind. */
-  if (status == OPC_OK) memcheck->launcher.log = open(memcheck->log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-  if (status == OPC_OK && memcheck->launcher.log < 0)
-    status = opc_error_set(error, OPC_ERR_IO, "cannot write %s: %s; set TMPDIR", memcheck->log, strerror(errno));
-  return status;
+  memcheck->launcher.log = open(memcheck->log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  if (memcheck->launcher.log >= 0) return OPC_OK;
+  return opc_error_set(error, OPC_ERR_IO, "cannot write %s: %s; set TMPDIR", memcheck->log, strerror(errno));
 }
 
+static void scope_memcheck(opc_memcheck_t **memcheck) { opc_memcheck_free(*memcheck); }
+
 opc_status_t opc_memcheck_new(opc_memcheck_t **out, opc_error_t *error) {
-  opc_status_t status = OPC_OK;
   OPC_SCOPED(opc_scope_free) char *valgrind = opc_tool_on_path("valgrind");
   *out = NULL;
-  opc_memcheck_t *memcheck = calloc(1, sizeof *memcheck);
-  if (memcheck != NULL) memcheck->launcher.log = -1;
-  if (memcheck == NULL) status = opc_out_of_memory(error);
-  else if (valgrind == NULL)
-    status = opc_error_set(error, OPC_ERR_NOT_FOUND,
-                           "--tool memcheck: there is no valgrind on the PATH; install it: apt-get install valgrind");
-  if (status == OPC_OK) {
-    add_word(memcheck, valgrind);
-    valgrind = NULL;
-    status = make_folder(memcheck, error);
-  }
-  if (status == OPC_OK) status = make_command(memcheck, error);
-  if (status == OPC_OK) *out = memcheck;
-  else opc_memcheck_free(memcheck);
-  return status;
+  OPC_SCOPED(scope_memcheck) opc_memcheck_t *memcheck = calloc(1, sizeof *memcheck);
+  if (!memcheck) return opc_out_of_memory(error);
+  memcheck->launcher.log = -1;
+  if (!valgrind)
+    return opc_error_set(error, OPC_ERR_NOT_FOUND,
+                         "--tool memcheck: there is no valgrind on the PATH; install it: apt-get install valgrind");
+  memcheck_add_word(memcheck, valgrind);
+  valgrind = NULL;
+  OPC_RETURN_IF_ERROR(make_folder(memcheck, error));
+  OPC_RETURN_IF_ERROR(make_command(memcheck, error));
+  *out = memcheck;
+  memcheck = NULL;
+  return OPC_OK;
 }
 
 void opc_memcheck_free(opc_memcheck_t *memcheck) {
-  if (memcheck == NULL) return;
+  if (!memcheck) return;
   if (memcheck->launcher.log >= 0) close(memcheck->launcher.log);
   opc_tool_folder_remove(memcheck->folder);
   for (size_t i = 0; i < memcheck->word_count; i++) free(memcheck->owned[i]);
@@ -100,7 +98,7 @@ void opc_memcheck_free(opc_memcheck_t *memcheck) {
 }
 
 const opc_launcher_t *opc_memcheck_launcher(const opc_memcheck_t *memcheck) {
-  return memcheck != NULL ? &memcheck->launcher : NULL;
+  return memcheck ? &memcheck->launcher : NULL;
 }
 
 void opc_memcheck_xml_path(const opc_memcheck_t *memcheck, pid_t pid, char out[PATH_MAX + 32]) {
@@ -108,11 +106,11 @@ void opc_memcheck_xml_path(const opc_memcheck_t *memcheck, pid_t pid, char out[P
 }
 
 void opc_memcheck_last_words(const opc_memcheck_t *memcheck, opc_text_t *out) {
-  if (memcheck != NULL) opc_memcheck_log_tail(memcheck->log, out);
+  if (memcheck) opc_memcheck_log_tail(memcheck->log, out);
 }
 
 bool opc_memcheck_is_unwatchable(const opc_memcheck_t *memcheck, pid_t pid, int wait_status, opc_text_t *bytes) {
-  return memcheck != NULL && WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGILL &&
+  return memcheck && WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGILL &&
          opc_memcheck_log_unknown_instruction(memcheck->log, pid, 0, bytes);
 }
 
@@ -133,9 +131,8 @@ static void add_chain(opc_text_t *out, const json_t *frames) {
     const char *symbol = json_string_value(json_object_get(frame, "symbol")),
                *file = json_string_value(json_object_get(frame, "file"));
     if (i == SHOWN) break;
-    opc_text_addf(out, "%s%.*s", i > 0 ? ", " : "", symbol != NULL ? (int)strcspn(symbol, "(") : 1,
-                  symbol != NULL ? symbol : "?");
-    if (file == NULL) continue;
+    opc_text_addf(out, "%s%.*s", i > 0 ? ", " : "", symbol ? (int)strcspn(symbol, "(") : 1, symbol ? symbol : "?");
+    if (!file) continue;
     opc_text_addf(out, " (%s:%d)", opc_base_name(file), (int)json_integer_value(json_object_get(frame, "line")));
   }
 }
@@ -144,9 +141,10 @@ static void add_chain(opc_text_t *out, const json_t *frames) {
 static opc_status_t note_file(rest_t *rest, const char *path, opc_error_t *error) {
   enum { NOTES_MAX = 8 };
   OPC_SCOPED(opc_memcheck_errors_clear) opc_memcheck_errors_t errors = {0};
-  opc_status_t status = opc_memcheck_xml_read(path, &errors, error);
+  const opc_status_t status = opc_memcheck_xml_read(path, &errors, error);
   rest->processes += errors.finished;
-  for (size_t i = 0; i < errors.count && status == OPC_OK; i++) {
+  OPC_RETURN_IF_ERROR(status);
+  for (size_t i = 0; i < errors.count; i++) {
     const opc_memcheck_error_t *found = &errors.items[i];
     if (found->number != 0 && strncmp(found->kind, "Leak_", strlen("Leak_")) != 0) continue;
     rest->errors++;
@@ -154,31 +152,33 @@ static opc_status_t note_file(rest_t *rest, const char *path, opc_error_t *error
     OPC_SCOPED(opc_text_clear) opc_text_t chain = {0};
     json_auto_t *words = opc_memcheck_describe(found, rest->view);
     add_chain(&chain, json_object_get(words, "frames"));
-    status = opc_journal_note(rest->journal, error, "memcheck, outside of any case: %s: %s", found->what,
-                              opc_text_c(&chain));
+    OPC_RETURN_IF_ERROR(opc_journal_note(rest->journal, error, "memcheck, outside of any case: %s: %s", found->what,
+                                         opc_text_c(&chain)));
   }
-  return status;
+  return OPC_OK;
+}
+
+static void scope_folder(DIR **folder) {
+  if (*folder) closedir(*folder);
 }
 
 opc_status_t opc_memcheck_note_rest(opc_memcheck_t *memcheck, const opc_memcheck_view_t *view, opc_journal_t *journal,
                                     bool *out_lost, opc_error_t *error) {
   rest_t rest = {.view = view, .journal = journal};
-  *out_lost = memcheck != NULL && memcheck->lost.code != OPC_OK;
-  if (memcheck == NULL) return OPC_OK;
+  *out_lost = memcheck && memcheck->lost.code != OPC_OK;
+  if (!memcheck) return OPC_OK;
   if (*out_lost) return opc_journal_note(journal, error, "memcheck: %s", memcheck->lost.message);
-  DIR *folder = opendir(memcheck->folder);
-  if (folder == NULL)
+  OPC_SCOPED(scope_folder) DIR *folder = opendir(memcheck->folder);
+  if (!folder)
     return opc_error_set(error, OPC_ERR_IO, "Valgrind's reports in %s are gone: %s", memcheck->folder, strerror(errno));
-  opc_status_t status = OPC_OK;
-  for (const struct dirent *entry; status == OPC_OK && (entry = readdir(folder)) != NULL;) {
+  for (const struct dirent *entry; (entry = readdir(folder));) {
     char path[PATH_MAX + 300];
     const char *suffix = strstr(entry->d_name, ".xml");
-    if (suffix == NULL || suffix[4] != '\0') continue;
+    if (!suffix || suffix[4] != '\0') continue;
     snprintf(path, sizeof path, "%s/%s", memcheck->folder, entry->d_name);
-    status = note_file(&rest, path, error);
+    OPC_RETURN_IF_ERROR(note_file(&rest, path, error));
   }
-  closedir(folder);
-  if (status != OPC_OK || rest.processes + rest.errors == 0) return status;
+  if (rest.processes + rest.errors == 0) return OPC_OK;
   return opc_journal_note(
       journal, error,
       "memcheck: Valgrind watched %zu process%s to the end: %llu error%s in %llu case%s, %zu outside of cases",

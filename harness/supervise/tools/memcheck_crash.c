@@ -17,12 +17,12 @@ static opc_memcheck_end_t end_of(const opc_memcheck_t *memcheck, const opc_child
   bool no_memory = false;
   bool illegal = WIFSIGNALED(child->status) && WTERMSIG(child->status) == SIGILL && box->crashed == 1;
   /* If there is no code at the address, the operator itself jumped there. */
-  if (illegal && view->maps != NULL && opc_maps_find(view->maps, counter) != NULL &&
+  if (illegal && view->maps && opc_maps_find(view->maps, counter) &&
       opc_memcheck_log_unknown_instruction(memcheck->log, child->pid, counter, &words)) {
     end = OPC_MEMCHECK_END_INSTRUCTION;
     OPC_SCOPED(opc_scope_free) opc_frames_t *frames = calloc(1, sizeof *frames);
     OPC_SCOPED(opc_text_clear) opc_text_t where = {0};
-    if (frames != NULL) {
+    if (frames) {
       opc_frames_resolve(view->symboliser, view->maps, view->library, &counter, 1, true, frames);
       opc_frames_say(frames, &where);
     }
@@ -57,20 +57,18 @@ static opc_memcheck_end_t end_of(const opc_memcheck_t *memcheck, const opc_child
 opc_status_t opc_memcheck_crash(opc_memcheck_t *memcheck, const opc_child_t *child, const opc_memcheck_view_t *view,
                                 opc_crash_t *crash, opc_memcheck_end_t *out, opc_error_t *error) {
   *out = OPC_MEMCHECK_END_OWN;
-  if (memcheck == NULL) return OPC_OK;
-  opc_memcheck_hits_t hits = {0};
+  if (!memcheck) return OPC_OK;
+  OPC_SCOPED(opc_memcheck_hits_clear) opc_memcheck_hits_t hits = {0};
   opc_error_t why;
   opc_memcheck_process_t *process = opc_memcheck_process(memcheck, child);
-  opc_status_t status = process != NULL ? OPC_OK : opc_out_of_memory(error);
+  if (!process) return opc_out_of_memory(error);
   /* A child that died early has no file. */
-  bool readable = status == OPC_OK && opc_memcheck_read(memcheck, child, process, &why) == OPC_OK;
-  if (readable && child->crash_record->running == 1)
-    status = opc_memcheck_hits_of_number(process, child->crash_record->sequence, &hits, error);
-  if (status == OPC_OK && hits.count > 0) {
+  if (opc_memcheck_read(memcheck, child, process, &why) == OPC_OK && child->crash_record->running == 1)
+    OPC_RETURN_IF_ERROR(opc_memcheck_hits_of_number(process, child->crash_record->sequence, &hits, error));
+  if (hits.count > 0) {
     json_auto_t *findings = opc_memcheck_findings(&hits, child->crash_record->sequence, view);
     opc_external_tool_also(crash->evidence, findings);
   }
-  if (status == OPC_OK) *out = end_of(memcheck, child, view, process->errors.new_failed, crash);
-  free(hits.items);
-  return status;
+  *out = end_of(memcheck, child, view, process->errors.new_failed, crash);
+  return OPC_OK;
 }

@@ -53,16 +53,23 @@ static uint64_t count_of(const opc_memcheck_counts_t *counts, uint64_t key) {
 }
 
 /* The places whose counts have grown since the last list. */
+void opc_memcheck_hits_clear(opc_memcheck_hits_t *hits) { free(hits->items); }
+
+static opc_status_t add_hits(const opc_memcheck_process_t *process, const opc_memcheck_counts_t *now,
+                             opc_memcheck_hits_t *out, opc_error_t *error) {
+  for (size_t i = 0; i < now->count; i++) {
+    uint64_t before = count_of(&process->counts, now->items[i].key);
+    const opc_memcheck_error_t *found = now->items[i].count > before ? error_of(process, now->items[i].key) : NULL;
+    if (found) OPC_RETURN_IF_ERROR(add_hit(out, found, now->items[i].count - before, error));
+  }
+  return OPC_OK;
+}
+
 static opc_status_t hits_of_list(const opc_memcheck_t *memcheck, const opc_child_t *child,
                                  opc_memcheck_process_t *process, opc_memcheck_hits_t *out, opc_error_t *error) {
   opc_memcheck_counts_t now = {0};
-  opc_status_t status = OPC_OK;
   if (!opc_memcheck_log_list(memcheck->log, child->pid, &process->log_offset, &now)) return OPC_OK;
-  for (size_t i = 0; i < now.count && status == OPC_OK; i++) {
-    uint64_t before = count_of(&process->counts, now.items[i].key);
-    const opc_memcheck_error_t *found = now.items[i].count > before ? error_of(process, now.items[i].key) : NULL;
-    if (found != NULL) status = add_hit(out, found, now.items[i].count - before, error);
-  }
+  const opc_status_t status = add_hits(process, &now, out, error);
   free(process->counts.items);
   process->counts = now;
   return status;
@@ -71,12 +78,11 @@ static opc_status_t hits_of_list(const opc_memcheck_t *memcheck, const opc_child
 /* The places that first showed while this case ran. */
 opc_status_t opc_memcheck_hits_of_number(const opc_memcheck_process_t *process, uint64_t number,
                                          opc_memcheck_hits_t *out, opc_error_t *error) {
-  opc_status_t status = OPC_OK;
-  for (size_t i = 0; i < process->errors.count && status == OPC_OK; i++) {
+  for (size_t i = 0; i < process->errors.count; i++) {
     if (number != 0 && process->errors.items[i].number == number)
-      status = add_hit(out, &process->errors.items[i], 1, error);
+      OPC_RETURN_IF_ERROR(add_hit(out, &process->errors.items[i], 1, error));
   }
-  return status;
+  return OPC_OK;
 }
 
 opc_status_t opc_memcheck_hits_of_message(opc_memcheck_t *memcheck, const opc_child_t *child, const json_t *told,
@@ -85,18 +91,18 @@ opc_status_t opc_memcheck_hits_of_message(opc_memcheck_t *memcheck, const opc_ch
            number = (uint64_t)json_integer_value(json_object_get(told, "number"));
   bool listed = json_is_true(json_object_get(told, "listed"));
   opc_memcheck_process_t *process = opc_memcheck_process(memcheck, child);
-  opc_status_t status = process != NULL ? opc_memcheck_read(memcheck, child, process, error) : opc_out_of_memory(error);
-  if (status == OPC_OK && listed) status = hits_of_list(memcheck, child, process, out, error);
-  if (status == OPC_OK && out->count == 0) status = opc_memcheck_hits_of_number(process, number, out, error);
+  OPC_RETURN_IF_ERROR(process ? opc_memcheck_read(memcheck, child, process, error) : opc_out_of_memory(error));
+  if (listed) OPC_RETURN_IF_ERROR(hits_of_list(memcheck, child, process, out, error));
+  if (out->count == 0) OPC_RETURN_IF_ERROR(opc_memcheck_hits_of_number(process, number, out, error));
   /* The child has Valgrind list its errors only a limited number of times (worker/child/valgrind_case.c). After that a
    * case may have errors only at known places; nobody knows at which. */
-  if (status == OPC_OK && out->count == 0 && !listed && process->errors.count > 0)
-    status = add_hit(out, &process->errors.items[process->errors.count - 1], errors, error);
-  if (status == OPC_OK && out->count == 0)
-    status = opc_error_set(
+  if (out->count == 0 && !listed && process->errors.count > 0)
+    OPC_RETURN_IF_ERROR(add_hit(out, &process->errors.items[process->errors.count - 1], errors, error));
+  if (out->count == 0)
+    return opc_error_set(
         error, OPC_ERR_IO,
         "Valgrind counted %llu error%s and does not report %s: is %s on a full disk (set TMPDIR to another), "
         "or -q in VALGRIND_OPTS?",
         (unsigned long long)errors, errors == 1 ? "" : "s", errors == 1 ? "it" : "them", memcheck->folder);
-  return status;
+  return OPC_OK;
 }

@@ -10,9 +10,9 @@
 #include "supervise/evidence/external_tool.h"
 #include "supervise/tools/memcheck_state.h"
 
-static opc_severity_t severity_of(const char *rule_name) {
+static opc_severity_t memcheck_judge_severity_of(const char *rule_name) {
   const opc_rule_t *rule = opc_rule_find(rule_name);
-  return rule != NULL ? rule->severity : OPC_SEVERITY_ERROR;
+  return rule ? rule->severity : OPC_SEVERITY_ERROR;
 }
 
 static void add_counts(json_t *finding, uint64_t errors, uint64_t places, bool earlier) {
@@ -34,7 +34,7 @@ json_t *opc_memcheck_findings(const opc_memcheck_hits_t *hits, uint64_t number, 
     for (size_t i = 0; i < hits->count; i++) {
       const char *rule = opc_memcheck_rule(hits->items[i].error->kind);
       uint64_t errors = 0, places = 0;
-      if (severity_of(rule) != order[s] || json_object_get(told, rule) != NULL) continue;
+      if (memcheck_judge_severity_of(rule) != order[s] || json_object_get(told, rule)) continue;
       for (size_t k = i; k < hits->count; k++) {
         if (strcmp(opc_memcheck_rule(hits->items[k].error->kind), rule) != 0) continue;
         errors += hits->items[k].count;
@@ -57,7 +57,7 @@ static void merge_findings(json_t *result, const opc_memcheck_hits_t *hits, uint
 }
 
 /* Something is wrong with the case, but the cause is unknown. */
-static void lose(opc_memcheck_t *memcheck, json_t *result, const opc_error_t *why) {
+static void memcheck_judge_lose(opc_memcheck_t *memcheck, json_t *result, const opc_error_t *why) {
   if (memcheck->lost.code == OPC_OK) memcheck->lost = *why;
   if (opc_verdict_find(opc_json_text_of(result, "verdict")) == OPC_VERDICT_ERROR) return;
   json_object_set_new(result, "verdict", json_string(opc_verdict_name(OPC_VERDICT_ERROR)));
@@ -82,30 +82,28 @@ static void soil(json_t *answer, const opc_memcheck_hits_t *hits) {
 
 opc_status_t opc_memcheck_judge(opc_memcheck_t *memcheck, const opc_child_t *child, const opc_memcheck_view_t *view,
                                 json_t *message, opc_error_t *error) {
-  json_t *told = json_incref(json_object_get(message, "memcheck")), *evidence = json_object_get(message, "evidence");
+  json_auto_t *told = json_incref(json_object_get(message, "memcheck"));
+  json_t *evidence = json_object_get(message, "evidence");
   const char *type = opc_json_text_of(message, "t");
-  opc_status_t status = OPC_OK;
-  opc_memcheck_hits_t hits = {0};
+  OPC_SCOPED(opc_memcheck_hits_clear) opc_memcheck_hits_t hits = {0};
   json_object_del(message, "memcheck");
   json_object_del(evidence, "witnessed"); /* the child may not set this */
   uint64_t errors = (uint64_t)json_integer_value(json_object_get(told, "errors"));
-  bool result = type != NULL && strcmp(type, "result") == 0 && json_is_object(evidence) &&
-                opc_json_text_of(message, "message") != NULL;
-  bool answer = type != NULL && strcmp(type, "tried") == 0;
-  if (memcheck != NULL && errors > 0 && (result || answer)) {
-    opc_error_t why = {0};
-    status = opc_memcheck_hits_of_message(memcheck, child, told, &hits, &why);
-    if (status != OPC_OK && status != OPC_ERR_IO) opc_error_set(error, status, "%s", why.message);
-    if (status == OPC_ERR_IO && result) lose(memcheck, message, &why);
-    if (status == OPC_OK && answer) soil(message, &hits);
-    if (status == OPC_OK && result) {
-      merge_findings(message, &hits, (uint64_t)json_integer_value(json_object_get(told, "number")), view);
-      memcheck->errors += errors;
-      memcheck->cases++;
-    }
-    if (status == OPC_ERR_IO) status = OPC_OK;
+  bool result = type && strcmp(type, "result") == 0 && json_is_object(evidence) && opc_json_text_of(message, "message");
+  bool answer = type && strcmp(type, "tried") == 0;
+  if (!memcheck || errors == 0 || !(result || answer)) return OPC_OK;
+  opc_error_t why = {0};
+  const opc_status_t read = opc_memcheck_hits_of_message(memcheck, child, told, &hits, &why);
+  if (read == OPC_ERR_IO) {
+    if (result) memcheck_judge_lose(memcheck, message, &why);
+    return OPC_OK;
   }
-  free(hits.items);
-  json_decref(told);
-  return status;
+  if (read != OPC_OK) return opc_error_set(error, read, "%s", why.message);
+  if (answer) soil(message, &hits);
+  if (result) {
+    merge_findings(message, &hits, (uint64_t)json_integer_value(json_object_get(told, "number")), view);
+    memcheck->errors += errors;
+    memcheck->cases++;
+  }
+  return OPC_OK;
 }

@@ -19,7 +19,7 @@ typedef struct log_reader {
 
 static bool log_open(log_reader_t *reader, const char *path, pid_t pid, int64_t offset) {
   *reader = (log_reader_t){.file = fopen(path, "re")};
-  if (reader->file == NULL) return false;
+  if (!reader->file) return false;
   reader->prefix_length = (size_t)snprintf(reader->prefix, sizeof reader->prefix, "==%d==", (int)pid);
   return fseek(reader->file, (long)offset, SEEK_SET) == 0;
 }
@@ -35,7 +35,7 @@ static bool log_next(log_reader_t *reader) {
 
 static void log_close(log_reader_t *reader) {
   free(reader->line);
-  if (reader->file != NULL) fclose(reader->file);
+  if (reader->file) fclose(reader->file);
 }
 
 /* ---- the list of errors ---- */
@@ -79,7 +79,7 @@ bool opc_memcheck_log_list(const char *path, pid_t pid, int64_t *offset, opc_mem
   out->count = 0;
   if (log_open(&reader, path, pid, *offset)) {
     for (bool more = log_next(&reader); more;) {
-      bool entry = reader.own && isdigit((unsigned char)reader.text[0]) && strstr(reader.text, " in context ") != NULL;
+      bool entry = reader.own && isdigit((unsigned char)reader.text[0]) && strstr(reader.text, " in context ");
       /* A summary comes before a list and after it. */
       bool over = listed && reader.own && strncmp(reader.text, "ERROR SUMMARY:", strlen("ERROR SUMMARY:")) == 0;
       listed |= entry;
@@ -103,11 +103,10 @@ bool opc_memcheck_log_unknown_instruction(const char *path, pid_t pid, uint64_t 
     while (!found && log_next(&reader)) {
       const char *told = strstr(reader.line, unhandled), *at = reader.own ? strstr(reader.text, unrecognised) : NULL;
       /* "bytes: 0x62 0xF1…"; on a processor whose instructions are words: "0x1e214108" */
-      if (told != NULL) told = strstr(told, "0x");
-      found =
-          at != NULL && last != NULL && (address == 0 || strtoull(at + sizeof unrecognised - 1, NULL, 16) == address);
+      if (told) told = strstr(told, "0x");
+      found = at && last && (address == 0 || strtoull(at + sizeof unrecognised - 1, NULL, 16) == address);
       if (found) opc_text_add(bytes, last);
-      if (told == NULL && strncmp(reader.line, "==", 2) != 0) continue;
+      if (!told && strncmp(reader.line, "==", 2) != 0) continue;
       free(last);
       last = opc_string_copy(told);
     }
@@ -129,17 +128,17 @@ bool opc_memcheck_log_failure(const char *path, pid_t pid, opc_text_t *line, boo
   if (log_open(&reader, path, pid, 0)) {
     while (!found && log_next(&reader)) {
       bool bad = false;
-      for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) bad |= strstr(reader.line, words[i]) != NULL;
+      for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) bad |= (bool)strstr(reader.line, words[i]);
       if (bad) {
         free(last);
         last = opc_string_copy(reader.text);
         distance = 0;
       }
       /* Such a line may lack the process's number; the stack of Valgrind itself after it has the number. */
-      found = last != NULL && reader.own && distance++ < NEAR;
+      found = last && reader.own && distance++ < NEAR;
     }
     if (found) opc_text_add(line, last);
-    *out_memory = found && strstr(last, out_of_memory) != NULL;
+    *out_memory = found && strstr(last, out_of_memory);
   }
   free(last);
   log_close(&reader);
@@ -150,7 +149,7 @@ void opc_memcheck_log_tail(const char *path, opc_text_t *out) {
   enum { SIZE = 600 };
   char tail[SIZE + 1];
   FILE *file = fopen(path, "re");
-  if (file == NULL) return;
+  if (!file) return;
   (void)fseek(file, 0, SEEK_END);
   long size = ftell(file);
   (void)fseek(file, size > SIZE ? size - SIZE : 0, SEEK_SET);

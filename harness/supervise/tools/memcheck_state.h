@@ -48,6 +48,7 @@ typedef struct opc_memcheck_hits {
   opc_memcheck_hit_t *items; /* the caller frees */
   size_t count;
 } opc_memcheck_hits_t;
+void opc_memcheck_hits_clear(opc_memcheck_hits_t *hits);
 
 /* ---- memcheck_log.c: Valgrind's output other than XML, one log for all processes of a run, mostly lines with the
  * process's number in front ("==12== text"). A truncated or missing log gives less information, but no error. ---- */

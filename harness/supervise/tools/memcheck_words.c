@@ -39,14 +39,14 @@ static const struct kind {
 };
 static const struct kind unknown_kind = {"", "memcheck.suspicious", say_plainly};
 
-static const struct kind *kind_of(const char *name) {
+static const struct kind *memcheck_words_kind_of(const char *name) {
   for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
     if (strcmp(kinds[i].kind, name) == 0) return &kinds[i];
   }
   return &unknown_kind;
 }
 
-const char *opc_memcheck_rule(const char *kind) { return kind_of(kind)->rule; }
+const char *opc_memcheck_rule(const char *kind) { return memcheck_words_kind_of(kind)->rule; }
 
 /* ---- memory ---- */
 
@@ -91,18 +91,17 @@ static void place_at_tensor(const opc_memcheck_error_t *error, place_t *place) {
   snprintf(place->relation, sizeof place->relation, "%s", before ? "before" : after ? "after" : "inside");
 }
 
-static place_t place_of(const scene_t *scene) {
+static place_t memcheck_words_place_of(const scene_t *scene) {
   char distance[32], size[32];
   place_t place = {0};
   const opc_memcheck_error_t *error = scene->error;
   const char *text = error->aux_count > 0 ? error->aux[0].text : "", *block;
   (void)sscanf(text, "Address 0x%" SCNx64, &place.address);
-  place.freed =
-      strstr(text, " block of size ") != NULL && strstr(text, " free'd") != NULL; /* and not "(recently) free'd" */
+  place.freed = strstr(text, " block of size ") && strstr(text, " free'd"); /* and not "(recently) free'd" */
   if (error->tensor.path[0] != '\0') {
     place_at_tensor(error, &place);
   } else if (sscanf(text, "Address 0x%*x is %31[0-9,] bytes %15s", distance, place.relation) == 2 &&
-             (block = strstr(text, "block of size ")) != NULL && sscanf(block, "block of size %31[0-9,]", size) == 1) {
+             (block = strstr(text, "block of size ")) && sscanf(block, "block of size %31[0-9,]", size) == 1) {
     place.known = true;
     place.distance = plain_number(distance);
     place.size = plain_number(size);
@@ -114,16 +113,15 @@ static place_t place_of(const scene_t *scene) {
 
 /* The library's own code in a stack; NULL: none. */
 static const opc_frame_t *own_frame(const scene_t *scene, const opc_frames_t *frames) {
-  return frames->own != NULL && scene->library[0] != '\0' && strcmp(frames->own->module, scene->library) == 0
-             ? frames->own
-             : NULL;
+  return frames->own && scene->library[0] != '\0' && strcmp(frames->own->module, scene->library) == 0 ? frames->own
+                                                                                                      : NULL;
 }
 
 /* " from make_scratch (conv.cpp:34)"; nothing if the memory is the harness's or libtorch's. */
 static void say_source(const scene_t *scene, size_t about, opc_text_t *out) {
   opc_frames_t *own = calloc(1, sizeof *own); /* only that frame: its calls to get memory are of no interest */
   const opc_frame_t *frame = about < scene->error->aux_count ? own_frame(scene, &scene->about[about]) : NULL;
-  if (own != NULL && frame != NULL) {
+  if (own && frame) {
     own->frames[0] = *frame;
     own->count = 1;
     own->own = &own->frames[0];
@@ -150,7 +148,7 @@ static void say_place(const scene_t *scene, const place_t *place, opc_text_t *ou
 static void say_access(const scene_t *scene, const char *verb, opc_text_t *out) {
   uint64_t size = 0;
   const char *about = scene->error->aux_count > 0 ? scene->error->aux[0].text : "", *is = strstr(about, " is ");
-  place_t place = place_of(scene);
+  place_t place = memcheck_words_place_of(scene);
   (void)sscanf(scene->error->what, "Invalid %*s of size %" SCNu64, &size);
   opc_text_addf(out, "%s %" PRIu64 " byte%s", verb, size, size == 1 ? "" : "s");
   if (place.known) {
@@ -160,7 +158,7 @@ static void say_access(const scene_t *scene, const char *verb, opc_text_t *out) 
     if (scene->error->tensor.path[0] == '\0' && source.length > 0) opc_text_addf(out, " (made%s)", opc_text_c(&source));
   } else {
     opc_text_addf(out, " at 0x%" PRIx64, place.address);
-    if (is != NULL) opc_text_addf(out, ", which%s", is);
+    if (is) opc_text_addf(out, ", which%s", is);
   }
 }
 
@@ -173,13 +171,13 @@ static void say_origin(const scene_t *scene, opc_text_t *out) {
   const opc_memcheck_error_t *error = scene->error;
   const char *text = "";
   for (size_t i = 0; i < error->aux_count; i++) {
-    if (strstr(error->aux[i].text, "was created by") == NULL) continue;
+    if (!strstr(error->aux[i].text, "was created by")) continue;
     text = error->aux[i].text;
     say_source(scene, i, &source);
   }
-  const char *what = strstr(text, "stack allocation") != NULL  ? "a local variable"
-                     : strstr(text, "heap allocation") != NULL ? "memory of malloc or new, allocated"
-                                                               : "a tensor made";
+  const char *what = strstr(text, "stack allocation")  ? "a local variable"
+                     : strstr(text, "heap allocation") ? "memory of malloc or new, allocated"
+                                                       : "a tensor made";
   if (source.length > 0) opc_text_addf(out, " (%s%s)", what, opc_text_c(&source));
 }
 
@@ -204,7 +202,7 @@ static void say_syscall(const scene_t *scene, opc_text_t *out) {
 /* ---- allocations ---- */
 
 static void say_free(const scene_t *scene, opc_text_t *out) {
-  place_t place = place_of(scene);
+  place_t place = memcheck_words_place_of(scene);
   if (!place.known) {
     opc_text_addf(out, "frees 0x%" PRIx64 ", which is not a block of malloc or new", place.address);
     return;
@@ -236,15 +234,14 @@ static void say_mismatched(const scene_t *scene, opc_text_t *out) {
 static void say_overlap(const scene_t *scene, opc_text_t *out) {
   static const char words[] = "overlap in ";
   const char *function = strstr(scene->error->what, words), *last = strrchr(scene->error->what, ' ');
-  if (function == NULL || strchr(function, '(') == NULL) {
+  if (!function || !strchr(function, '(')) {
     opc_text_add(out, scene->error->what);
     return;
   }
   function += sizeof words - 1;
   opc_text_addf(out, "source and destination of %.*s overlap", (int)strcspn(function, "("), function);
   uint64_t bytes;
-  bool counted =
-      strchr(function, ',') != NULL && last > strrchr(function, ',') && sscanf(last, " %" SCNu64 ")", &bytes) == 1;
+  bool counted = strchr(function, ',') && last > strrchr(function, ',') && sscanf(last, " %" SCNu64 ")", &bytes) == 1;
   if (counted) opc_text_addf(out, " (%" PRIu64 " bytes)", bytes);
 }
 
@@ -261,21 +258,22 @@ static void resolve(const opc_memcheck_view_t *view, const opc_memcheck_stack_t 
                      out);
 }
 
-static void read_scene(const opc_memcheck_error_t *error, const opc_memcheck_view_t *view, scene_t *scene) {
+static void memcheck_words_read_scene(const opc_memcheck_error_t *error, const opc_memcheck_view_t *view,
+                                      scene_t *scene) {
   scene->error = error;
-  if (view->library == NULL || realpath(view->library, scene->library) == NULL) scene->library[0] = '\0';
+  if (!view->library || !realpath(view->library, scene->library)) scene->library[0] = '\0';
   resolve(view, &error->stack, &scene->frames);
   for (size_t i = 0; i < error->aux_count; i++) resolve(view, &error->aux[i].stack, &scene->about[i]);
 }
 
 json_t *opc_memcheck_describe(const opc_memcheck_error_t *error, const opc_memcheck_view_t *view) {
-  const struct kind *kind = kind_of(error->kind);
+  const struct kind *kind = memcheck_words_kind_of(error->kind);
   OPC_SCOPED(opc_scope_free) scene_t *scene = calloc(1, sizeof *scene);
-  if (scene == NULL) return NULL;
+  if (!scene) return NULL;
   OPC_SCOPED(opc_text_clear) opc_text_t message = {0}, shown = {0};
-  read_scene(error, view, scene);
+  memcheck_words_read_scene(error, view, scene);
   kind->say(scene, &message);
-  if (scene->frames.own != NULL) opc_text_add(&message, ",");
+  if (scene->frames.own) opc_text_add(&message, ",");
   opc_frames_say(&scene->frames, &message);
   opc_text_add_utf8(&shown, opc_text_c(&message), message.length);
 

@@ -45,18 +45,18 @@ void opc_memcheck_stack_add(opc_memcheck_stack_t *stack, uint64_t address) {
 /* <what>TEXT</what>, or <xwhat> with <text>TEXT</text> among other things. */
 static void copy_words(const xmlNode *node, char *out, size_t size) {
   const xmlNode *inner = opc_xml_child(node, "text");
-  opc_xml_text(inner != NULL ? inner : node, out, size);
+  opc_xml_text(inner ? inner : node, out, size);
 }
 
-static void read_stack(const xmlNode *node, opc_memcheck_stack_t *out) {
+static void memcheck_xml_read_stack(const xmlNode *node, opc_memcheck_stack_t *out) {
   bool own = true; /* only Valgrind's frames so far */
-  for (const xmlNode *frame = node->children; frame != NULL; frame = frame->next) {
+  for (const xmlNode *frame = node->children; frame; frame = frame->next) {
     char text[256];
     if (!opc_xml_is(frame, "frame")) continue;
     opc_xml_text(opc_xml_child(frame, "ip"), text, sizeof text);
     opc_memcheck_stack_add(out, strtoull(text, NULL, 16));
     opc_xml_text(opc_xml_child(frame, "obj"), text, sizeof text);
-    own = own && strstr(text, "/vgpreload_") != NULL;
+    own = own && strstr(text, "/vgpreload_");
     if (!own) continue;
     if (out->skip == 0) opc_xml_text(opc_xml_child(frame, "fn"), out->replaced, sizeof out->replaced);
     out->skip = out->count;
@@ -80,7 +80,7 @@ static void find_tensor(const announced_t *announced, opc_memcheck_error_t *erro
 /* A stack belongs to the words before it: the first to <what>, each further one to an <auxwhat>. */
 static void read_error(const xmlNode *node, const announced_t *announced, opc_memcheck_error_t *out) {
   opc_memcheck_stack_t *stack = &out->stack;
-  for (const xmlNode *at = node->children; at != NULL; at = at->next) {
+  for (const xmlNode *at = node->children; at; at = at->next) {
     if (opc_xml_is(at, "kind")) {
       opc_xml_text(at, out->kind, sizeof out->kind);
     } else if (opc_xml_is(at, "what") || opc_xml_is(at, "xwhat")) {
@@ -90,8 +90,8 @@ static void read_error(const xmlNode *node, const announced_t *announced, opc_me
       if (out->aux_count == OPC_MEMCHECK_AUX) continue;
       copy_words(at, out->aux[out->aux_count].text, sizeof out->aux[0].text);
       stack = &out->aux[out->aux_count++].stack;
-    } else if (opc_xml_is(at, "stack") && stack != NULL) {
-      read_stack(at, stack);
+    } else if (opc_xml_is(at, "stack") && stack) {
+      memcheck_xml_read_stack(at, stack);
       stack = NULL;
     }
   }
@@ -160,7 +160,7 @@ static opc_status_t load_file(const char *path, opc_text_t *out, opc_error_t *er
   char buffer[1 << 16];
   size_t complete = 0, got;
   FILE *file = fopen(path, "re");
-  if (file == NULL) return opc_error_set(error, OPC_ERR_IO, "cannot read %s: %s", path, strerror(errno));
+  if (!file) return opc_error_set(error, OPC_ERR_IO, "cannot read %s: %s", path, strerror(errno));
   while (out->length < FILE_MAX && (got = fread(buffer, 1, sizeof buffer, file)) > 0)
     opc_text_add_bytes(out, buffer, got);
   fclose(file);
@@ -183,16 +183,13 @@ opc_status_t opc_memcheck_xml_read(const char *path, opc_memcheck_errors_t *out,
   out->count = 0;
   out->finished = out->new_failed = false;
   scan_t scan = {.errors = out, .announced = calloc(1, sizeof *scan.announced)};
-  opc_status_t status = scan.announced != NULL ? load_file(path, &text, error) : opc_out_of_memory(error);
-  if (status == OPC_OK) {
-    /* A truncated file ends the list. */
-    xmlTextReader *reader =
-        xmlReaderForMemory(text.data, (int)text.length, NULL, NULL, OPC_XML_OPTIONS | XML_PARSE_HUGE);
-    if (opc_xml_read(reader, "valgrindoutput", read_element, &scan) == OPC_XML_MEMORY)
-      status = opc_out_of_memory(error);
-  }
-  free(scan.announced);
-  return status;
+  OPC_SCOPED(opc_scope_free) void *announced = scan.announced;
+  if (!announced) return opc_out_of_memory(error);
+  OPC_RETURN_IF_ERROR(load_file(path, &text, error));
+  /* A truncated file ends the list. */
+  xmlTextReader *reader = xmlReaderForMemory(text.data, (int)text.length, NULL, NULL, OPC_XML_OPTIONS | XML_PARSE_HUGE);
+  return opc_xml_read(reader, "valgrindoutput", read_element, &scan) == OPC_XML_MEMORY ? opc_out_of_memory(error)
+                                                                                       : OPC_OK;
 }
 
 void opc_memcheck_errors_clear(opc_memcheck_errors_t *errors) {

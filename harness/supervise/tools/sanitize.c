@@ -29,9 +29,9 @@ struct opc_sanitize {
 };
 
 static char *find_in(const char *folder, const char *below) {
-  if (folder == NULL || folder[0] == '\0') return NULL;
+  if (!folder || folder[0] == '\0') return NULL;
   char *file = opc_string_format("%s/%s", folder, below);
-  if (file == NULL || access(file, X_OK) == 0) return file;
+  if (!file || access(file, X_OK) == 0) return file;
   free(file);
   return NULL;
 }
@@ -41,37 +41,39 @@ static opc_status_t find_program(opc_sanitize_t *sanitize, opc_error_t *error) {
   const char *home = getenv("CUDA_HOME"), *path = getenv("CUDA_PATH"), *usual = "/usr/local/cuda";
   sanitize->program = opc_tool_on_path(name);
   const char *const roots[] = {home, path, usual};
-  for (size_t i = 0; i < sizeof roots / sizeof roots[0] && sanitize->program == NULL; i++) {
+  for (size_t i = 0; i < sizeof roots / sizeof roots[0] && !sanitize->program; i++) {
     sanitize->program = find_in(roots[i], "bin/compute-sanitizer");
-    if (sanitize->program == NULL) sanitize->program = find_in(roots[i], "compute-sanitizer/compute-sanitizer");
+    if (!sanitize->program) sanitize->program = find_in(roots[i], "compute-sanitizer/compute-sanitizer");
   }
-  if (sanitize->program != NULL) return OPC_OK;
+  if (sanitize->program) return OPC_OK;
   return opc_error_set(error, OPC_ERR_NOT_FOUND,
                        "--sanitize %s: there is no compute-sanitizer on the PATH, in $CUDA_HOME (%s), in $CUDA_PATH "
                        "(%s) or in %s; install it: "
                        "it is part of the CUDA toolkit (package cuda-sanitizer-13-0 or that of your version)",
-                       sanitize->tool, home != NULL ? home : "not set", path != NULL ? path : "not set", usual);
+                       sanitize->tool, home ? home : "not set", path ? path : "not set", usual);
 }
 
 static opc_status_t read_kernels(opc_sanitize_t *sanitize, const char *const *libraries, size_t count,
                                  opc_error_t *error) {
-  opc_status_t status = OPC_OK;
-  for (size_t i = 0; i < count && status == OPC_OK; i++) {
+  for (size_t i = 0; i < count; i++) {
     opc_elf_file_t *file = NULL;
     opc_error_t ignored; /* loading reports an unreadable library */
-    if (opc_elf_open(opc_package_file(libraries[i]), &file, &ignored) == OPC_OK)
-      status = opc_kernel_names_read(file, &sanitize->kernels, error);
+    if (opc_elf_open(opc_package_file(libraries[i]), &file, &ignored) != OPC_OK) continue;
+    const opc_status_t status = opc_kernel_names_read(file, &sanitize->kernels, error);
     opc_elf_close(file);
+    OPC_RETURN_IF_ERROR(status);
   }
   if (sanitize->kernels.count > KERNELS_MAX) opc_kernel_names_clear(&sanitize->kernels);
-  return status;
+  return OPC_OK;
 }
 
-static void add_word(opc_sanitize_t *sanitize, const char *word) { sanitize->words[sanitize->word_count++] = word; }
+static void sanitize_add_word(opc_sanitize_t *sanitize, const char *word) {
+  sanitize->words[sanitize->word_count++] = word;
+}
 
-static void add_option(opc_sanitize_t *sanitize, const char *option, const char *value) {
-  add_word(sanitize, option);
-  add_word(sanitize, value);
+static void sanitize_add_option(opc_sanitize_t *sanitize, const char *option, const char *value) {
+  sanitize_add_word(sanitize, option);
+  sanitize_add_word(sanitize, value);
 }
 
 /* The words except for the report's path: each process has its own. */
@@ -79,48 +81,52 @@ static opc_status_t make_words(opc_sanitize_t *sanitize, opc_error_t *error) {
   size_t kernels = sanitize->kernels.count;
   sanitize->filters = calloc(kernels + 1, sizeof *sanitize->filters);
   sanitize->words = calloc(FIXED_WORDS + 2 * kernels, sizeof *sanitize->words);
-  if (sanitize->filters == NULL || sanitize->words == NULL) return opc_out_of_memory(error);
-  add_word(sanitize, sanitize->program);
-  add_option(sanitize, "--tool", sanitize->tool);
-  add_option(sanitize, "--error-exitcode", "86");
-  add_option(sanitize, "--require-cuda-init", "no"); /* all cases of an operator may be skipped */
-  add_option(sanitize, "--launch-timeout", "300");   /* libtorch_cuda takes long to load */
-  add_option(sanitize, "--print-limit", "1000");     /* also limits what is saved */
+  if (!sanitize->filters || !sanitize->words) return opc_out_of_memory(error);
+  sanitize_add_word(sanitize, sanitize->program);
+  sanitize_add_option(sanitize, "--tool", sanitize->tool);
+  sanitize_add_option(sanitize, "--error-exitcode", "86");
+  sanitize_add_option(sanitize, "--require-cuda-init", "no"); /* all cases of an operator may be skipped */
+  sanitize_add_option(sanitize, "--launch-timeout", "300");   /* libtorch_cuda takes long to load */
+  sanitize_add_option(sanitize, "--print-limit", "1000");     /* also limits what is saved */
   if (strcmp(sanitize->tool, "memcheck") == 0) {
-    add_option(sanitize, "--padding", "256");          /* so that no two tensors touch */
-    add_option(sanitize, "--report-api-errors", "no"); /* a failed call concerns the operator: see check launch */
+    sanitize_add_option(sanitize, "--padding", "256"); /* so that no two tensors touch */
+    sanitize_add_option(sanitize, "--report-api-errors",
+                        "no"); /* a failed call concerns the operator: see check launch */
   }
   /* libtorch copies whole storages, including gaps between a tensor's rows. */
-  if (strcmp(sanitize->tool, "initcheck") == 0) add_option(sanitize, "--check-api-memory-access", "no");
+  if (strcmp(sanitize->tool, "initcheck") == 0) sanitize_add_option(sanitize, "--check-api-memory-access", "no");
   for (size_t i = 0; i < kernels; i++) {
     sanitize->filters[i] = opc_string_format("kns=%s", sanitize->kernels.items[i]);
-    if (sanitize->filters[i] == NULL) return opc_out_of_memory(error);
-    add_option(sanitize, "--kernel-name", sanitize->filters[i]);
+    if (!sanitize->filters[i]) return opc_out_of_memory(error);
+    sanitize_add_option(sanitize, "--kernel-name", sanitize->filters[i]);
   }
-  add_word(sanitize, "--xml"); /* before another option: some versions would take the next word for its value */
-  add_word(sanitize, "--save");
+  sanitize_add_word(sanitize,
+                    "--xml"); /* before another option: some versions would take the next word for its value */
+  sanitize_add_word(sanitize, "--save");
   return OPC_OK;
 }
+
+static void scope_sanitize(opc_sanitize_t **sanitize) { opc_sanitize_free(*sanitize); }
 
 opc_status_t opc_sanitize_new(const char *tool, const char *const *libraries, size_t library_count,
                               opc_sanitize_t **out, opc_error_t *error) {
   *out = NULL;
-  opc_sanitize_t *sanitize = calloc(1, sizeof *sanitize);
-  if (sanitize == NULL) return opc_out_of_memory(error);
+  OPC_SCOPED(scope_sanitize) opc_sanitize_t *sanitize = calloc(1, sizeof *sanitize);
+  if (!sanitize) return opc_out_of_memory(error);
   sanitize->tool = tool;
-  opc_status_t status = find_program(sanitize, error);
-  if (status == OPC_OK) status = read_kernels(sanitize, libraries, library_count, error);
-  if (status == OPC_OK) status = opc_tool_folder_make("compute-sanitizer", sanitize->folder, error);
-  if (status == OPC_OK) status = make_words(sanitize, error);
-  if (status == OPC_OK) *out = sanitize;
-  else opc_sanitize_free(sanitize);
-  return status;
+  OPC_RETURN_IF_ERROR(find_program(sanitize, error));
+  OPC_RETURN_IF_ERROR(read_kernels(sanitize, libraries, library_count, error));
+  OPC_RETURN_IF_ERROR(opc_tool_folder_make("compute-sanitizer", sanitize->folder, error));
+  OPC_RETURN_IF_ERROR(make_words(sanitize, error));
+  *out = sanitize;
+  sanitize = NULL;
+  return OPC_OK;
 }
 
 void opc_sanitize_free(opc_sanitize_t *sanitize) {
-  if (sanitize == NULL) return;
+  if (!sanitize) return;
   opc_tool_folder_remove(sanitize->folder);
-  for (size_t i = 0; sanitize->filters != NULL && i < sanitize->kernels.count; i++) free(sanitize->filters[i]);
+  for (size_t i = 0; sanitize->filters && i < sanitize->kernels.count; i++) free(sanitize->filters[i]);
   free(sanitize->filters);
   free(sanitize->words);
   opc_kernel_names_clear(&sanitize->kernels);
@@ -137,7 +143,7 @@ opc_status_t opc_sanitize_launcher(opc_sanitize_t *sanitize, uint64_t child, con
                                    opc_error_t *error) {
   free(sanitize->save);
   sanitize->save = report_path(sanitize, child);
-  if (sanitize->save == NULL) return opc_out_of_memory(error);
+  if (!sanitize->save) return opc_out_of_memory(error);
   sanitize->processes++;
   sanitize->words[sanitize->word_count] = sanitize->save;
   sanitize->words[sanitize->word_count + 1] = NULL;
@@ -162,13 +168,14 @@ opc_status_t opc_sanitize_report(const opc_sanitize_t *sanitize, const opc_child
                                  opc_sanitize_records_t *out, char **out_lost, opc_error_t *error) {
   opc_error_t why = {0};
   OPC_SCOPED(opc_scope_free) char *path = report_path(sanitize, child->id);
-  if (path == NULL) return opc_out_of_memory(error);
-  opc_status_t status = opc_sanitize_xml_read(path, out, &why);
+  if (!path) return opc_out_of_memory(error);
+  const opc_status_t status = opc_sanitize_xml_read(path, out, &why);
+  const bool unread = status != OPC_OK;
   const bool says_found = WIFEXITED(child->status) && WEXITSTATUS(child->status) == FOUND;
   if (status == OPC_ERR_MEMORY) return opc_error_set(error, status, "%s", why.message);
-  if (status == OPC_OK && says_found && out->count == 0) {
+  if (!unread && says_found && out->count == 0) {
     *out_lost = opc_string_copy("it ends with the exit code for errors, and its report holds none");
-  } else if (status != OPC_OK && child->leaving && (called || says_found)) {
+  } else if (unread && child->leaving && (called || says_found)) {
     OPC_SCOPED(opc_text_clear) opc_text_t tail = {0};
     opc_output_tail(child->output, TAIL_SIZE, &tail);
     *out_lost =
@@ -178,7 +185,7 @@ opc_status_t opc_sanitize_report(const opc_sanitize_t *sanitize, const opc_child
 }
 
 opc_status_t opc_sanitize_note_begin(const opc_sanitize_t *sanitize, opc_journal_t *journal, opc_error_t *error) {
-  if (sanitize == NULL || sanitize->kernels.count > 0) return OPC_OK;
+  if (!sanitize || sanitize->kernels.count > 0) return OPC_OK;
   return opc_journal_note(
       journal, error,
       "sanitize: no names of kernels can be read from the libraries, or too many: compute-sanitizer watches every "
@@ -186,7 +193,7 @@ opc_status_t opc_sanitize_note_begin(const opc_sanitize_t *sanitize, opc_journal
 }
 
 opc_status_t opc_sanitize_note_end(const opc_sanitize_t *sanitize, opc_journal_t *journal, opc_error_t *error) {
-  if (sanitize == NULL) return OPC_OK;
+  if (!sanitize) return OPC_OK;
   return opc_journal_note(journal, error,
                           "sanitize: compute-sanitizer's %s watched %lu process%s, %zu name%s of kernels",
                           sanitize->tool, sanitize->processes, sanitize->processes == 1 ? "" : "es",

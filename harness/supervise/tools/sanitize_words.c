@@ -10,9 +10,7 @@ const char *const opc_sanitize_tools[] = {"memcheck", "racecheck", "initcheck", 
 
 /* ---- the rule ---- */
 
-static bool says(const opc_sanitize_record_t *record, const char *word) {
-  return strcasestr(record->text, word) != NULL;
-}
+static bool says(const opc_sanitize_record_t *record, const char *word) { return strcasestr(record->text, word); }
 
 static const char *memcheck_rule(const opc_sanitize_record_t *record) {
   if (says(record, "leak")) return "sanitize.suspicious";
@@ -34,10 +32,10 @@ const char *opc_sanitize_rule(const char *tool, const opc_sanitize_record_t *rec
   return "sanitize.suspicious";
 }
 
-static opc_severity_t severity_of(const char *tool, const opc_sanitize_record_t *record) {
+static opc_severity_t sanitize_words_severity_of(const char *tool, const opc_sanitize_record_t *record) {
   const opc_rule_t *rule = opc_rule_find(opc_sanitize_rule(tool, record));
   bool mild = strcasecmp(record->level, "Warning") == 0 || strcasecmp(record->level, "Info") == 0;
-  return mild || rule == NULL ? OPC_SEVERITY_WARNING : rule->severity;
+  return mild || !rule ? OPC_SEVERITY_WARNING : rule->severity;
 }
 
 /* ---- words ---- */
@@ -104,7 +102,7 @@ static void count(const char *tool, const opc_sanitize_records_t *records, size_
   }
 }
 
-static json_t *describe(const char *tool, const opc_sanitize_records_t *records, size_t index) {
+static json_t *sanitize_words_describe(const char *tool, const opc_sanitize_records_t *records, size_t index) {
   const opc_sanitize_record_t *record = &records->items[index];
   size_t times, places;
   OPC_SCOPED(opc_text_clear) opc_text_t message = {0};
@@ -112,11 +110,11 @@ static json_t *describe(const char *tool, const opc_sanitize_records_t *records,
   say(record, &message);
   if (times > 1) opc_text_addf(&message, "; %zu such records", times);
   if (places > 1) opc_text_addf(&message, " at %zu places", places);
-  json_t *finding =
-      json_pack("{s:s, s:o, s:s, s:o, s:{s:s, s:o, s:o, s:I, s:I}}", "rule", opc_sanitize_rule(tool, record), "message",
-                opc_json_string(opc_text_c(&message)), "severity", opc_severity_name(severity_of(tool, record)),
-                "frames", stack_json(&record->host), "sanitizer", "tool", tool, "kind", opc_json_string(record->kind),
-                "text", opc_json_string(record->text), "records", (json_int_t)times, "places", (json_int_t)places);
+  json_t *finding = json_pack(
+      "{s:s, s:o, s:s, s:o, s:{s:s, s:o, s:o, s:I, s:I}}", "rule", opc_sanitize_rule(tool, record), "message",
+      opc_json_string(opc_text_c(&message)), "severity", opc_severity_name(sanitize_words_severity_of(tool, record)),
+      "frames", stack_json(&record->host), "sanitizer", "tool", tool, "kind", opc_json_string(record->kind), "text",
+      opc_json_string(record->text), "records", (json_int_t)times, "places", (json_int_t)places);
   if (record->device.count > 0) json_object_set_new(finding, "device_frames", stack_json(&record->device));
   return finding;
 }
@@ -127,9 +125,9 @@ json_t *opc_sanitize_findings(const char *tool, const opc_sanitize_records_t *re
   for (size_t s = 0; s < sizeof order / sizeof order[0]; s++) {
     for (size_t i = 0; i < records->count; i++) {
       const char *rule = opc_sanitize_rule(tool, &records->items[i]);
-      if (severity_of(tool, &records->items[i]) != order[s] || json_object_get(told, rule) != NULL) continue;
+      if (sanitize_words_severity_of(tool, &records->items[i]) != order[s] || json_object_get(told, rule)) continue;
       json_object_set_new(told, rule, json_true());
-      json_array_append_new(findings, describe(tool, records, i));
+      json_array_append_new(findings, sanitize_words_describe(tool, records, i));
     }
   }
   json_decref(told);

@@ -13,46 +13,44 @@
 
 /* ---- one record ---- */
 
-static void read_field(const xmlNode *node, const char *name, char *out, size_t size) {
+static void sanitize_xml_read_field(const xmlNode *node, const char *name, char *out, size_t size) {
   opc_xml_text(opc_xml_child(node, name), out, size);
 }
 
-static int read_number(const xmlNode *node, const char *name) {
+static int sanitize_xml_read_number(const xmlNode *node, const char *name) {
   char text[32];
-  read_field(node, name, text, sizeof text);
+  sanitize_xml_read_field(node, name, text, sizeof text);
   long value = strtol(text, NULL, 0);
   return value > 0 && value <= INT32_MAX ? (int)value : 0;
 }
 
 static void read_frame(const xmlNode *node, opc_sanitize_frame_t *out) {
-  if (node == NULL) return;
-  read_field(node, "func", out->function, sizeof out->function);
-  read_field(node, "module", out->module, sizeof out->module);
-  read_field(node, "path", out->file, sizeof out->file);
-  out->line = read_number(node, "line");
+  if (!node) return;
+  sanitize_xml_read_field(node, "func", out->function, sizeof out->function);
+  sanitize_xml_read_field(node, "module", out->module, sizeof out->module);
+  sanitize_xml_read_field(node, "path", out->file, sizeof out->file);
+  out->line = sanitize_xml_read_number(node, "line");
 }
 
-static void read_stack(const xmlNode *node, opc_sanitize_stack_t *out) {
-  for (const xmlNode *at = node != NULL ? node->children : NULL; at != NULL && out->count < OPC_SANITIZE_FRAMES;
-       at = at->next) {
+static void sanitize_xml_read_stack(const xmlNode *node, opc_sanitize_stack_t *out) {
+  for (const xmlNode *at = node ? node->children : NULL; at && out->count < OPC_SANITIZE_FRAMES; at = at->next) {
     if (opc_xml_is(at, "frame")) read_frame(at, &out->frames[out->count++]);
   }
 }
 
 static bool read_axes(const xmlNode *node, int out[3]) {
-  if (node == NULL) return false;
-  out[0] = read_number(node, "x");
-  out[1] = read_number(node, "y");
-  out[2] = read_number(node, "z");
+  if (!node) return false;
+  out[0] = sanitize_xml_read_number(node, "x");
+  out[1] = sanitize_xml_read_number(node, "y");
+  out[2] = sanitize_xml_read_number(node, "z");
   return true;
 }
 
 /* "source" and each "destination" of a race. */
-static void read_places(const xmlNode *what, opc_sanitize_record_t *out) {
-  for (const xmlNode *at = what != NULL ? what->children : NULL; at != NULL && out->place_count < OPC_SANITIZE_PLACES;
-       at = at->next) {
+static void sanitize_xml_read_places(const xmlNode *what, opc_sanitize_record_t *out) {
+  for (const xmlNode *at = what ? what->children : NULL; at && out->place_count < OPC_SANITIZE_PLACES; at = at->next) {
     if (!opc_xml_is(at, "source") && !opc_xml_is(at, "destination")) continue;
-    read_field(at, "direction", out->places[out->place_count].direction, sizeof out->places[0].direction);
+    sanitize_xml_read_field(at, "direction", out->places[out->place_count].direction, sizeof out->places[0].direction);
     read_frame(opc_xml_child(at, "where"), &out->places[out->place_count].where);
     out->place_count++;
   }
@@ -60,17 +58,17 @@ static void read_places(const xmlNode *what, opc_sanitize_record_t *out) {
 
 static void read_record(const xmlNode *node, opc_sanitize_record_t *out) {
   const xmlNode *what = opc_xml_child(node, "what"), *who = opc_xml_child(node, "who");
-  read_field(node, "kind", out->kind, sizeof out->kind);
-  read_field(node, "level", out->level, sizeof out->level);
-  read_field(what, "text", out->text, sizeof out->text);
-  read_field(what, "address", out->address, sizeof out->address);
-  if (out->address[0] == '\0') read_field(what, "accessAddress", out->address, sizeof out->address);
+  sanitize_xml_read_field(node, "kind", out->kind, sizeof out->kind);
+  sanitize_xml_read_field(node, "level", out->level, sizeof out->level);
+  sanitize_xml_read_field(what, "text", out->text, sizeof out->text);
+  sanitize_xml_read_field(what, "address", out->address, sizeof out->address);
+  if (out->address[0] == '\0') sanitize_xml_read_field(what, "accessAddress", out->address, sizeof out->address);
   read_frame(opc_xml_child(node, "where"), &out->where);
   out->has_thread =
       read_axes(opc_xml_child(who, "threadIdx"), out->thread) && read_axes(opc_xml_child(who, "blockIdx"), out->block);
-  read_places(what, out);
-  read_stack(opc_xml_child(node, "deviceStack"), &out->device);
-  read_stack(opc_xml_child(node, "hostStack"), &out->host);
+  sanitize_xml_read_places(what, out);
+  sanitize_xml_read_stack(opc_xml_child(node, "deviceStack"), &out->device);
+  sanitize_xml_read_stack(opc_xml_child(node, "hostStack"), &out->host);
 }
 
 static bool keep_record(const xmlNode *node, void *context) {

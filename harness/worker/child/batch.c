@@ -5,21 +5,22 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/owned.h"
 #include "base/text.h"
 #include "bridge/api/bridge.h"
 #include "checks/runner/runner.h"
 #include "model/json/json_write.h"
 #include "wire/channel.h"
-#include "worker/child/crash_record.h"
+#include "worker/child/crash.h"
 #include "worker/child/try.h"
 #include "worker/child/valgrind_case.h"
 
 typedef struct batch {
   opc_channel_t channel;
-  opc_crash_record_t *box;
+  opc_crash_record_t *record;
   const json_t *operators;
-  opc_status_t status; /* of the channel, for callbacks that cannot return a status */
-  bool spent;          /* a case corrupted this process: nothing more may run here */
+  opc_status_t status;   /* of the channel, for callbacks that cannot return a status */
+  bool must_be_replaced; /* a case corrupted this process: nothing more may run here */
   opc_error_t *error;
 } batch_t;
 
@@ -29,28 +30,28 @@ static void announce(opc_call_label_t label) { opc_batch_announce(crash_record, 
 
 /* ---- answers ---- */
 
-static opc_status_t answer(batch_t *batch, json_t *message) {
+static opc_status_t batch_answer(batch_t *batch, json_t *message) {
   opc_status_t status = opc_channel_send(&batch->channel, message, NULL, 0, batch->error);
   json_decref(message);
   if (status == OPC_ERR_SYSTEM) opc_error_prefix(batch->error, "the channel for results is broken");
   return status;
 }
 
-static opc_status_t refuse(batch_t *batch, const opc_error_t *why) {
-  return answer(batch, json_pack("{s:s, s:o}", "t", "refused", "message", opc_json_string(why->message)));
+static opc_status_t batch_refuse(batch_t *batch, const opc_error_t *why) {
+  return batch_answer(batch, json_pack("{s:s, s:o}", "t", "refused", "message", opc_json_string(why->message)));
 }
 
 static void case_begin(const char *case_id, const char *why, const char *standing, void *context) {
   batch_t *batch = context;
-  opc_string_put(batch->box->standing, sizeof batch->box->standing, standing);
-  opc_string_put(batch->box->why, sizeof batch->box->why, why);
-  opc_batch_begin(batch->box, case_id, OPC_CALL_LABEL(OPERATOR, ""));
+  opc_string_put(batch->record->standing, sizeof batch->record->standing, standing);
+  opc_string_put(batch->record->why, sizeof batch->record->why, why);
+  opc_batch_begin(batch->record, case_id, OPC_CALL_LABEL(OPERATOR, ""));
 }
 
 /* As many arguments as fit: a crash report shows them. */
 static void case_input(const json_t *input, void *context) {
   enum { ROOM = OPC_CRASH_RECORD_INPUT_SIZE - 1, NOTE = 64 };
-  opc_crash_record_t *box = ((batch_t *)context)->box;
+  opc_crash_record_t *record = ((batch_t *)context)->record;
   json_t *fitting = json_object(), *value;
   const char *name;
   int left_out = 0;
@@ -61,8 +62,8 @@ static void case_input(const json_t *input, void *context) {
     left_out++;
   }
   if (left_out) json_object_set_new_nocheck(fitting, "…", json_sprintf("%d more", left_out));
-  size_t length = json_dumpb(fitting, box->input, ROOM, JSON_COMPACT);
-  box->input[length <= ROOM ? length : 0] = '\0';
+  size_t length = json_dumpb(fitting, record->input, ROOM, JSON_COMPACT);
+  record->input[length <= ROOM ? length : 0] = '\0';
   json_decref(fitting);
 }
 
@@ -77,22 +78,22 @@ static bool case_end(const char *case_id, const char *standing, const opc_findin
   if (standing[0]) json_object_set_new_nocheck(result, "standing", json_string(standing));
   if (finding->rule) {
     json_object_set_new_nocheck(result, "severity", json_string(opc_severity_name(finding->severity)));
-    json_object_set_new_nocheck(result, "rule", json_string(finding->rule));
+    json_object_set_new_nocheck(result, "rule", json_string(opc_rule_name(finding->rule)));
   }
   if (finding->reason != OPC_SKIP_NONE)
     json_object_set_new_nocheck(result, "reason", json_string(opc_skip_reason_name(finding->reason)));
   json_object_set_new_nocheck(result, "message", opc_json_string(opc_text_c(&finding->message)));
   json_object_set_new_nocheck(result, "evidence", finding->evidence ? json_incref(finding->evidence) : json_object());
   json_object_set_new_nocheck(result, "seconds", json_real(seconds));
-  opc_valgrind_case_end(batch->box->sequence, result);
-  batch->status = answer(batch, result);
+  opc_valgrind_case_end(batch->record->sequence, result);
+  batch->status = batch_answer(batch, result);
   /* Sent after the result: if the process dies in between, that still belongs to this case, and so does a closed
    * channel. */
-  if (batch->status == OPC_OK) opc_batch_end(batch->box);
-  return batch->status == OPC_OK;
+  if (!batch->status) opc_batch_end(batch->record);
+  return !batch->status;
 }
 
-static void case_spent(void *context) { ((batch_t *)context)->spent = true; }
+static void case_must_replace(void *context) { ((batch_t *)context)->must_be_replaced = true; }
 
 /* ---- commands ---- */
 
@@ -109,9 +110,9 @@ static opc_status_t operator_find(const batch_t *batch, const json_t *command, o
 
 static opc_status_t sample_read(const json_t *json, const opc_operator_t *op, opc_sample_t *out, opc_error_t *error) {
   char field[256] = "";
-  opc_status_t status = opc_sample_from_json(json, op, NULL, out, field, sizeof field, error);
-  if (status == OPC_OK) status = opc_sample_name(out, op, error);
-  if (status != OPC_OK) return opc_error_prefix(error, "a sample of %s", op->name);
+  if (opc_sample_from_json(json, op, NULL, out, field, sizeof field, error) != OPC_OK ||
+      opc_sample_name(out, op, error) != OPC_OK)
+    return opc_error_prefix(error, "a sample of %s", op->name);
   const char *source = json_string_value(json_object_get(json, "source"));
   out->source = OPC_SAMPLE_SEARCHED;
   if (source && strcmp(source, "file") == 0) out->source = OPC_SAMPLE_FILE;
@@ -126,8 +127,7 @@ static opc_status_t samples_read(const json_t *list, const opc_operator_t *op, o
   out->samples = calloc(count, sizeof *out->samples);
   if (!out->samples) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for the samples");
   for (size_t i = 0; i < count; i++) {
-    opc_status_t status = sample_read(json_array_get(list, i), op, &out->samples[i], error);
-    if (status != OPC_OK) return status;
+    OPC_RETURN_IF_ERROR(sample_read(json_array_get(list, i), op, &out->samples[i], error));
     out->count++;
   }
   return OPC_OK;
@@ -150,11 +150,10 @@ static const char *optional_string(const json_t *command, const char *key) {
   return json_string_value(json_object_get(command, key));
 }
 
-static opc_status_t cases_run(batch_t *batch, const json_t *command) {
-  opc_error_t why = {0};
-  opc_operator_t op = {0};
-  opc_sample_set_t samples = {0};
-  const char **checks = NULL, **devices = NULL, **skip = NULL, **crashed = NULL;
+static opc_status_t run_planned(batch_t *batch, const json_t *command, uint64_t *out_cases, opc_error_t *error) {
+  OPC_SCOPED(opc_operator_clear) opc_operator_t op = {0};
+  OPC_SCOPED(opc_sample_set_clear) opc_sample_set_t samples = {0};
+  OPC_SCOPED(opc_scope_free) const char **checks = NULL, **devices = NULL, **skip = NULL, **crashed = NULL;
   opc_runner_request_t request = {.op = &op,
                                   .seed = (uint64_t)json_integer_value(json_object_get(command, "seed")),
                                   .neighbours = json_integer_value(json_object_get(command, "neighbours")),
@@ -169,61 +168,56 @@ static opc_status_t cases_run(batch_t *batch, const json_t *command) {
                             .input = case_input,
                             .end = case_end,
                             .announce = announce,
-                            .spent = case_spent,
+                            .must_replace = case_must_replace,
                             .context = batch};
-  uint64_t cases = 0;
 
-  opc_status_t status = operator_find(batch, command, &op, &why);
-  if (status == OPC_OK) status = samples_read(json_object_get(command, "samples"), &op, &samples, &why);
-  if (status == OPC_OK) status = names_read(json_object_get(command, "checks"), &checks, &request.check_count, &why);
-  if (status == OPC_OK) status = names_read(json_object_get(command, "devices"), &devices, &request.device_count, &why);
-  if (status == OPC_OK) status = names_read(json_object_get(command, "skip"), &skip, &request.skip_count, &why);
-  if (status == OPC_OK)
-    status = names_read(json_object_get(command, "crashed"), &crashed, &request.crashed_count, &why);
-  if (status == OPC_OK) {
-    request.samples = samples.samples;
-    request.sample_count = samples.count;
-    request.checks = checks;
-    request.devices = devices;
-    request.skip = skip;
-    request.crashed = crashed;
-    status = opc_runner_run(&request, &sink, &cases, &why);
-  }
-  opc_status_t told = batch->status;
-  if (told == OPC_OK && batch->spent && status == OPC_OK) {
-    told = answer(batch, json_pack("{s:s}", "t", "spent"));
-  } else if (told == OPC_OK) {
-    told = status == OPC_OK ? answer(batch, json_pack("{s:s, s:I}", "t", "done", "planned", (json_int_t)cases))
-                            : refuse(batch, &why);
-  }
-  free(checks);
-  free(devices);
-  free(skip);
-  free(crashed);
-  opc_sample_set_clear(&samples);
-  opc_operator_clear(&op);
-  return told;
+  OPC_RETURN_IF_ERROR(operator_find(batch, command, &op, error));
+  OPC_RETURN_IF_ERROR(samples_read(json_object_get(command, "samples"), &op, &samples, error));
+  OPC_RETURN_IF_ERROR(names_read(json_object_get(command, "checks"), &checks, &request.check_count, error));
+  OPC_RETURN_IF_ERROR(names_read(json_object_get(command, "devices"), &devices, &request.device_count, error));
+  OPC_RETURN_IF_ERROR(names_read(json_object_get(command, "skip"), &skip, &request.skip_count, error));
+  OPC_RETURN_IF_ERROR(names_read(json_object_get(command, "crashed"), &crashed, &request.crashed_count, error));
+  request.samples = samples.samples;
+  request.sample_count = samples.count;
+  request.checks = checks;
+  request.devices = devices;
+  request.skip = skip;
+  request.crashed = crashed;
+  return opc_runner_run(&request, &sink, out_cases, error);
+}
+
+static opc_status_t cases_run(batch_t *batch, const json_t *command) {
+  opc_error_t why = {0};
+  uint64_t cases = 0;
+  const opc_status_t status = run_planned(batch, command, &cases, &why);
+  OPC_RETURN_IF_ERROR(batch->status);
+  if (status != OPC_OK) return batch_refuse(batch, &why);
+  if (batch->must_be_replaced) return batch_answer(batch, json_pack("{s:s}", "t", "spent"));
+  return batch_answer(batch, json_pack("{s:s, s:I}", "t", "done", "planned", (json_int_t)cases));
+}
+
+static opc_status_t try_answer(batch_t *batch, const json_t *command, json_t **out_answer, opc_error_t *error) {
+  OPC_SCOPED(opc_operator_clear) opc_operator_t op = {0};
+  OPC_SCOPED(opc_sample_clear) opc_sample_t sample = {0};
+  const uint64_t seed = (uint64_t)json_integer_value(json_object_get(command, "seed"));
+  OPC_RETURN_IF_ERROR(operator_find(batch, command, &op, error));
+  OPC_RETURN_IF_ERROR(sample_read(json_object_get(command, "sample"), &op, &sample, error));
+  return opc_try_run(&op, &sample, optional_string(command, "device"), seed,
+                     json_is_true(json_object_get(command, "values")),
+                     !json_is_true(json_object_get(command, "without_meta")), batch->record, out_answer, error);
 }
 
 static opc_status_t try_run(batch_t *batch, const json_t *command) {
   opc_error_t why = {0};
-  opc_operator_t op = {0};
-  opc_sample_t sample = {0};
   json_t *tried = NULL;
-  opc_status_t status = operator_find(batch, command, &op, &why);
-  if (status == OPC_OK) status = sample_read(json_object_get(command, "sample"), &op, &sample, &why);
-  if (status == OPC_OK) {
-    uint64_t seed = (uint64_t)json_integer_value(json_object_get(command, "seed"));
-    status = opc_try_run(&op, &sample, optional_string(command, "device"), seed,
-                         json_is_true(json_object_get(command, "values")),
-                         !json_is_true(json_object_get(command, "without_meta")), batch->box, &tried, &why);
-    if (status == OPC_OK) opc_valgrind_case_end(batch->box->sequence, tried);
+  if (try_answer(batch, command, &tried, &why) != OPC_OK) {
+    OPC_RETURN_IF_ERROR(batch_refuse(batch, &why));
+  } else {
+    opc_valgrind_case_end(batch->record->sequence, tried);
+    OPC_RETURN_IF_ERROR(batch_answer(batch, tried));
   }
-  opc_status_t told = status == OPC_OK ? answer(batch, tried) : refuse(batch, &why);
-  if (told == OPC_OK) opc_batch_end(batch->box);
-  opc_sample_clear(&sample);
-  opc_operator_clear(&op);
-  return told;
+  opc_batch_end(batch->record);
+  return OPC_OK;
 }
 
 static opc_status_t serve_one(batch_t *batch, const json_t *command) {
@@ -232,38 +226,40 @@ static opc_status_t serve_one(batch_t *batch, const json_t *command) {
   if (kind && strcmp(kind, "try") == 0) return try_run(batch, command);
   opc_error_t why = {0};
   opc_error_set(&why, OPC_ERR_PROTOCOL, "no such command: %s", kind ? kind : "(none)");
-  return refuse(batch, &why);
+  return batch_refuse(batch, &why);
 }
 
-opc_status_t opc_batch_serve(int fd, opc_crash_record_t *box, const json_t *operators, opc_error_t *error) {
-  /* The supervisor is trusted: a sample may include all its values. */
-  batch_t batch = {
-      .channel = {.fd = fd, .line_limit = (size_t)1 << 30}, .box = box, .operators = operators, .error = error};
+static opc_status_t serve_next(batch_t *batch, bool *out_ended) {
   static const opc_error_t garbage = {.code = OPC_ERR_PROTOCOL,
                                       .message = "a command is not a JSON object, or longer than a line may be"};
-  opc_status_t status = OPC_OK;
-  bool ended = false;
-  crash_record = box;
-  while (status == OPC_OK && !ended) {
-    json_t *command = NULL;
-    struct pollfd readable = {.fd = fd, .events = POLLIN};
-    switch (opc_channel_next(&batch.channel, &command)) {
-      case OPC_CHANNEL_LINE:
-        status = serve_one(&batch, command);
-        ended = batch.spent;
-        break;
-      case OPC_CHANNEL_GARBAGE:
-        status = refuse(&batch, &garbage);
-        break;
-      case OPC_CHANNEL_NOTHING:
-        (void)poll(&readable, 1, -1); /* an interrupted wait checks again, too */
-        break;
-      case OPC_CHANNEL_END:
-        ended = true;
-        break;
-    }
-    json_decref(command);
+  json_auto_t *command = NULL;
+  struct pollfd readable = {.fd = batch->channel.fd, .events = POLLIN};
+  switch (opc_channel_next(&batch->channel, &command)) {
+    case OPC_CHANNEL_LINE:
+      OPC_RETURN_IF_ERROR(serve_one(batch, command));
+      *out_ended = batch->must_be_replaced;
+      break;
+    case OPC_CHANNEL_GARBAGE:
+      return batch_refuse(batch, &garbage);
+    case OPC_CHANNEL_NOTHING:
+      (void)poll(&readable, 1, -1); /* an interrupted wait checks again, too */
+      break;
+    case OPC_CHANNEL_END:
+      *out_ended = true;
+      break;
   }
-  opc_channel_close(&batch.channel);
-  return status;
+  return OPC_OK;
+}
+
+static void batch_close(batch_t *batch) { opc_channel_close(&batch->channel); }
+
+opc_status_t opc_batch_serve(int fd, opc_crash_record_t *record, const json_t *operators, opc_error_t *error) {
+  /* The supervisor is trusted: a sample may include all its values. */
+  OPC_SCOPED(batch_close)
+  batch_t batch = {
+      .channel = {.fd = fd, .line_limit = (size_t)1 << 30}, .record = record, .operators = operators, .error = error};
+  bool ended = false;
+  crash_record = record;
+  while (!ended) OPC_RETURN_IF_ERROR(serve_next(&batch, &ended));
+  return OPC_OK;
 }

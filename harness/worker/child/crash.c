@@ -20,7 +20,7 @@
 
 enum { CRASH_STACK_SIZE = 128 << 10 };
 
-static opc_crash_record_t *crash_box;
+static opc_crash_record_t *own_record;
 static pid_t crash_owner;
 static const opc_launch_api_t *crash_cuda; /* looked up before, because a handler cannot do that */
 static atomic_flag crash_entered = ATOMIC_FLAG_INIT;
@@ -29,12 +29,12 @@ opc_status_t opc_crash_map(int fd, opc_crash_record_t **out, opc_error_t *error)
   void *memory = mmap(NULL, OPC_CRASH_RECORD_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   if (memory == MAP_FAILED)
     return opc_error_set(error, OPC_ERR_SYSTEM, "cannot map the crash record: %s", strerror(errno));
-  opc_crash_record_t *box = memory;
-  if (box->magic != OPC_CRASH_RECORD_MAGIC) {
+  opc_crash_record_t *record = memory;
+  if (record->magic != OPC_CRASH_RECORD_MAGIC) {
     munmap(memory, OPC_CRASH_RECORD_SIZE);
     return opc_error_set(error, OPC_ERR_PROTOCOL, "the crash record has no magic");
   }
-  *out = box;
+  *out = record;
   return OPC_OK;
 }
 
@@ -73,7 +73,7 @@ static void walk_frames(uint64_t start, uint64_t *frames, uint32_t room, uint32_
 }
 
 static void record_frames(uint64_t start) {
-  walk_frames(start, crash_box->frames, OPC_CRASH_RECORD_FRAMES, &crash_box->frame_count);
+  walk_frames(start, own_record->frames, OPC_CRASH_RECORD_FRAMES, &own_record->frame_count);
 }
 
 static uint64_t context_counter(const ucontext_t *context) {
@@ -105,7 +105,7 @@ static void leave_null_function(ucontext_t *context) {
 /* ---- ways to end ---- */
 
 /* A process forked by the operator shares the crash record's memory, but must not write to it. */
-static bool owns_box(void) { return crash_box && getpid() == crash_owner; }
+static bool owns_record(void) { return own_record && getpid() == crash_owner; }
 
 static bool context_is_write(const ucontext_t *context) {
 #if defined(__x86_64__)
@@ -149,17 +149,17 @@ static int32_t device_of(uint64_t address) {
 
 static void on_fault(int signal_number, siginfo_t *info, void *context) {
   if (is_noted(signal_number, info, context)) return;
-  if (owns_box() && !atomic_flag_test_and_set(&crash_entered)) {
+  if (owns_record() && !atomic_flag_test_and_set(&crash_entered)) {
     uint64_t counter = context_counter(context);
-    crash_box->signal = signal_number;
-    crash_box->code = info->si_code;
-    crash_box->address = (uint64_t)(uintptr_t)info->si_addr;
-    crash_box->device = info->si_code > 0 && info->si_code != SI_KERNEL ? device_of(crash_box->address) : 0;
-    crash_box->program_counter = counter;
-    crash_box->frame_count = 0;
+    own_record->signal = signal_number;
+    own_record->code = info->si_code;
+    own_record->address = (uint64_t)(uintptr_t)info->si_addr;
+    own_record->device = info->si_code > 0 && info->si_code != SI_KERNEL ? device_of(own_record->address) : 0;
+    own_record->program_counter = counter;
+    own_record->frame_count = 0;
     /* Set before the frames are walked: if the stack is so corrupt that the walk faults too, the other fields
      * remain. */
-    crash_box->crashed = 1;
+    own_record->crashed = 1;
     if (counter == 0) leave_null_function(context);
     record_frames(context_counter(context));
   }
@@ -170,23 +170,23 @@ static void on_fault(int signal_number, siginfo_t *info, void *context) {
 
 static void on_process_exit(int status, void *unused) {
   (void)unused;
-  if (!owns_box()) return;
+  if (!owns_record()) return;
   if (!atomic_flag_test_and_set(&crash_entered)) {
-    crash_box->signal = 0;
-    crash_box->code = status;
+    own_record->signal = 0;
+    own_record->code = status;
     record_frames(0);
-    crash_box->crashed = 1;
+    own_record->crashed = 1;
   }
   /* The destructors of a library under test may crash or hang, which would hide the call of exit. */
   fflush(NULL);
   _exit(status);
 }
 
-static void on_terminate(const char *text) {
-  if (owns_box()) snprintf(crash_box->terminate_text, sizeof crash_box->terminate_text, "%s", text);
+static void crash_on_terminate(const char *text) {
+  if (owns_record()) snprintf(own_record->terminate_text, sizeof own_record->terminate_text, "%s", text);
 }
 
-opc_status_t opc_crash_install(opc_crash_record_t *box, opc_error_t *error) {
+opc_status_t opc_crash_install(opc_crash_record_t *record, opc_error_t *error) {
   static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
   void *memory = mmap(NULL, CRASH_STACK_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
   if (memory == MAP_FAILED) return opc_error_set(error, OPC_ERR_SYSTEM, "no signal stack: %s", strerror(errno));
@@ -194,11 +194,11 @@ opc_status_t opc_crash_install(opc_crash_record_t *box, opc_error_t *error) {
   if (sigaltstack(&stack, NULL) != 0)
     return opc_error_set(error, OPC_ERR_SYSTEM, "no signal stack: %s", strerror(errno));
 
-  crash_box = box;
+  own_record = record;
   crash_cuda = opc_launch();
   crash_owner = getpid();
   record_frames(0); /* the unwinder allocates and takes locks on first use */
-  box->frame_count = 0;
+  record->frame_count = 0;
   atomic_flag_clear(&crash_entered);
 
   struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK};
@@ -211,6 +211,6 @@ opc_status_t opc_crash_install(opc_crash_record_t *box, opc_error_t *error) {
   }
   sigprocmask(SIG_UNBLOCK, &unblocked, NULL);
   if (on_exit(on_process_exit, NULL) != 0) return opc_error_set(error, OPC_ERR_MEMORY, "no exit handler");
-  opc_bridge_on_terminate(on_terminate);
+  opc_bridge_on_terminate(crash_on_terminate);
   return OPC_OK;
 }

@@ -10,9 +10,16 @@
 #pragma once
 
 #include "base/status.h"
+#include "model/case/call_kind.h"
 #include "wire/protocol.h"
 
 /* Maps a crash record from its memfd; the supervisor has written its magic. Kept for the life of the process. */
 opc_status_t opc_crash_map(int fd, opc_crash_record_t **out, opc_error_t *error) OPC_CHECKED;
 /* From now on this process writes its crash into the record, which outlives the process. */
-opc_status_t opc_crash_install(opc_crash_record_t *box, opc_error_t *error) OPC_CHECKED;
+opc_status_t opc_crash_install(opc_crash_record_t *record, opc_error_t *error) OPC_CHECKED;
+
+/* The crash record for a case or a try: written before it starts, so that a crash is attributed to it. One thread
+ * writes; the supervisor reads at any time. */
+void opc_batch_begin(opc_crash_record_t *record, const char *case_id, opc_call_label_t label);
+void opc_batch_announce(opc_crash_record_t *record, opc_call_label_t label);
+void opc_batch_end(opc_crash_record_t *record);

@@ -1,4 +1,4 @@
-#include "worker/child/crash_record.h"
+#include "worker/child/crash.h"
 
 #include <time.h>
 
@@ -11,20 +11,20 @@ static int64_t now_ns(void) {
   return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-void opc_batch_announce(opc_crash_record_t *box, opc_call_label_t label) {
-  box->call_kind = label.kind;
-  opc_string_put(box->detail, sizeof box->detail, label.detail ? label.detail : "");
+void opc_batch_announce(opc_crash_record_t *record, opc_call_label_t label) {
+  record->call_kind = label.kind;
+  opc_string_put(record->detail, sizeof record->detail, label.detail ? label.detail : "");
 }
 
-void opc_batch_begin(opc_crash_record_t *box, const char *case_id, opc_call_label_t label) {
-  opc_string_put(box->case_id, sizeof box->case_id, case_id);
-  box->input[0] = '\0';
-  opc_batch_announce(box, label);
-  box->started_ns = now_ns();
-  box->sequence++;
-  opc_valgrind_case_begin(box->sequence);
+void opc_batch_begin(opc_crash_record_t *record, const char *case_id, opc_call_label_t label) {
+  opc_string_put(record->case_id, sizeof record->case_id, case_id);
+  record->input[0] = '\0';
+  opc_batch_announce(record, label);
+  record->started_ns = now_ns();
+  record->sequence++;
+  opc_valgrind_case_begin(record->sequence);
   /* The other side reads while this one writes: it checks `running` first. */
-  __atomic_store_n(&box->running, 1, __ATOMIC_RELEASE);
+  __atomic_store_n(&record->running, 1, __ATOMIC_RELEASE);
 }
 
-void opc_batch_end(opc_crash_record_t *box) { __atomic_store_n(&box->running, 0, __ATOMIC_RELEASE); }
+void opc_batch_end(opc_crash_record_t *record) { __atomic_store_n(&record->running, 0, __ATOMIC_RELEASE); }

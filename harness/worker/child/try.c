@@ -13,7 +13,7 @@
 #include "memory/heap_guard.h"
 #include "memory/poison.h"
 #include "model/case/case.h"
-#include "worker/child/crash_record.h"
+#include "worker/child/crash.h"
 #include "worker/child/throw_site.h"
 #include "worker/child/try_answer.h"
 #include "worker/child/try_cuda.h"
@@ -43,8 +43,8 @@ static bool plain_values_add(const opc_value_t *value, opc_text_t *out) {
 
 /* Collects the bytes of every output and of every changed argument in one text: two calls with equal effects have equal
  * texts. */
-static opc_status_t effects_collect(const opc_call_t *call, const opc_output_t *outputs, size_t output_count,
-                                    opc_text_t *out, opc_error_t *error) {
+static opc_status_t try_effects_collect(const opc_call_t *call, const opc_output_t *outputs, size_t output_count,
+                                        opc_text_t *out, opc_error_t *error) {
   for (size_t i = 0; i < output_count; i++) {
     void *bytes = NULL;
     size_t size = 0;
@@ -65,15 +65,13 @@ static opc_status_t effects_collect(const opc_call_t *call, const opc_output_t *
 static opc_status_t mutations_collect(const opc_call_t *call, json_t *paths, opc_text_t *out, opc_error_t *error) {
   for (size_t i = 0; i < call->tensor_arg_count; i++) {
     opc_change_t change = {0};
-    opc_status_t status = opc_tensor_arg_changed(&call->tensor_args[i], &change, error);
-    if (status != OPC_OK) return status;
+    OPC_RETURN_IF_ERROR(opc_tensor_arg_changed(&call->tensor_args[i], &change, error));
     if (!change.inside && !change.outside) continue;
     const void *bytes = NULL;
     void *owned = NULL;
     size_t size = 0;
     json_array_append_new(paths, json_string(call->tensor_args[i].path));
-    status = opc_tensor_storage_bytes(call->tensor_args[i].tensor, &bytes, &size, &owned, error);
-    if (status != OPC_OK) return status;
+    OPC_RETURN_IF_ERROR(opc_tensor_storage_bytes(call->tensor_args[i].tensor, &bytes, &size, &owned, error));
     opc_text_addf(out, "%s:", call->tensor_args[i].path);
     opc_text_add_bytes(out, bytes, size);
     free(owned);
@@ -97,10 +95,9 @@ static void try_clear(try_t *own) {
 }
 
 static opc_status_t try_results(try_t *own, opc_error_t *error) {
-  opc_status_t status = opc_call_outputs(&own->call, &own->outputs, &own->output_count, error);
-  if (status == OPC_OK) status = effects_collect(&own->call, own->outputs, own->output_count, &own->effects, error);
-  if (status == OPC_OK) status = mutations_collect(&own->call, own->mutated, &own->effects, error);
-  return status;
+  OPC_RETURN_IF_ERROR(opc_call_outputs(&own->call, &own->outputs, &own->output_count, error));
+  OPC_RETURN_IF_ERROR(try_effects_collect(&own->call, own->outputs, own->output_count, &own->effects, error));
+  return mutations_collect(&own->call, own->mutated, &own->effects, error);
 }
 
 /* Keeps the first of the best accesses: preferably one at a known instruction, then one next to an argument rather than
@@ -121,9 +118,15 @@ static void note_accesses(try_t *own) {
 
 /* One call with fresh arguments. The generators get the same seed, so that only the arguments' values and the
  * surroundings differ. */
+static opc_status_t try_make(try_t *own, const opc_operator_t *op, const opc_sample_t *sample, uint64_t fill_seed,
+                             opc_error_t *error) {
+  const opc_device_t cpu = {.type = OPC_DEVICE_CPU, .index = -1};
+  OPC_RETURN_IF_ERROR(opc_call_make(&own->call, op, sample, cpu, fill_seed, error));
+  return opc_call_snapshot(&own->call, error);
+}
+
 static opc_status_t try_call(try_t *own, const opc_operator_t *op, opc_op_handle_t *handle, const opc_sample_t *sample,
                              const surroundings_t *around, uint64_t fill_seed, uint64_t seed, opc_error_t *error) {
-  opc_device_t cpu = {.type = OPC_DEVICE_CPU, .index = -1};
   own->mutated = json_array();
   opc_try_folder_reset();
   opc_guard_accesses_reset();
@@ -131,8 +134,7 @@ static opc_status_t try_call(try_t *own, const opc_operator_t *op, opc_op_handle
   opc_poison_pattern(around->poison);
   opc_cpu_memory_guard(around->side);
   size_t alignment = opc_cpu_memory_align_arguments(1);
-  opc_status_t status = opc_call_make(&own->call, op, sample, cpu, fill_seed, error);
-  if (status == OPC_OK) status = opc_call_snapshot(&own->call, error);
+  opc_status_t status = try_make(own, op, sample, fill_seed, error);
   if (status != OPC_OK) {
     /* Arguments that cannot be made are an outcome of the search, not a fault of the harness. */
     own->call.outcome = status == OPC_ERR_MEMORY ? OPC_CALL_OUT_OF_MEMORY : OPC_CALL_UNCONVERTIBLE;
@@ -199,49 +201,45 @@ static opc_status_t repeat_call(const subject_t *subject, try_t *own, const surr
 
 /* The result depends on its surroundings. Only on uninitialised memory, or also on memory next to the tensors? */
 static opc_status_t repeat_poison(const subject_t *subject, const try_t *first, suspicion_t *out, opc_error_t *error) {
-  try_t poisoned = {0}, moved = {0};
+  OPC_SCOPED(try_clear) try_t poisoned = {0}, moved = {0};
   const surroundings_t other_poison = {behind.side, before.poison}, other_side = {before.side, behind.poison};
-  opc_status_t status = repeat_call(subject, &poisoned, &other_poison, subject->seed, error);
-  if (status == OPC_OK) status = repeat_call(subject, &moved, &other_side, subject->seed, error);
+  OPC_RETURN_IF_ERROR(repeat_call(subject, &poisoned, &other_poison, subject->seed, error));
+  OPC_RETURN_IF_ERROR(repeat_call(subject, &moved, &other_side, subject->seed, error));
   /* With other fill bytes, uninitialised memory may lead to out-of-bounds accesses. */
   const bool outside = poisoned.wrote_outside || poisoned.read_outside || moved.wrote_outside || moved.read_outside;
   bool inside = !outside && try_equals(first, &moved) && poisoned.call.outcome == OPC_CALL_RETURNED;
-  if (status == OPC_OK && inside && !try_equals(first, &poisoned))
+  if (inside && !try_equals(first, &poisoned))
     *out = (suspicion_t){OPC_TRY_UNINITIALISED,
                          "with these arguments its result depends on memory that nothing initialised"};
-  else if (status == OPC_OK)
+  else
     *out =
         (suspicion_t){OPC_TRY_UNCLEAN,
                       "with these arguments it reads outside its tensors' memory, or depends on uninitialised memory"};
-  try_clear(&moved);
-  try_clear(&poisoned);
-  return status;
+  return OPC_OK;
 }
 
 /* Repeats the call in other surroundings. A kernel that does not check its arguments accepts many with which it goes
  * out of bounds: any finding on them would be a false report. */
 static opc_status_t repeat_surroundings(const subject_t *subject, try_t *first, suspicion_t *out, bool *out_steady,
                                         opc_error_t *error) {
-  try_t second = {0}, again = {0};
+  OPC_SCOPED(try_clear) try_t second = {0}, again = {0};
   opc_batch_announce(subject->box, OPC_CALL_LABEL(SEARCH, "in guarded memory"));
-  opc_status_t status = repeat_call(subject, &second, &before, subject->seed, error);
+  OPC_RETURN_IF_ERROR(repeat_call(subject, &second, &before, subject->seed, error));
   if (!first->wrote_outside && !first->read_outside)
     first->access = second.access; /* if there is one, it is reported */
-  if (status == OPC_OK && (first->wrote_outside || second.wrote_outside)) {
-    *out = (suspicion_t){OPC_TRY_UNCLEAN, "with these arguments it writes outside its tensors' memory"};
-  } else if (status == OPC_OK && (first->read_outside || second.read_outside)) {
-    *out = (suspicion_t){OPC_TRY_UNCLEAN, "with these arguments it reads outside its tensors' memory"};
-  } else if (status == OPC_OK && !try_equals(first, &second)) {
-    /* Unless it also differs in the same surroundings: then memory is not the cause. */
-    status = repeat_call(subject, &again, &behind, subject->seed, error);
-    *out_steady = try_equals(first, &again);
-    if (status == OPC_OK && *out_steady) status = repeat_poison(subject, first, out, error);
-  }
   first->wrote_outside |= second.wrote_outside;
   first->read_outside |= second.read_outside;
-  try_clear(&again);
-  try_clear(&second);
-  return status;
+  if (first->wrote_outside || first->read_outside) {
+    *out = (suspicion_t){OPC_TRY_UNCLEAN, first->wrote_outside
+                                              ? "with these arguments it writes outside its tensors' memory"
+                                              : "with these arguments it reads outside its tensors' memory"};
+    return OPC_OK;
+  }
+  if (try_equals(first, &second)) return OPC_OK;
+  /* Unless it also differs in the same surroundings: then memory is not the cause. */
+  OPC_RETURN_IF_ERROR(repeat_call(subject, &again, &behind, subject->seed, error));
+  *out_steady = try_equals(first, &again);
+  return *out_steady ? repeat_poison(subject, first, out, error) : OPC_OK;
 }
 
 static opc_status_t repeat_values(const subject_t *subject, const try_t *first, bool *out_depends, opc_error_t *error) {
@@ -271,63 +269,69 @@ static void repeat_meta(const subject_t *subject, opc_text_t *out_refusal) {
     opc_text_add(out_refusal, opc_text_c(&call.message));
 }
 
+static void subject_clear(subject_t *subject) { opc_op_free(subject->handle); }
+
+/* The first call. Guarded: one that writes out of bounds would corrupt the process for all later tries. */
+static opc_status_t try_first(subject_t *subject, const char *device, try_t *first, try_facts_t *facts, opc_text_t *why,
+                              opc_error_t *error) {
+  static const opc_device_t cuda = {.type = OPC_DEVICE_CUDA, .index = -1};
+  const opc_operator_t *op = subject->op;
+  opc_case_id_t id = {.check = "", .device = ""};
+  char id_text[OPC_CASE_ID_SIZE];
+  snprintf(id.operator_name, sizeof id.operator_name, "%s", op->name);
+  snprintf(id.sample, sizeof id.sample, "%s", subject->sample->name ? subject->sample->name : "");
+  snprintf(id.device, sizeof id.device, "%s", device ? device : "cpu");
+  opc_case_id_format(&id, id_text);
+  opc_batch_begin(subject->box, id_text, OPC_CALL_LABEL(SEARCH, ""));
+  double began = seconds_of(CLOCK_MONOTONIC);
+  opc_throw_watch(true);
+  const opc_status_t status = device ? opc_try_cuda(op, subject->handle, subject->sample, cuda, subject->seed,
+                                                    subject->box, first, facts, why, error)
+                                     : repeat_call(subject, first, &behind, subject->seed, error);
+  facts->seconds = seconds_of(CLOCK_MONOTONIC) - began;
+  if (first->call.outcome != OPC_CALL_RETURNED) opc_throw_site(op->library, facts->site, sizeof facts->site);
+  opc_throw_watch(false);
+  return status;
+}
+
+/* Further calls with the same arguments, after one that returned. */
+static opc_status_t try_again(const subject_t *subject, try_t *first, bool ask_meta, suspicion_t *suspicion,
+                              try_facts_t *facts, opc_text_t *refusal, opc_error_t *error) {
+  facts->effect = try_has_effect(first, subject->op);
+  /* The missing effect may come from the memory around it: then there is an effect in other surroundings. */
+  if (facts->effect || first->output_count > 0 || first->wrote_outside || first->read_outside)
+    OPC_RETURN_IF_ERROR(repeat_surroundings(subject, first, suspicion, &facts->steady, error));
+  if (!facts->effect || suspicion->why) return OPC_OK;
+  OPC_RETURN_IF_ERROR(repeat_values(subject, first, &facts->depends, error));
+  if (ask_meta) repeat_meta(subject, refusal);
+  return OPC_OK;
+}
+
 opc_status_t opc_try_run(const opc_operator_t *op, const opc_sample_t *sample, const char *device, uint64_t seed,
                          bool values, bool ask_meta, opc_crash_record_t *box, json_t **out_answer, opc_error_t *error) {
-  static const opc_device_t cuda = {.type = OPC_DEVICE_CUDA, .index = -1};
-  bool on_cpu = !device || strcmp(device, "cpu") == 0;
-  opc_text_t why = {0};
-  OPC_SCOPED(opc_text_clear) opc_text_t refusal = {0};
-  try_t first = {0};
-  subject_t subject = {.op = op, .sample = sample, .seed = seed, .box = box};
+  const bool on_cpu = !device || strcmp(device, "cpu") == 0;
+  OPC_SCOPED(opc_text_clear) opc_text_t why = {0}, refusal = {0};
+  OPC_SCOPED(subject_clear) subject_t subject = {.op = op, .sample = sample, .seed = seed, .box = box};
+  OPC_SCOPED(try_clear) try_t first = {0};
   suspicion_t suspicion = {0};
   try_facts_t facts = {.steady = true, .values = values && on_cpu};
   *out_answer = NULL;
 
   /* Text that an operator prints before it aborts must belong to these arguments, not to earlier ones. */
   if (ftruncate(STDERR_FILENO, 0) != 0) errno = 0; /* not a file (under a tool): its contents stay */
-  opc_status_t status = op->kind == OPC_OPERATOR_CLASS ? OPC_OK : opc_op_find(op->name, &subject.handle, error);
-  if (status == OPC_OK) {
-    opc_case_id_t id = {.check = "", .device = ""};
-    char id_text[OPC_CASE_ID_SIZE];
-    snprintf(id.operator_name, sizeof id.operator_name, "%s", op->name);
-    snprintf(id.sample, sizeof id.sample, "%s", sample->name ? sample->name : "");
-    snprintf(id.device, sizeof id.device, "%s", on_cpu ? "cpu" : device);
-    opc_case_id_format(&id, id_text);
-    opc_batch_begin(box, id_text, OPC_CALL_LABEL(SEARCH, ""));
-    double began = seconds_of(CLOCK_MONOTONIC);
-    opc_throw_watch(true);
-    /* Guarded from the first call on: one that writes out of bounds would corrupt the process for all later tries. */
-    if (on_cpu) status = repeat_call(&subject, &first, &behind, seed, error);
-    else status = opc_try_cuda(op, subject.handle, sample, cuda, seed, box, &first, &facts, &why, error);
-    facts.seconds = seconds_of(CLOCK_MONOTONIC) - began;
-    if (first.call.outcome != OPC_CALL_RETURNED) opc_throw_site(op->library, facts.site, sizeof facts.site);
-    opc_throw_watch(false);
-  }
-  bool returned =
-      on_cpu &&
-      first.call.outcome == OPC_CALL_RETURNED; /* for a refusal, its message matters more than its earlier accesses */
-  if (status == OPC_OK && returned) facts.effect = try_has_effect(&first, op);
+  if (op->kind != OPC_OPERATOR_CLASS) OPC_RETURN_IF_ERROR(opc_op_find(op->name, &subject.handle, error));
+  OPC_RETURN_IF_ERROR(try_first(&subject, on_cpu ? NULL : device, &first, &facts, &why, error));
+  /* For a refusal, its message matters more than its earlier accesses. */
+  if (on_cpu && first.call.outcome == OPC_CALL_RETURNED)
+    OPC_RETURN_IF_ERROR(try_again(&subject, &first, ask_meta, &suspicion, &facts, &refusal, error));
   if (on_cpu && first.call.outcome == OPC_CALL_RESULT_REFUSED) facts.effect = facts.steady = true;
-  /* The missing effect may come from the memory around it: then there is an effect in other surroundings. */
-  const bool outputs = first.output_count > 0;
-  if (status == OPC_OK && returned && (facts.effect || outputs || first.wrote_outside || first.read_outside))
-    status = repeat_surroundings(&subject, &first, &suspicion, &facts.steady, error);
-  if (status == OPC_OK && returned && facts.effect && !suspicion.why)
-    status = repeat_values(&subject, &first, &facts.depends, error);
-  if (status == OPC_OK && returned && facts.effect && !suspicion.why && ask_meta) repeat_meta(&subject, &refusal);
   if (refusal.length > 0) facts.refused_on_meta = opc_text_c(&refusal);
   if (on_cpu) {
-    facts.observed = suspicion.why != NULL;
+    facts.observed = suspicion.why;
     facts.outcome = suspicion.outcome;
     facts.why = suspicion.why;
   }
   facts.cpu_seconds = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
-  if (status == OPC_OK) {
-    *out_answer = opc_try_answer(&first, &facts);
-    if (!*out_answer) status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory for an answer");
-  }
-  try_clear(&first);
-  opc_text_clear(&why);
-  opc_op_free(subject.handle);
-  return status;
+  *out_answer = opc_try_answer(&first, &facts);
+  return *out_answer ? OPC_OK : opc_error_set(error, OPC_ERR_MEMORY, "out of memory for an answer");
 }

@@ -9,7 +9,7 @@
 
 enum { MESSAGE_LIMIT = 4096, VALUES_MAX = 2048 };
 
-static opc_try_outcome_t outcome_of(opc_call_outcome_t outcome) {
+static opc_try_outcome_t try_answer_outcome_of(opc_call_outcome_t outcome) {
   switch (outcome) {
     case OPC_CALL_RETURNED:
     case OPC_CALL_RESULT_REFUSED: /* the arguments are right */
@@ -92,8 +92,8 @@ json_t *opc_try_answer(const try_t *own, const try_facts_t *facts) {
   snprintf(digest, sizeof digest, "%016llx",
            (unsigned long long)XXH3_64bits(opc_text_c(&own->effects), own->effects.length));
   return json_pack("{s:s, s:s, s:o, s:s, s:f, s:f, s:o, s:O, s:b, s:b, s:b, s:s, s:o*, s:o*}", "t", "tried", "outcome",
-                   opc_try_outcome_name(facts->observed ? facts->outcome : outcome_of(own->call.outcome)), "message",
-                   opc_json_string(message), "site", facts->site, "seconds", facts->seconds, "cpu_seconds",
+                   opc_try_outcome_name(facts->observed ? facts->outcome : try_answer_outcome_of(own->call.outcome)),
+                   "message", opc_json_string(message), "site", facts->site, "seconds", facts->seconds, "cpu_seconds",
                    facts->cpu_seconds, "returns", returns_to_json(own, facts->values), "mutated", own->mutated,
                    "effect", facts->effect, "depends_on_values", facts->depends, "steady", facts->steady, "digest",
                    digest, "access", access_to_json(own), "refused_on_meta",

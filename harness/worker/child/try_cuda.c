@@ -4,19 +4,19 @@
 #include <stdlib.h>
 
 #include "checks/framework/simulated_case.h"
-#include "worker/child/crash_record.h"
+#include "worker/child/crash.h"
 #include "worker/child/try_folder.h"
 
 /* Only shapes and dtypes represent the effects of the call. */
-static opc_status_t effects_collect(try_t *own, opc_error_t *error) {
-  opc_status_t status = opc_call_outputs(&own->call, &own->outputs, &own->output_count, error);
-  for (size_t i = 0; status == OPC_OK && i < own->output_count; i++) {
+static opc_status_t try_cuda_effects_collect(try_t *own, opc_error_t *error) {
+  OPC_RETURN_IF_ERROR(opc_call_outputs(&own->call, &own->outputs, &own->output_count, error));
+  for (size_t i = 0; i < own->output_count; i++) {
     const opc_tensor_meta_t *meta = &own->outputs[i].meta;
     opc_text_addf(&own->effects, "%s:%s%d", own->outputs[i].path, meta->dtype_text, meta->ndim);
     for (int d = 0; d < meta->ndim && d < OPC_MAX_DIMS; d++)
       opc_text_addf(&own->effects, ",%lld", (long long)meta->sizes[d]);
   }
-  return status;
+  return OPC_OK;
 }
 
 static bool has_effect(const try_t *own, const opc_operator_t *op) {
@@ -56,7 +56,7 @@ opc_status_t opc_try_cuda(const opc_operator_t *op, opc_op_handle_t *handle, con
   opc_call_outcome_t outcome = opc_call_run(&own->call, handle, seed);
   require_device(box);
   if (outcome == OPC_CALL_RETURNED) {
-    status = effects_collect(own, error);
+    status = try_cuda_effects_collect(own, error);
     facts->effect = facts->depends = has_effect(own, op);
   } else if ((outcome == OPC_CALL_REJECTED || outcome == OPC_CALL_INTERNAL_ASSERT) &&
              opc_simulated_cause(opc_text_c(&own->call.message), why) == OPC_SIMULATED_LACKS) {

@@ -19,7 +19,7 @@ static void remove_others(int folder) {
     if (copy >= 0) close(copy);
     return;
   }
-  for (const struct dirent *entry; (entry = readdir(entries)) != NULL;) {
+  for (const struct dirent *entry; (entry = readdir(entries));) {
     if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 || strcmp(entry->d_name, file_name) == 0)
       continue;
     if (unlinkat(folder, entry->d_name, 0) != 0) opc_child_folder_remove(entry->d_name);

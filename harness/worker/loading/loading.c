@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/owned.h"
 #include "bridge/api/bridge.h"
 #include "bridge/api/prepare.h"
 #include "checks/framework/own_library.h"
@@ -23,39 +24,36 @@ typedef struct listing {
 
 static const opc_loading_t *terminating;
 
-static void on_terminate(const char *text) {
+static void loading_on_terminate(const char *text) {
   if (!terminating) return;
   opc_error_t ignored;
   json_auto_t *message = json_pack("{s:s, s:o}", "t", "terminate", "message", opc_json_string(text));
   (void)!opc_channel_send(terminating->control, message, NULL, 0, &ignored);
 }
 
-static opc_status_t tell(const opc_loading_t *loading, json_t *message, opc_error_t *error) {
-  opc_status_t status = OPC_OK;
-  if (!message) status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory for a message");
-  if (status == OPC_OK) status = opc_channel_send(loading->control, message, NULL, 0, error);
-  json_decref(message);
-  return status;
+static opc_status_t loading_send(const opc_loading_t *loading, json_t *message, opc_error_t *error) {
+  json_auto_t *owned = message;
+  if (!owned) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for a message");
+  return opc_channel_send(loading->control, owned, NULL, 0, error);
 }
 
-static void visit_operator(const opc_operator_t *op, void *context) {
+static void loading_visit_operator(const opc_operator_t *op, void *context) {
   json_array_append_new(((listing_t *)context)->operators, opc_operator_to_json(op));
 }
 
-static void visit_class(const opc_class_t *class_, void *context) {
+static void loading_visit_class(const opc_class_t *class_, void *context) {
   json_array_append_new(((listing_t *)context)->classes, opc_class_to_json(class_));
 }
 
-static opc_status_t tell_each(const opc_loading_t *loading, const char *kind, json_t *list, opc_error_t *error) {
+static opc_status_t send_each(const opc_loading_t *loading, const char *kind, json_t *list, opc_error_t *error) {
   size_t i;
   json_t *entry;
-  opc_status_t status = OPC_OK;
   json_array_foreach(list, i, entry) {
     json_object_set_new(entry, "t", json_string(kind));
-    if (status == OPC_OK) status = tell(loading, json_incref(entry), error);
+    OPC_RETURN_IF_ERROR(loading_send(loading, json_incref(entry), error));
     json_object_del(entry, "t");
   }
-  return status;
+  return OPC_OK;
 }
 
 /* A class is named after its constructor, unless an operator has that name. */
@@ -85,58 +83,65 @@ static void describe_models(json_t *operators, const opc_package_t *package) {
   }
 }
 
+static void listing_clear(listing_t *listing) {
+  json_decref(listing->operators);
+  json_decref(listing->classes);
+}
+
 /* Only after everything is loaded: a library may register kernels for another library's operators, before or after
  * their definition. */
 static opc_status_t list_registered(const opc_loading_t *loading, const opc_package_t *package, json_t *all,
                                     opc_error_t *error) {
   size_t i;
   json_t *entry;
-  listing_t listing = {.operators = json_array(), .classes = json_array()};
-  opc_status_t status = opc_bridge_list(visit_operator, visit_class, &listing, error);
+  OPC_SCOPED(listing_clear) listing_t listing = {.operators = json_array(), .classes = json_array()};
+  OPC_RETURN_IF_ERROR(opc_bridge_list(loading_visit_operator, loading_visit_class, &listing, error));
   describe_models(listing.operators, package);
-  if (status == OPC_OK) status = tell_each(loading, "operator", listing.operators, error);
-  if (status == OPC_OK) status = tell_each(loading, "class", listing.classes, error);
+  OPC_RETURN_IF_ERROR(send_each(loading, "operator", listing.operators, error));
+  OPC_RETURN_IF_ERROR(send_each(loading, "class", listing.classes, error));
   json_array_foreach(listing.operators, i, entry) {
     const char *name = json_string_value(json_object_get(entry, "name"));
     if (name) json_object_set(all, name, entry);
   }
   json_array_foreach(listing.classes, i, entry) add_class(all, entry);
-  json_decref(listing.operators);
-  json_decref(listing.classes);
-  return status;
+  return OPC_OK;
 }
 
 static opc_status_t list_namespace(const opc_loading_t *loading, const char *name, json_t *all, opc_error_t *error) {
   size_t i;
   json_t *entry;
-  listing_t listing = {.operators = json_array()};
-  opc_status_t status = opc_bridge_list_namespace(name, visit_operator, &listing, error);
-  if (status == OPC_OK) status = tell_each(loading, "operator", listing.operators, error);
+  OPC_SCOPED(listing_clear) listing_t listing = {.operators = json_array()};
+  OPC_RETURN_IF_ERROR(opc_bridge_list_namespace(name, loading_visit_operator, &listing, error));
+  OPC_RETURN_IF_ERROR(send_each(loading, "operator", listing.operators, error));
   json_array_foreach(listing.operators, i, entry)
       json_object_set(all, json_string_value(json_object_get(entry, "name")), entry);
-  json_decref(listing.operators);
-  return status;
+  return OPC_OK;
 }
 
-static opc_status_t load_file(const char *path, const char *for_library, bool preload, opc_error_t *error) {
+static opc_status_t loading_load_file(const char *path, const char *for_library, bool preload, opc_error_t *error) {
   if (!preload) opc_library_note_own(path);
   return preload ? opc_bridge_preload(path, error) : opc_bridge_load(path, for_library, error);
 }
 
+static opc_status_t load_prepared(const opc_loading_t *loading, const char *path, bool preload,
+                                  opc_prepared_t *prepared, opc_error_t *error) {
+  OPC_RETURN_IF_ERROR(opc_bridge_prepare(path, loading->cuda, prepared, error));
+  for (size_t i = 0; i < prepared->sibling_count; i++)
+    OPC_RETURN_IF_ERROR(loading_load_file(prepared->siblings[i], path, preload, error));
+  return loading_load_file(path, path, preload, error);
+}
+
 /* An initialiser may have changed the working directory; the next path may be relative. */
-static opc_status_t load_from(int directory, const opc_loading_t *loading, const char *path, bool preload,
-                              opc_prepared_t *prepared, opc_error_t *error) {
-  opc_status_t status = opc_bridge_prepare(path, loading->cuda, prepared, error);
-  for (size_t i = 0; status == OPC_OK && i < prepared->sibling_count; i++)
-    status = load_file(prepared->siblings[i], path, preload, error);
-  if (status == OPC_OK) status = load_file(path, path, preload, error);
+static opc_status_t loading_load_from(int directory, const opc_loading_t *loading, const char *path, bool preload,
+                                      opc_prepared_t *prepared, opc_error_t *error) {
+  const opc_status_t status = load_prepared(loading, path, preload, prepared, error);
   if (directory >= 0 && fchdir(directory) != 0)
     return opc_error_set(error, OPC_ERR_SYSTEM, "cannot go back to the working directory");
   return status;
 }
 
-static opc_status_t tell_loaded(const opc_loading_t *loading, const char *path, const char *note, opc_error_t *error) {
-  return tell(
+static opc_status_t send_loaded(const opc_loading_t *loading, const char *path, const char *note, opc_error_t *error) {
+  return loading_send(
       loading,
       json_pack("{s:s, s:o, s:o}", "t", "loaded", "library", opc_json_string(path), "note", opc_json_string(note)),
       error);
@@ -145,44 +150,41 @@ static opc_status_t tell_loaded(const opc_loading_t *loading, const char *path, 
 static opc_status_t load_one(int directory, const opc_loading_t *loading, const char *path, bool preload,
                              opc_error_t *error) {
   opc_error_t why = {0};
-  opc_prepared_t prepared = {0};
-  opc_status_t status = tell(loading, json_pack("{s:s, s:o}", "t", "loading", "library", opc_json_string(path)), error);
-  if (status != OPC_OK) return status;
-  status = load_from(directory, loading, path, preload, &prepared, &why);
-  if (status != OPC_OK)
-    status = tell(loading,
-                  json_pack("{s:s, s:o, s:o}", "t", "load_failed", "library", opc_json_string(path), "message",
-                            opc_json_string(why.message)),
-                  error);
-  else status = tell_loaded(loading, path, opc_text_c(&prepared.note), error);
-  opc_prepared_clear(&prepared);
-  return status;
+  OPC_SCOPED(opc_prepared_clear) opc_prepared_t prepared = {0};
+  OPC_RETURN_IF_ERROR(
+      loading_send(loading, json_pack("{s:s, s:o}", "t", "loading", "library", opc_json_string(path)), error));
+  if (loading_load_from(directory, loading, path, preload, &prepared, &why) == OPC_OK)
+    return send_loaded(loading, path, opc_text_c(&prepared.note), error);
+  return loading_send(loading,
+                      json_pack("{s:s, s:o, s:o}", "t", "load_failed", "library", opc_json_string(path), "message",
+                                opc_json_string(why.message)),
+                      error);
 }
 
 static opc_status_t load_module(const opc_loading_t *loading, const char *name, opc_error_t *error) {
   opc_error_t why = {0};
-  opc_status_t status = tell(loading, json_pack("{s:s, s:o}", "t", "loading", "library", opc_json_string(name)), error);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(
+      loading_send(loading, json_pack("{s:s, s:o}", "t", "loading", "library", opc_json_string(name)), error));
   opc_library_note_own(name);
-  if (opc_interpreter_import(name, &why) == OPC_OK) return tell_loaded(loading, name, "", error);
-  return tell(loading,
-              json_pack("{s:s, s:o, s:s, s:o}", "t", "load_failed", "library", opc_json_string(name), "kind", "import",
-                        "message", opc_json_string(why.message)),
-              error);
+  if (opc_interpreter_import(name, &why) == OPC_OK) return send_loaded(loading, name, "", error);
+  return loading_send(loading,
+                      json_pack("{s:s, s:o, s:s, s:o}", "t", "load_failed", "library", opc_json_string(name), "kind",
+                                "import", "message", opc_json_string(why.message)),
+                      error);
 }
 
 /* out: without models if it could not be loaded, which is reported. */
 static opc_status_t load_package(const opc_loading_t *loading, opc_package_t *out, opc_error_t *error) {
   const char *path = loading->package;
   opc_package_failure_t failure;
-  opc_status_t status = tell(loading, json_pack("{s:s, s:o}", "t", "loading", "library", opc_json_string(path)), error);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(
+      loading_send(loading, json_pack("{s:s, s:o}", "t", "loading", "library", opc_json_string(path)), error));
   if (!opc_package_load(path, loading->cuda, out, &failure))
-    return tell(loading,
-                json_pack("{s:s, s:o, s:s, s:o}", "t", "load_failed", "library", opc_json_string(path), "kind",
-                          failure.kind, "message", opc_json_string(failure.message)),
-                error);
-  return tell_loaded(loading, path, "", error);
+    return loading_send(loading,
+                        json_pack("{s:s, s:o, s:s, s:o}", "t", "load_failed", "library", opc_json_string(path), "kind",
+                                  failure.kind, "message", opc_json_string(failure.message)),
+                        error);
+  return send_loaded(loading, path, "", error);
 }
 
 /* Before any library that registers CUDA kernels. Returns its error message if it does not load; NULL: it was loaded,
@@ -210,46 +212,45 @@ static int working_directory_open(void) {
   return high;
 }
 
-opc_status_t opc_loading_run(const opc_loading_t *loading, json_t **out_operators, opc_error_t *error) {
-  int directory = working_directory_open();
-  opc_package_t package = {0};
-  json_t *all = json_object();
-  terminating = loading;
-  opc_bridge_on_terminate(on_terminate);
+static opc_status_t load_all(const opc_loading_t *loading, json_t *all, opc_error_t *error) {
+  OPC_SCOPED(opc_scope_close) int directory = working_directory_open();
+  OPC_SCOPED(opc_package_clear) opc_package_t package = {0};
   opc_error_t no_cuda;
   const char *cuda_missing = load_cuda(loading, &no_cuda);
   json_t *missing = cuda_missing ? opc_json_string(cuda_missing) : json_null();
-  opc_status_t status =
-      tell(loading,
-           json_pack("{s:s, s:i, s:s, s:s, s:o}", "t", "hello", "protocol", OPC_PROTOCOL_VERSION, "torch",
-                     opc_bridge_torch_version(), "cuda", opc_bridge_cuda_version(), "cuda_missing", missing),
-           error);
-  for (size_t i = 0; status == OPC_OK && i < loading->preload_count; i++)
-    status = load_one(directory, loading, loading->preloads[i], true, error);
+  OPC_RETURN_IF_ERROR(
+      loading_send(loading,
+                   json_pack("{s:s, s:i, s:s, s:s, s:o}", "t", "hello", "protocol", OPC_PROTOCOL_VERSION, "torch",
+                             opc_bridge_torch_version(), "cuda", opc_bridge_cuda_version(), "cuda_missing", missing),
+                   error));
+  for (size_t i = 0; i < loading->preload_count; i++)
+    OPC_RETURN_IF_ERROR(load_one(directory, loading, loading->preloads[i], true, error));
   opc_heap_guard_note_loaded(false);
-  for (size_t i = 0; status == OPC_OK && i < loading->library_count; i++)
-    status = load_one(directory, loading, loading->libraries[i], false, error);
+  for (size_t i = 0; i < loading->library_count; i++)
+    OPC_RETURN_IF_ERROR(load_one(directory, loading, loading->libraries[i], false, error));
   opc_heap_guard_note_loaded(true);
-  for (size_t i = 0; status == OPC_OK && i < loading->module_count; i++)
-    status = load_module(loading, loading->modules[i], error);
-  if (status == OPC_OK) status = opc_interpreter_warm_up(error);
-  if (status == OPC_OK && loading->package) status = load_package(loading, &package, error);
-  if (status == OPC_OK) status = list_registered(loading, &package, all, error);
-  for (size_t i = 0; status == OPC_OK && i < loading->namespace_count; i++)
-    status = list_namespace(loading, loading->namespaces[i], all, error);
-  if (status == OPC_OK)
-    status = tell(loading,
-                  json_pack("{s:s, s:i, s:i, s:b, s:f}", "t", "ready", "pid", (int)getpid(), "threads", thread_count(),
-                            "cuda_initialised", opc_bridge_cuda_initialised(), "cpu_seconds",
-                            opc_clock_of(CLOCK_PROCESS_CPUTIME_ID)),
-                  error);
+  for (size_t i = 0; i < loading->module_count; i++)
+    OPC_RETURN_IF_ERROR(load_module(loading, loading->modules[i], error));
+  OPC_RETURN_IF_ERROR(opc_interpreter_warm_up(error));
+  if (loading->package) OPC_RETURN_IF_ERROR(load_package(loading, &package, error));
+  OPC_RETURN_IF_ERROR(list_registered(loading, &package, all, error));
+  for (size_t i = 0; i < loading->namespace_count; i++)
+    OPC_RETURN_IF_ERROR(list_namespace(loading, loading->namespaces[i], all, error));
+  return loading_send(loading,
+                      json_pack("{s:s, s:i, s:i, s:b, s:f}", "t", "ready", "pid", (int)getpid(), "threads",
+                                thread_count(), "cuda_initialised", opc_bridge_cuda_initialised(), "cpu_seconds",
+                                opc_clock_of(CLOCK_PROCESS_CPUTIME_ID)),
+                      error);
+}
+
+opc_status_t opc_loading_run(const opc_loading_t *loading, json_t **out_operators, opc_error_t *error) {
+  json_auto_t *all = json_object();
+  *out_operators = NULL;
+  terminating = loading;
+  opc_bridge_on_terminate(loading_on_terminate);
+  const opc_status_t status = load_all(loading, all, error);
   terminating = NULL;
-  opc_package_clear(&package);
-  if (directory >= 0) close(directory);
-  if (status != OPC_OK) {
-    json_decref(all);
-    all = NULL;
-  }
-  *out_operators = all;
-  return status;
+  OPC_RETURN_IF_ERROR(status);
+  OPC_MOVE(out_operators, all);
+  return OPC_OK;
 }

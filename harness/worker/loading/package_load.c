@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/old_glibc.h"
+#include "base/owned.h"
 #include "bridge/api/bridge.h"
 #include "bridge/api/prepare.h"
 #include "worker/child/child_folder.h"
@@ -36,7 +37,7 @@ static bool file_holds(const char *path, const char *const words[2]) {
     size_t size = (size_t)info.st_size;
     void *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
     found = bytes != MAP_FAILED;
-    for (int i = 0; found && i < 2; i++) found = memmem(bytes, size, words[i], strlen(words[i])) != NULL;
+    for (int i = 0; found && i < 2; i++) found = memmem(bytes, size, words[i], strlen(words[i]));
     if (bytes != MAP_FAILED) munmap(bytes, size);
   }
   if (fd >= 0) close(fd);
@@ -91,7 +92,7 @@ static void set_lack(opc_package_lack_t *out, const char *kind, opc_text_t *text
   opc_text_clear(text);
 }
 
-static void split(const char *name, const char *separator, char space[128], const char **out_rest) {
+static void package_load_split(const char *name, const char *separator, char space[128], const char **out_rest) {
   const char *at = strstr(name, separator);
   snprintf(space, 128, "%.*s", at ? (int)(at - name) : (int)strlen(name), name);
   *out_rest = at ? at + strlen(separator) : name;
@@ -132,7 +133,7 @@ static void check_operator(const char *path, const opc_package_model_t *model, c
   if (opc_bridge_describe(name, &op, NULL) == OPC_OK && op.schema) {
     check_schema(name, given, &op, out);
   } else {
-    split(name, "::", space, &rest);
+    package_load_split(name, "::", space, &rest);
     opc_text_addf(
         &text, "a library is missing: the model calls %s, but nothing that was loaded registers this operator", name);
     advise(path, model, space, rest, &text);
@@ -146,7 +147,7 @@ static void check_class(const char *path, const opc_package_model_t *model, cons
   const char *rest;
   opc_text_t text = {0};
   if (opc_bridge_has_class(name)) return;
-  split(name, ".", space, &rest);
+  package_load_split(name, ".", space, &rest);
   opc_text_addf(
       &text,
       "a library is missing: the model holds an object of class %s, but nothing that was loaded registers this class",
@@ -172,7 +173,7 @@ typedef struct trial {
   char message[OPC_ERROR_MESSAGE_SIZE];
 } trial_t;
 
-static bool fail(opc_package_failure_t *failure, const char *kind, const char *message) {
+static bool package_load_fail(opc_package_failure_t *failure, const char *kind, const char *message) {
   failure->kind = kind;
   snprintf(failure->message, sizeof failure->message, "%s", message);
   return false;
@@ -221,37 +222,38 @@ static opc_status_t trial_make(const char *path, const char *model, trial_t *out
 
 /* ---- its result ---- */
 
-static bool judge_message(const opc_package_model_t *model, const char *words, opc_package_failure_t *failure) {
+static bool explain_message(const opc_package_model_t *model, const char *message, opc_package_failure_t *failure) {
   char text[OPC_ERROR_MESSAGE_SIZE];
-  const char *symbol = strstr(words, "undefined symbol: ");
+  const char *symbol = strstr(message, "undefined symbol: ");
   if (symbol) {
     snprintf(text, sizeof text,
              "it was compiled for another libtorch than this %s, which does not have %.200s: give that one with "
              "--torch, or export it again with this one",
              opc_bridge_torch_version(), symbol + strlen("undefined symbol: "));
-    return fail(failure, "abi", text);
+    return package_load_fail(failure, "abi", text);
   }
-  if (strstr(words, "cannot open shared object file")) {
+  if (strstr(message, "cannot open shared object file")) {
     snprintf(text, sizeof text,
              "its compiled code needs a library that the loader does not find: name it with --preload. The loader "
              "says: %.600s",
-             words);
-    return fail(failure, "missing_dependency", text);
+             message);
+    return package_load_fail(failure, "missing_dependency", text);
   }
   snprintf(text, sizeof text, "libtorch %s cannot load its model %s: %.800s", opc_bridge_torch_version(), model->name,
-           words);
-  return fail(failure, "package", text);
+           message);
+  return package_load_fail(failure, "package", text);
 }
 
-static bool judge_death(int status, opc_package_failure_t *failure) {
+static bool explain_end(int status, opc_package_failure_t *failure) {
   char text[OPC_ERROR_MESSAGE_SIZE];
   int number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   const char *name = number ? opc_signal_abbreviation(number) : NULL;
   if (number == SIGILL) {
-    return fail(failure, "instruction_set",
-                "its compiled code has an instruction that this processor does not know (SIGILL while it loads): "
-                "export it on this machine, or with "
-                "torch._inductor.config.cpp.simdlen set to what this machine has");
+    return package_load_fail(
+        failure, "instruction_set",
+        "its compiled code has an instruction that this processor does not know (SIGILL while it loads): "
+        "export it on this machine, or with "
+        "torch._inductor.config.cpp.simdlen set to what this machine has");
   }
   if (number)
     snprintf(text, sizeof text,
@@ -261,7 +263,7 @@ static bool judge_death(int status, opc_package_failure_t *failure) {
   else
     snprintf(text, sizeof text, "its compiled code ends the process with exit code %d while it loads",
              WEXITSTATUS(status));
-  return fail(failure, "package_crashed", text);
+  return package_load_fail(failure, "package_crashed", text);
 }
 
 static bool load_model(const char *path, const opc_package_model_t *model, opc_package_failure_t *failure) {
@@ -270,40 +272,46 @@ static bool load_model(const char *path, const opc_package_model_t *model, opc_p
   opc_error_t error = {0};
   int ended = 0;
   package_needs_check(path, model, &lack);
-  if (lack.kind) return fail(failure, lack.kind, lack.message);
-  if (trial_make(path, model->name, &trial, &ended, &error) != OPC_OK) return fail(failure, "package", error.message);
-  if (!trial.finished) return judge_death(ended, failure);
-  if (trial.status != OPC_OK) return judge_message(model, trial.message, failure);
+  if (lack.kind) return package_load_fail(failure, lack.kind, lack.message);
+  if (trial_make(path, model->name, &trial, &ended, &error) != OPC_OK)
+    return package_load_fail(failure, "package", error.message);
+  if (!trial.finished) return explain_end(ended, failure);
+  if (trial.status != OPC_OK) return explain_message(model, trial.message, failure);
   opc_package_operator_t op = {.path = path,
                                .model = model->name,
                                .device = model->device,
                                .inputs = model->inputs ? json_array_size(model->inputs) : trial.inputs,
                                .outputs = model->outputs ? model->outputs : trial.outputs};
-  return opc_bridge_package_define(&op, &error) == OPC_OK || fail(failure, "package", error.message);
+  return opc_bridge_package_define(&op, &error) == OPC_OK || package_load_fail(failure, "package", error.message);
 }
 
 /* The libraries that its compiled library needs, above all libtorch.so, are loaded first, as for a library of
  * operators. */
+static opc_status_t prepare_code(const char *path, const opc_package_model_t *model, const char *file, bool cuda,
+                                 opc_error_t *error) {
+  OPC_SCOPED(opc_prepared_clear) opc_prepared_t prepared = {0};
+  const opc_status_t status = opc_package_unpack_code(path, model->name, file, error);
+  if (status == OPC_ERR_NOT_FOUND) return OPC_OK; /* libtorch then compiles the source */
+  OPC_RETURN_IF_ERROR(status);
+  return opc_bridge_prepare(file, cuda, &prepared, error);
+}
+
 static bool prepare_model(const char *path, const opc_package_model_t *model, bool cuda,
                           opc_package_failure_t *failure) {
   char folder[PATH_MAX], file[PATH_MAX + 16];
-  opc_prepared_t prepared = {0};
   opc_error_t error = {0};
-  if (opc_child_folder_make(folder, &error) != OPC_OK) return fail(failure, "package", error.message);
+  if (opc_child_folder_make(folder, &error) != OPC_OK) return package_load_fail(failure, "package", error.message);
   snprintf(file, sizeof file, "%s/model.so", folder);
-  opc_status_t status = opc_package_unpack_code(path, model->name, file, &error);
-  bool has_code = status != OPC_ERR_NOT_FOUND; /* libtorch then compiles the source */
-  if (status == OPC_OK) status = opc_bridge_prepare(file, cuda, &prepared, &error);
-  opc_prepared_clear(&prepared);
+  const opc_status_t status = prepare_code(path, model, file, cuda, &error);
   opc_child_folder_remove(folder);
-  return status == OPC_OK || !has_code || fail(failure, "package", error.message);
+  return status != OPC_OK ? package_load_fail(failure, "package", error.message) : true;
 }
 
 bool opc_package_load(const char *path, bool cuda, opc_package_t *out, opc_package_failure_t *failure) {
   opc_error_t error = {0};
   bool good = true;
   *out = (opc_package_t){0};
-  if (opc_package_read(path, out, &error) != OPC_OK) return fail(failure, "package", error.message);
+  if (opc_package_read(path, out, &error) != OPC_OK) return package_load_fail(failure, "package", error.message);
   for (size_t i = 0; good && i < out->count; i++) good = prepare_model(path, &out->models[i], cuda, failure);
   for (size_t i = 0; good && i < out->count; i++) good = load_model(path, &out->models[i], failure);
   if (!good) opc_package_clear(out);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/old_glibc.h"
+#include "base/owned.h"
 #include "memory/heap_pages.h"
 #include "memory/valgrind_requests.h"
 #include "model/json/json_write.h"
@@ -38,12 +39,10 @@ typedef struct fork_server {
   int forks;
 } fork_server_t;
 
-static opc_status_t tell(fork_server_t *fork_server, json_t *message, int fd, opc_error_t *error) {
-  opc_status_t status = OPC_OK;
-  if (!message) status = opc_error_set(error, OPC_ERR_MEMORY, "out of memory for a message");
-  if (status == OPC_OK) status = opc_channel_send(fork_server->control, message, &fd, fd >= 0 ? 1 : 0, error);
-  json_decref(message);
-  return status;
+static opc_status_t fork_server_send(fork_server_t *fork_server, json_t *message, int fd, opc_error_t *error) {
+  json_auto_t *owned = message;
+  if (!owned) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for a message");
+  return opc_channel_send(fork_server->control, owned, &fd, fd >= 0 ? 1 : 0, error);
 }
 
 /* ---- start ---- */
@@ -66,8 +65,8 @@ static _Noreturn void become_child(const fork_server_t *fork_server, const int f
   opc_sandbox_run(&sandbox);
 }
 
-static opc_status_t fork_child(fork_server_t *fork_server, fork_server_child_t *child, const int fds[PASSED_FDS],
-                               long long memory_mib, opc_error_t *why) {
+static opc_status_t fork_server_fork_child(fork_server_t *fork_server, fork_server_child_t *child,
+                                           const int fds[PASSED_FDS], long long memory_mib, opc_error_t *why) {
   for (int i = 0; i < PASSED_FDS; i++)
     if (fds[i] < 0) return opc_error_set(why, OPC_ERR_PROTOCOL, "a fork command comes with three descriptors");
   opc_status_t status = opc_child_folder_make(child->directory, why);
@@ -93,33 +92,39 @@ static opc_status_t fork_child(fork_server_t *fork_server, fork_server_child_t *
   return status;
 }
 
+static opc_status_t child_make(fork_server_t *fork_server, json_int_t id, const int *fds, json_int_t memory_mib,
+                               opc_error_t *error) {
+  OPC_SCOPED(opc_scope_free) fork_server_child_t *child = calloc(1, sizeof *child);
+  if (!child) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for a child");
+  OPC_RETURN_IF_ERROR(fork_server_fork_child(fork_server, child, fds, memory_mib, error));
+  child->id = id;
+  child->next = fork_server->children;
+  OPC_MOVE(&fork_server->children, child);
+  return OPC_OK;
+}
+
+static opc_status_t fork_and_answer(fork_server_t *fork_server, const json_t *command, const int *fds,
+                                    opc_error_t *error) {
+  opc_error_t why = {0};
+  json_int_t id = json_integer_value(json_object_get(command, "child"));
+  if (child_make(fork_server, id, fds, json_integer_value(json_object_get(command, "memory_mib")), &why) != OPC_OK)
+    return fork_server_send(
+        fork_server,
+        json_pack("{s:s, s:I, s:o}", "t", "fork_failed", "child", id, "message", opc_json_string(why.message)), -1,
+        error);
+  const pid_t pid = fork_server->children->pid;
+  OPC_SCOPED(opc_scope_close) int pidfd = opc_pidfd_open(pid);
+  return fork_server_send(fork_server, json_pack("{s:s, s:I, s:i}", "t", "forked", "child", id, "pid", (int)pid), pidfd,
+                          error);
+}
+
 static opc_status_t serve_fork(fork_server_t *fork_server, const json_t *command, opc_error_t *error) {
   int fds[PASSED_FDS];
-  opc_error_t why = {0};
-  opc_status_t status = OPC_OK, told = OPC_OK;
-  json_int_t id = json_integer_value(json_object_get(command, "child"));
   for (int i = 0; i < PASSED_FDS; i++) fds[i] = opc_channel_take_fd(fork_server->control);
-  fork_server_child_t *child = calloc(1, sizeof *child);
-  if (!child) status = opc_error_set(&why, OPC_ERR_MEMORY, "out of memory for a child");
-  if (status == OPC_OK)
-    status = fork_child(fork_server, child, fds, json_integer_value(json_object_get(command, "memory_mib")), &why);
-  if (status == OPC_OK) {
-    child->id = id;
-    child->next = fork_server->children;
-    fork_server->children = child;
-    int pidfd = opc_pidfd_open(child->pid);
-    told = tell(fork_server, json_pack("{s:s, s:I, s:i}", "t", "forked", "child", id, "pid", (int)child->pid), pidfd,
-                error);
-    if (pidfd >= 0) close(pidfd);
-  } else {
-    free(child);
-    told = tell(fork_server,
-                json_pack("{s:s, s:I, s:o}", "t", "fork_failed", "child", id, "message", opc_json_string(why.message)),
-                -1, error);
-  }
+  const opc_status_t status = fork_and_answer(fork_server, command, fds, error);
   for (int i = 0; i < PASSED_FDS; i++)
     if (fds[i] >= 0) close(fds[i]);
-  return told;
+  return status;
 }
 
 /* ---- end ---- */
@@ -135,7 +140,7 @@ static bool child_reap(const fork_server_child_t *child, int options, int *out_s
 }
 
 static opc_status_t reap_ended(fork_server_t *fork_server, opc_error_t *error) {
-  opc_status_t told = OPC_OK;
+  opc_status_t first = OPC_OK;
   for (fork_server_child_t **link = &fork_server->children; *link;) {
     fork_server_child_t *child = *link;
     int status = 0;
@@ -145,14 +150,14 @@ static opc_status_t reap_ended(fork_server_t *fork_server, opc_error_t *error) {
       continue;
     }
     *link = child->next;
-    if (told == OPC_OK)
-      told = tell(fork_server,
-                  json_pack("{s:s, s:I, s:i, s:I}", "t", "reaped", "child", child->id, "status", status, "max_rss_kib",
-                            (json_int_t)usage.ru_maxrss),
-                  -1, error);
+    if (!first)
+      first = fork_server_send(fork_server,
+                               json_pack("{s:s, s:I, s:i, s:I}", "t", "reaped", "child", child->id, "status", status,
+                                         "max_rss_kib", (json_int_t)usage.ru_maxrss),
+                               -1, error);
     free(child);
   }
-  return told;
+  return first;
 }
 
 static void kill_all(fork_server_t *fork_server) {
@@ -205,25 +210,28 @@ static opc_status_t serve_commands(fork_server_t *fork_server, bool *out_ended, 
   }
 }
 
+static opc_status_t fork_server_serve(fork_server_t *fork_server, opc_error_t *error) {
+  bool ended = false;
+  OPC_RETURN_IF_ERROR(signals_open(fork_server, error));
+  while (!ended) {
+    struct pollfd sources[] = {{.fd = fork_server->control->fd, .events = POLLIN},
+                               {.fd = fork_server->signals, .events = POLLIN}};
+    /* The time limit is for libraries that started threads: one of them may receive a SIGCHLD instead. */
+    int ready = poll(sources, 2, fork_server->children ? LOOK_AGAIN_MS : -1);
+    if (ready < 0 && errno != EINTR) return opc_error_set(error, OPC_ERR_SYSTEM, "cannot wait: %s", strerror(errno));
+    struct signalfd_siginfo drained;
+    while (read(fork_server->signals, &drained, sizeof drained) == (ssize_t)sizeof drained) {
+    }
+    OPC_RETURN_IF_ERROR(reap_ended(fork_server, error));
+    OPC_RETURN_IF_ERROR(serve_commands(fork_server, &ended, error));
+  }
+  return OPC_OK;
+}
+
 opc_status_t opc_fork_server_run(opc_channel_t *control, const json_t *operators, bool limit_memory,
                                  opc_error_t *error) {
   fork_server_t fork_server = {.control = control, .operators = operators, .limit_memory = limit_memory, .signals = -1};
-  bool ended = false;
-  opc_status_t status = signals_open(&fork_server, error);
-  while (status == OPC_OK && !ended) {
-    struct pollfd sources[] = {{.fd = control->fd, .events = POLLIN}, {.fd = fork_server.signals, .events = POLLIN}};
-    /* The time limit is for libraries that started threads: one of them may receive a SIGCHLD instead. */
-    int ready = poll(sources, 2, fork_server.children ? LOOK_AGAIN_MS : -1);
-    if (ready < 0 && errno != EINTR) {
-      status = opc_error_set(error, OPC_ERR_SYSTEM, "cannot wait: %s", strerror(errno));
-      break;
-    }
-    struct signalfd_siginfo drained;
-    while (read(fork_server.signals, &drained, sizeof drained) == (ssize_t)sizeof drained) {
-    }
-    status = reap_ended(&fork_server, error);
-    if (status == OPC_OK) status = serve_commands(&fork_server, &ended, error);
-  }
+  const opc_status_t status = fork_server_serve(&fork_server, error);
   kill_all(&fork_server);
   if (fork_server.signals >= 0) close(fork_server.signals);
   return status;

@@ -22,7 +22,7 @@ void __libc_free(void *data);
 
 static bool is_first(const char *name, const void *own) { return dlsym(RTLD_DEFAULT, name) == own; }
 
-static __attribute__((constructor)) void present(void) {
+static __attribute__((constructor)) void heap_calls_present(void) {
   if (is_first("malloc", (const void *)(uintptr_t)malloc) && is_first("free", (const void *)(uintptr_t)free))
     opc_heap_guard_present();
 }
@@ -75,7 +75,7 @@ int posix_memalign(void **out, size_t alignment, size_t bytes) {
   return 0;
 }
 
-static void find_next(void *function, const char *name) {
+static void heap_calls_find_next(void *function, const char *name) {
   void *found = dlsym(RTLD_NEXT, name);
   if (!found) abort();
   memcpy(function, &found, sizeof found);
@@ -85,7 +85,7 @@ size_t malloc_usable_size(void *data) {
   static size_t (*original)(void *);
   size_t bytes;
   if (data && opc_heap_guard_size(data, &bytes)) return bytes;
-  if (!original) find_next(&original, "malloc_usable_size");
+  if (!original) heap_calls_find_next(&original, "malloc_usable_size");
   return original(data);
 }
 
@@ -98,7 +98,7 @@ void *new_object(size_t bytes) {
   static void *(*original)(size_t);
   void *data = opc_heap_guard_give(bytes, OPC_HEAP_ALIGNMENT, CALLER);
   if (data) return data;
-  if (!original) find_next(&original, "_Znwm");
+  if (!original) heap_calls_find_next(&original, "_Znwm");
   return original(bytes);
 }
 
@@ -106,7 +106,7 @@ void *new_array(size_t bytes) {
   static void *(*original)(size_t);
   void *data = opc_heap_guard_give(bytes, OPC_HEAP_ALIGNMENT, CALLER);
   if (data) return data;
-  if (!original) find_next(&original, "_Znam");
+  if (!original) heap_calls_find_next(&original, "_Znam");
   return original(bytes);
 }
 

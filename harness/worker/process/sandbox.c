@@ -23,7 +23,7 @@ enum { SANDBOX_FILE_LIMIT = 64 << 20, SANDBOX_STACK_LIMIT = 64 << 20 };
  * origin. */
 enum { VALGRIND_FILE_LIMIT = 1 << 30, VALGRIND_OWN = 1 << 30, VALGRIND_SHARE = 4 };
 
-static void limit_set(int resource, rlim_t value) {
+static void sandbox_limit_set(int resource, rlim_t value) {
   struct rlimit limit;
   if (getrlimit(resource, &limit) != 0) return;
   if (limit.rlim_max != RLIM_INFINITY && limit.rlim_max < value) value = limit.rlim_max;
@@ -56,16 +56,17 @@ static void limits_set(long long memory_mib, rlim_t file_limit) {
   /* 1, not 0: a core pattern that is a pipe ignores 0 and starts a program for every crash (core(5), fs/coredump.c). */
   struct rlimit none = {1, 1};
   setrlimit(RLIMIT_CORE, &none);
-  limit_set(RLIMIT_FSIZE, opc_valgrind_active() ? VALGRIND_FILE_LIMIT : file_limit);
+  sandbox_limit_set(RLIMIT_FSIZE, opc_valgrind_active() ? VALGRIND_FILE_LIMIT : file_limit);
   /* An infinite recursion on an unlimited stack would use up all memory before it faults. */
   struct rlimit stack;
   if (getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur > SANDBOX_STACK_LIMIT)
-    limit_set(RLIMIT_STACK, SANDBOX_STACK_LIMIT);
+    sandbox_limit_set(RLIMIT_STACK, SANDBOX_STACK_LIMIT);
   if (memory_mib <= 0) return;
   rlim_t bytes = (rlim_t)memory_mib << 20;
   opc_peak_limit((size_t)bytes);
   if (opc_valgrind_active()) opc_red_zone_limit((size_t)bytes);
-  limit_set(RLIMIT_AS, mapped_bytes() + (opc_valgrind_active() ? VALGRIND_SHARE * bytes + VALGRIND_OWN : bytes));
+  sandbox_limit_set(RLIMIT_AS,
+                    mapped_bytes() + (opc_valgrind_active() ? VALGRIND_SHARE * bytes + VALGRIND_OWN : bytes));
 }
 
 /* A library's initialiser may have changed settings that a fresh process expects. */
@@ -100,18 +101,17 @@ void opc_sandbox_prepare(void) {
   opc_bridge_no_backtraces();
 }
 
-static opc_status_t sandbox_set_up(const opc_sandbox_t *sandbox, opc_crash_record_t **out_box, opc_error_t *error) {
+static opc_status_t sandbox_set_up(const opc_sandbox_t *sandbox, opc_crash_record_t **out_record, opc_error_t *error) {
   static const opc_cpu_allocator_t memory = {.allocate = opc_cpu_memory_allocate, .release = opc_cpu_memory_release};
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != sandbox->parent) _exit(OPC_SANDBOX_BROKEN); /* the parent died before the line above */
   signals_reset();
-  opc_status_t status = streams_set(sandbox->output, error);
-  if (status == OPC_OK) status = opc_crash_map(sandbox->crash_record, out_box, error);
+  OPC_RETURN_IF_ERROR(streams_set(sandbox->output, error));
+  OPC_RETURN_IF_ERROR(opc_crash_map(sandbox->crash_record, out_record, error));
   close(sandbox->crash_record);
-  if (status == OPC_OK) status = opc_crash_install(*out_box, error);
-  if (status == OPC_OK && chdir(sandbox->directory) != 0)
-    status = opc_error_set(error, OPC_ERR_SYSTEM, "cannot enter %s: %s", sandbox->directory, strerror(errno));
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(opc_crash_install(*out_record, error));
+  if (chdir(sandbox->directory) != 0)
+    return opc_error_set(error, OPC_ERR_SYSTEM, "cannot enter %s: %s", sandbox->directory, strerror(errno));
   opc_try_folder_reset(); /* a searched sample may name the file in it */
   opc_sandbox_prepare();
   opc_bridge_set_allocator(&memory);
@@ -121,14 +121,18 @@ static opc_status_t sandbox_set_up(const opc_sandbox_t *sandbox, opc_crash_recor
   return OPC_OK;
 }
 
+static opc_status_t sandbox_serve(const opc_sandbox_t *sandbox, opc_crash_record_t **out_record, opc_error_t *error) {
+  OPC_RETURN_IF_ERROR(sandbox_set_up(sandbox, out_record, error));
+  return opc_batch_serve(sandbox->batch, *out_record, sandbox->operators, error);
+}
+
 _Noreturn void opc_sandbox_run(const opc_sandbox_t *sandbox) {
   opc_error_t error = {0};
-  opc_crash_record_t *box = NULL;
-  opc_status_t status = sandbox_set_up(sandbox, &box, &error);
-  if (status == OPC_OK) status = opc_batch_serve(sandbox->batch, box, sandbox->operators, &error);
+  opc_crash_record_t *record = NULL;
+  const opc_status_t status = sandbox_serve(sandbox, &record, &error);
   if (status != OPC_OK) fprintf(stderr, "opcheck-worker: %s\n", error.message);
-  if (status != OPC_OK && box) snprintf(box->terminate_text, sizeof box->terminate_text, "%s", error.message);
+  if (status != OPC_OK && record) snprintf(record->terminate_text, sizeof record->terminate_text, "%s", error.message);
   fflush(NULL);
   /* Not exit: static destructors of libraries under test must not run as part of a batch. */
-  _exit(status == OPC_OK ? 0 : OPC_SANDBOX_BROKEN);
+  _exit(status != OPC_OK ? OPC_SANDBOX_BROKEN : 0);
 }

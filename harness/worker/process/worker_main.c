@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/owned.h"
 #include "checks/call/call.h"
 #include "memory/valgrind_requests.h"
 #include "model/value/fill_kept.h"
@@ -32,7 +33,7 @@
 #define INTEGERS "{\"tensor\": {\"shape\": [2, 2], \"dtype\": \"int32\"}}"
 static const struct {
   const char *name, *arguments;
-} operators[] = {
+} warmed[] = {
     {"aten::clone", "[" STRIDED "]"},
     {"aten::add.Tensor", "[" STRIDED ", " OTHER "]"},
     {"aten::mul.Tensor", "[" STRIDED ", " OTHER "]"},
@@ -81,22 +82,20 @@ static void warm_operator(const char *name, const char *arguments) {
   OPC_SCOPED(opc_sample_clear) opc_sample_t sample = {0};
   opc_op_handle_t *handle = NULL;
   json_auto_t *json = json_pack("{s:s, s:o*}", "operator", name, "args", json_loads(arguments, 0, NULL));
-  opc_status_t status = opc_bridge_describe(name, &op, NULL);
-  if (status == OPC_OK) status = opc_sample_from_json(json, &op, NULL, &sample, NULL, 0, NULL);
-  if (status == OPC_OK) status = opc_op_find(name, &handle, NULL);
-  if (status == OPC_OK) {
-    warm_call(handle, &op, &sample, OPC_DEVICE_CPU);
-    warm_call(handle, &op, &sample, OPC_DEVICE_META);
-  }
+  if (opc_bridge_describe(name, &op, NULL) != OPC_OK ||
+      opc_sample_from_json(json, &op, NULL, &sample, NULL, 0, NULL) != OPC_OK ||
+      opc_op_find(name, &handle, NULL) != OPC_OK)
+    return;
+  warm_call(handle, &op, &sample, OPC_DEVICE_CPU);
+  warm_call(handle, &op, &sample, OPC_DEVICE_META);
   opc_op_free(handle);
 }
 
 /* A failure here only costs time later. */
-static void warm_up(void) {
+static void worker_warm_up(void) {
   int64_t settings[OPC_SETTING_COUNT];
   opc_fills_share();
-  for (size_t i = 0; i < sizeof operators / sizeof *operators; i++)
-    warm_operator(operators[i].name, operators[i].arguments);
+  for (size_t i = 0; i < sizeof warmed / sizeof *warmed; i++) warm_operator(warmed[i].name, warmed[i].arguments);
   opc_bridge_settings_read(settings);
 }
 
@@ -175,7 +174,7 @@ static opc_status_t control_take(opc_channel_t *control, opc_error_t *error) {
 /* Runs one batch in this process, because a process with threads or CUDA cannot be forked. */
 static opc_status_t batch_run(options_t *options, opc_error_t *error) {
   char directory[PATH_MAX];
-  opc_channel_t control = OPC_CHANNEL_INIT;
+  OPC_SCOPED(opc_channel_close) opc_channel_t control = OPC_CHANNEL_INIT;
   json_t *operators = NULL;
   int fds[OPC_BATCH_FDS];
   for (int i = 0; i < OPC_BATCH_FDS; i++) {
@@ -184,13 +183,12 @@ static opc_status_t batch_run(options_t *options, opc_error_t *error) {
       return opc_error_set(error, OPC_ERR_USAGE, "--exec-batch: descriptor %d is missing", OPC_BATCH_FD + i);
   }
   for (int i = 0; i < OPC_BATCH_FDS; i++) close(OPC_BATCH_FD + i);
-  opc_status_t status = control_take(&control, error);
+  OPC_RETURN_IF_ERROR(control_take(&control, error));
   options->loading.control = &control;
-  if (status == OPC_OK) status = opc_loading_run(&options->loading, &operators, error);
+  OPC_RETURN_IF_ERROR(opc_loading_run(&options->loading, &operators, error));
   opc_channel_close(&control);
   if (options->memcheck) opc_valgrind_only_operators();
-  if (status == OPC_OK) status = opc_child_folder_make(directory, error);
-  if (status != OPC_OK) return status;
+  OPC_RETURN_IF_ERROR(opc_child_folder_make(directory, error));
   opc_sandbox_t sandbox = {.batch = fds[0],
                            .crash_record = fds[1],
                            .output = fds[2],
@@ -203,17 +201,14 @@ static opc_status_t batch_run(options_t *options, opc_error_t *error) {
 }
 
 static opc_status_t fork_server_run(options_t *options, opc_error_t *error) {
-  opc_channel_t control = OPC_CHANNEL_INIT;
-  json_t *operators = NULL;
-  opc_status_t status = control_take(&control, error);
+  OPC_SCOPED(opc_channel_close) opc_channel_t control = OPC_CHANNEL_INIT;
+  json_auto_t *operators = NULL;
+  OPC_RETURN_IF_ERROR(control_take(&control, error));
   options->loading.control = &control;
-  if (!options->memcheck) warm_up();
-  if (status == OPC_OK) status = opc_loading_run(&options->loading, &operators, error);
+  if (!options->memcheck) worker_warm_up();
+  OPC_RETURN_IF_ERROR(opc_loading_run(&options->loading, &operators, error));
   if (options->memcheck) opc_valgrind_only_operators();
-  if (status == OPC_OK) status = opc_fork_server_run(&control, operators, !options->cuda, error);
-  json_decref(operators);
-  opc_channel_close(&control);
-  return status;
+  return opc_fork_server_run(&control, operators, !options->cuda, error);
 }
 
 /* The CUDA runtime wrappers are loaded by now, and must not be loaded into processes that an operator starts. */
@@ -226,19 +221,23 @@ static void preload_forget(void) {
   else unsetenv("LD_PRELOAD");
 }
 
+static opc_status_t worker_run(int argc, char **argv, const lists_t *lists, opc_error_t *error) {
+  options_t options = {0};
+  struct rlimit no_core = {1, 1}; /* an initialiser may crash; for the number see sandbox.c */
+  if (!lists->preloads || !lists->namespaces || !lists->modules) return opc_out_of_memory(error);
+  OPC_RETURN_IF_ERROR(options_parse(argc, argv, &options, lists, error));
+  setrlimit(RLIMIT_CORE, &no_core);
+  OPC_RETURN_IF_ERROR(opc_child_folder_open(error));
+  return options.exec_batch ? batch_run(&options, error) : fork_server_run(&options, error);
+}
+
 int opc_worker_main(int argc, char **argv) {
   preload_forget();
   opc_error_t error = {0};
-  options_t options = {0};
   const lists_t lists = {.preloads = calloc((size_t)argc, sizeof *lists.preloads),
                          .namespaces = calloc((size_t)argc, sizeof *lists.namespaces),
                          .modules = calloc((size_t)argc, sizeof *lists.modules)};
-  opc_status_t status = lists.preloads && lists.namespaces && lists.modules ? OPC_OK : opc_out_of_memory(&error);
-  if (status == OPC_OK) status = options_parse(argc, argv, &options, &lists, &error);
-  struct rlimit no_core = {1, 1}; /* an initialiser may crash; for the number see sandbox.c */
-  setrlimit(RLIMIT_CORE, &no_core);
-  if (status == OPC_OK) status = opc_child_folder_open(&error);
-  if (status == OPC_OK) status = options.exec_batch ? batch_run(&options, &error) : fork_server_run(&options, &error);
+  const opc_status_t status = worker_run(argc, argv, &lists, &error);
   if (status != OPC_OK) fprintf(stderr, "opcheck-worker: %s\n", error.message);
   opc_child_folder_close();
   free(lists.preloads);
@@ -246,5 +245,5 @@ int opc_worker_main(int argc, char **argv) {
   free(lists.modules);
   fflush(NULL);
   /* Not exit: static destructors of libraries under test may crash or hang. */
-  _exit(status == OPC_OK ? 0 : OPC_SANDBOX_BROKEN);
+  _exit(status != OPC_OK ? OPC_SANDBOX_BROKEN : 0);
 }

@@ -1,14 +1,15 @@
-/* The rows of a check's table: which apply to a sample, their variants, and a case of one of them. */
+/* The rules of a check: which apply to a sample, their variants, and a case of one of them. */
 #include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/owned.h"
 #include "plan/cases/conditions.h"
 #include "plan/cases/planner_inside.h"
 #include "plan/variant/variant_change.h"
 #include "plan/variant/variant_table.h"
 
-/* Where families apply, whichever row asks for them. A model is compiled for its inputs' sizes and dtypes, and a
+/* Where families apply, whichever rule asks for them. A model is compiled for its inputs' sizes and dtypes, and a
  * constructor has its own: none of these vary. */
 static const struct {
   unsigned families, devices, kinds; /* kinds: bits of opc_operator_kind_t */
@@ -26,7 +27,7 @@ static const struct {
 const opc_dtype_t opc_plan_representative[OPC_PLAN_REPRESENTATIVE_COUNT] = {
     OPC_DTYPE_FLOAT64, OPC_DTYPE_FLOAT32, OPC_DTYPE_FLOAT16, OPC_DTYPE_INT64, OPC_DTYPE_BOOL, OPC_DTYPE_COMPLEX64};
 
-/* ---- rows ---- */
+/* ---- rules ---- */
 
 unsigned opc_plan_rule_devices(const opc_case_rule_t *rule) {
   return rule->devices ? rule->devices : (unsigned)(OPC_ON_CPU | OPC_ON_CUDA);
@@ -48,7 +49,7 @@ unsigned opc_case_table_needs(const opc_case_table_t *table) {
 
 bool opc_sample_is_callable(const opc_sample_t *sample) { return !sample->expect.rejects && !sample->unchecked; }
 
-/* The row's families that exist for this operator on this device. */
+/* The rule's families that exist for this operator on this device. */
 unsigned opc_plan_rule_families(const plan_t *plan, const opc_case_rule_t *rule) {
   unsigned families = rule->families;
   for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
@@ -61,9 +62,9 @@ bool opc_plan_name_matches(const opc_case_rule_t *rule, const char *variant) {
   return !rule->names || fnmatch(rule->names, variant, 0) == 0;
 }
 
-/* ---- the variants of a row ---- */
+/* ---- the variants of a rule ---- */
 
-/* A name without a pattern, or the name with the size that the row chooses. */
+/* A name without a pattern, or the name with the size that the rule chooses. */
 static const char *rule_variant_name(const opc_case_rule_t *rule, const opc_sample_t *base, char *out, size_t size) {
   if (rule->families == OPC_VARIANT_PLAIN) return "plain";
   if (rule->names && !strpbrk(rule->names, "*?[\\")) return rule->names;
@@ -89,7 +90,7 @@ static bool use_filtered(const char *variant, const opc_sample_t *sample, void *
   return filtered->use(variant, sample, filtered->context);
 }
 
-/* The variants of one row alone. A named variant is built without its neighbours. */
+/* The variants of one rule alone. A named variant is built without its neighbours. */
 opc_status_t opc_plan_rule_variants(const plan_t *plan, const opc_case_rule_t *rule, const opc_sample_t *base,
                                     opc_plan_variant_use_t *use, void *context) {
   char text[OPC_VARIANT_NAME_SIZE];
@@ -102,14 +103,15 @@ opc_status_t opc_plan_rule_variants(const plan_t *plan, const opc_case_rule_t *r
     (void)use_filtered(name, base, &filtered);
     return OPC_OK;
   }
-  opc_sample_t built;
-  opc_status_t status = opc_variant_apply(base, plan->request->op, name, &built, plan->error);
-  if (status == OPC_OK) (void)use_filtered(name, &built, &filtered);
-  opc_sample_clear(&built);
-  return status == OPC_ERR_NOT_FOUND ? OPC_OK : status;
+  OPC_SCOPED(opc_sample_clear) opc_sample_t built = {0};
+  const opc_status_t status = opc_variant_apply(base, plan->request->op, name, &built, plan->error);
+  if (status == OPC_ERR_NOT_FOUND) return OPC_OK;
+  OPC_RETURN_IF_ERROR(status);
+  (void)use_filtered(name, &built, &filtered);
+  return OPC_OK;
 }
 
-/* ---- which rows apply ---- */
+/* ---- which rules apply ---- */
 
 opc_voucher_t opc_plan_voucher(const opc_sample_t *base) {
   switch (base->source) {
@@ -131,7 +133,7 @@ static bool note_fit(const char *variant, const opc_sample_t *sample, void *cont
   return false;
 }
 
-static bool fits(plan_t *plan, const opc_case_rule_t *rule, const opc_sample_t *sample) {
+static bool planner_rules_fits(plan_t *plan, const opc_case_rule_t *rule, const opc_sample_t *sample) {
   bool fit = false;
   if (!opc_sample_is_callable(sample) || !opc_case_conditions_hold(rule, plan->request->op, sample)) return false;
   opc_status_t status = opc_plan_rule_variants(plan, rule, sample, note_fit, &fit);
@@ -139,7 +141,7 @@ static bool fits(plan_t *plan, const opc_case_rule_t *rule, const opc_sample_t *
   return fit;
 }
 
-/* The row applies to the variants of this accepted sample. */
+/* The rule applies to the variants of this accepted sample. */
 bool opc_plan_is_active(plan_t *plan, const opc_case_rule_t *rule) {
   size_t index = plan->planned.index;
   if (!(opc_plan_rule_devices(rule) & plan->device->bit) || !(opc_plan_rule_samples(rule) & OPC_ACCEPTED)) return false;
@@ -149,8 +151,8 @@ bool opc_plan_is_active(plan_t *plan, const opc_case_rule_t *rule) {
   if (rule->neighbours && opc_plan_voucher(plan->planned.base) == OPC_VOUCHER_SEARCHED) return false;
   if (!opc_case_conditions_hold(rule, plan->request->op, plan->planned.base)) return false;
   for (size_t i = 0; rule->scope == OPC_SCOPE_FIRST_FIT && i < index; i++)
-    if (fits(plan, rule, &plan->request->samples[i])) return false;
-  return plan->status == OPC_OK;
+    if (planner_rules_fits(plan, rule, &plan->request->samples[i])) return false;
+  return !plan->status;
 }
 
 /* Most kernels refuse float8, and the rest take these two: the others are only for samples that hold some. */
@@ -175,7 +177,7 @@ bool opc_plan_sweep_has(const opc_case_rule_t *rule, opc_dtype_t dtype, bool sam
   return false;
 }
 
-/* A row before `end` gives these arguments. */
+/* A rule before `end` gives these arguments. */
 bool opc_plan_is_given(plan_t *plan, const opc_case_rule_t *end, const char *variant, opc_dtype_t dtype, bool float8) {
   unsigned families = opc_variant_facts(variant).families;
   for (const opc_case_rule_t *rule = plan->table->rules; rule < end; rule++)
@@ -197,7 +199,7 @@ static void count_tensor(const char *path, opc_value_t *value, void *context) {
   ++*(size_t *)context;
 }
 
-static size_t count_tensors(const opc_sample_t *sample, const opc_operator_t *op) {
+static size_t planner_rules_count_tensors(const opc_sample_t *sample, const opc_operator_t *op) {
   size_t count = 0;
   for (size_t i = 0; i < sample->argument_count; i++)
     opc_value_visit_tensors(op->arguments[i].name, &sample->arguments[i], count_tensor, &count);
@@ -217,7 +219,7 @@ static opc_standing_t standing_of(const opc_operator_t *op, const opc_planned_ca
       (planned->facts.families & (OPC_VARIANT_SPECIAL | OPC_VARIANT_CAST)))
     standing.change = OPC_INPUT_ALONE;
   else if ((planned->facts.families & OPC_VARIANT_SHAPE) && planned->facts.changed == OPC_CHANGED_ONE &&
-           count_tensors(base, op) > 1)
+           planner_rules_count_tensors(base, op) > 1)
     standing.change = OPC_INPUT_ALONE; /* one of several tensors without its dimensions, or a list without its items */
   else if ((planned->method && opc_method_takes_arguments(planned->method)) ||
            (planned->facts.families & OPC_VARIANT_USED))
@@ -250,6 +252,6 @@ bool opc_plan_give_variant(plan_t *plan, const opc_case_rule_t *rule, const char
   return opc_plan_give(plan, planned);
 }
 
-bool opc_plan_is_row_of_own(plan_t *plan, const opc_case_rule_t *rule) {
+bool opc_plan_is_rule_of_own(plan_t *plan, const opc_case_rule_t *rule) {
   return rule->dtypes.sweep == OPC_SWEEP_OWN && opc_plan_is_active(plan, rule);
 }

@@ -1,9 +1,12 @@
-/* Inside check package: its cases on the simulated CUDA device.
+/* Inside check package.
  *
  * Ownership: nothing is kept. Threads: one. */
 #pragma once
 
 #include "checks/framework/check.h"
+
+/* A package's description of its own inputs must be right. True: the model refuses them, and the finding is set. */
+bool opc_package_refuses_its_own(const opc_case_context_t *context, const opc_call_t *call, opc_finding_t *finding);
 
 /* Runs the whole case on the simulated CUDA device, where outputs have no values: checks the model's CUDA calls. */
 void opc_package_run_simulated(opc_case_context_t *context, opc_finding_t *finding);
