@@ -77,10 +77,10 @@ static void show_input(const opc_screen_t *screen, const json_t *input) {
   opc_text_clear(&line);
 }
 
-static const char *const sources[] = {[OPC_VOUCHER_DECLARED] = "a declared sample",
-                                      [OPC_VOUCHER_RECORDED] = "a recorded call",
-                                      [OPC_VOUCHER_RECIPE] = "an input made by a recipe",
-                                      [OPC_VOUCHER_SEARCHED] = "an input that opcheck-c found"};
+static const char *const sources[] = {[OPC_SOURCE_DECLARED] = "a declared sample",
+                                      [OPC_SOURCE_RECORDED] = "a recorded call",
+                                      [OPC_SOURCE_RECIPE] = "an input made by a recipe",
+                                      [OPC_SOURCE_SEARCHED] = "an input that opcheck-c found"};
 static const char *const changes[] = {
     [OPC_INPUT_SAME_VALUES] = "", [OPC_INPUT_RELATED] = ", changed as its arguments belong together"};
 
@@ -99,10 +99,10 @@ static const char *change_text(opc_input_change_t change, const opc_case_id_t *i
 static void show_tried(const opc_screen_t *screen, const opc_case_result_t *result) {
   opc_text_t line = {0};
   const char *why = opc_record_text(result->evidence, "why");
-  const opc_standing_t *standing = &result->standing;
+  const opc_provenance_t *provenance = &result->provenance;
   const bool plain = strcmp(result->id.variant, "plain") == 0 && !*result->id.dtype;
-  if (standing->voucher != OPC_VOUCHER_NONE)
-    opc_text_addf(&line, "%s%s%s", sources[standing->voucher], change_text(standing->change, &result->id),
+  if (provenance->source != OPC_SOURCE_NONE)
+    opc_text_addf(&line, "%s%s%s", sources[provenance->source], change_text(provenance->change, &result->id),
                   plain ? ", as it is" : "");
   if (*why && !plain) opc_text_addf(&line, "%sbecause %s", line.length ? ", " : "", why);
   opc_screen_brief(screen, "tried", opc_text_c(&line), 2);

@@ -1,6 +1,6 @@
-/* Which findings may be errors: the severity depends on the rule and on the standing of its case. Checks do not decide
- * it. The severity of a rule's entry in the tables is the one on valid input; its claims say when it is another one.
- * No libtorch.
+/* Which findings may be errors: the severity depends on the rule and on the provenance of its case. Checks do not
+ * decide it. The severity of a rule's entry in the tables is the one on valid input; its claims say when it is another
+ * one. No libtorch.
  *
  * Threads: any. Ownership: nothing is kept. */
 #pragma once
@@ -8,11 +8,11 @@
 #include <stddef.h>
 
 #include "catalogue/rules.h"
-#include "model/case/standing.h"
+#include "model/case/provenance.h"
 
 /* What a rule claims, and so which input it needs to be an error: the column of OPC_RULE in the tables of the checks.
  *
- * On input that somebody vouches for (opc_standing_is_valid) all rules have the severity of their table, except those
+ * On input that somebody vouches for (opc_provenance_is_valid) all rules have the severity of their table, except those
  * of ASKED_DTYPE. On other input, a rule has one of the claims up to CHANGED, and any of the others in addition. "The
  * same values in another layout" is input of its own kind: where the plain layout was clean, in the same conditions, an
  * access, crash or hang is the layout's, and so an error on any input (result/judge.h, control_held). It is not the

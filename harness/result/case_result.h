@@ -12,7 +12,7 @@
 #include "base/status.h"
 #include "catalogue/rules.h"
 #include "model/case/case.h"
-#include "model/case/standing.h"
+#include "model/case/provenance.h"
 #include "model/case/verdict.h"
 
 /* What an operator did with an argument that it does not check (rule memory.unchecked_arguments). */
@@ -70,7 +70,7 @@ typedef struct opc_case_result {
   opc_skip_reason_t reason; /* of a skip */
   const char *rule;         /* of a finding; NULL: none */
   opc_severity_t severity;  /* of a finding */
-  opc_standing_t standing;
+  opc_provenance_t provenance;
   double seconds;
   bool suspect; /* in a journal: not confirmed yet, or skipped because of a finding that is not confirmed yet */
   char *message;

@@ -86,11 +86,11 @@ static opc_status_t read_severity(const reader_t *reader, const json_t *object, 
 }
 
 static opc_status_t read_verdict(const reader_t *reader, const json_t *record, opc_case_result_t *result) {
-  const char *verdict, *reason, *standing;
+  const char *verdict, *reason, *provenance;
   bool stated;
   OPC_RETURN_IF_ERROR(read_text(reader, record, "verdict", &verdict));
   OPC_RETURN_IF_ERROR(read_text(reader, record, "reason", &reason));
-  OPC_RETURN_IF_ERROR(read_text(reader, record, "standing", &standing));
+  OPC_RETURN_IF_ERROR(read_text(reader, record, "standing", &provenance));
   OPC_RETURN_IF_ERROR(read_rule(reader, record, "rule", &result->rule));
   OPC_RETURN_IF_ERROR(read_severity(reader, record, result->rule, &result->severity, &stated));
   const int kind = opc_verdict_find(verdict);
@@ -98,10 +98,10 @@ static opc_status_t read_verdict(const reader_t *reader, const json_t *record, o
   result->verdict = (opc_verdict_kind_t)kind;
   result->reason = opc_skip_reason_find(reason);
   if (reason && result->reason == OPC_SKIP_NONE) return mistake(reader, "reason", "a reason for a skip");
-  if (!opc_standing_parse(standing, &result->standing) && standing)
+  if (!opc_provenance_parse(provenance, &result->provenance) && provenance)
     return mistake(reader, "standing", "SOURCE/CHANGE of a case");
   /* In a case of a check of dtypes the sample's own dtype may be named. */
-  result->standing.plain = !*result->id.variant || strcmp(result->id.variant, "plain") == 0;
+  result->provenance.plain = !*result->id.variant || strcmp(result->id.variant, "plain") == 0;
   if (opc_case_result_is_finding(result) && !result->rule) return mistake(reader, "rule", "there, but it is a finding");
   return OPC_OK;
 }
@@ -280,13 +280,13 @@ static json_t *evidence_json(const opc_case_result_t *result) {
 }
 
 json_t *opc_case_result_encode(const opc_case_result_t *result) {
-  char standing[OPC_STANDING_SIZE];
+  char provenance[OPC_PROVENANCE_SIZE];
   json_t *record = json_object();
-  opc_standing_format(&result->standing, standing);
+  opc_provenance_format(&result->provenance, provenance);
   opc_json_put(&record, "t", json_string(result->suspect ? "suspect" : "result"));
   opc_json_put(&record, "case", opc_json_string(result->case_id));
   opc_json_put(&record, "verdict", json_string(opc_verdict_name(result->verdict)));
-  if (*standing) opc_json_put(&record, "standing", json_string(standing));
+  if (*provenance) opc_json_put(&record, "standing", json_string(provenance));
   if (result->rule) {
     opc_json_put(&record, "severity", json_string(opc_severity_name(result->severity)));
     opc_json_put(&record, "rule", json_string(result->rule));

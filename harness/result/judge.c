@@ -70,10 +70,10 @@ static bool says_that_it_packs(const char *operator_name) {
 }
 
 /* False: what the rule claims of its input does not make the finding a warning. */
-static bool is_weakened(const opc_case_result_t *result, const opc_standing_t *standing, unsigned claims) {
-  const bool alone = standing->change == OPC_INPUT_ALONE || has_other_rank(result->id.variant);
-  const bool other_values = standing->change != OPC_INPUT_SAME_VALUES;
-  const bool not_the_layout = other_values || standing->plain || !result->control_held || result->depends_on;
+static bool is_weakened(const opc_case_result_t *result, const opc_provenance_t *provenance, unsigned claims) {
+  const bool alone = provenance->change == OPC_INPUT_ALONE || has_other_rank(result->id.variant);
+  const bool other_values = provenance->change != OPC_INPUT_SAME_VALUES;
+  const bool not_the_layout = other_values || provenance->plain || !result->control_held || result->depends_on;
   if (claims & OPC_CLAIM_ALONE) return alone;
   if (claims & OPC_CLAIM_UNVOUCHED) return alone && !result->clean_reference;
   if (claims & OPC_CLAIM_CHANGED) return other_values;
@@ -90,16 +90,16 @@ static bool may_read_outside(const opc_case_result_t *result) {
 
 /* Judges a rule with its severity, which both may change. The effect if the rule becomes that of unchecked arguments.
  */
-static opc_effect_t judge(const opc_case_result_t *result, const opc_standing_t *standing, bool untrusted_input,
+static opc_effect_t judge(const opc_case_result_t *result, const opc_provenance_t *provenance, bool untrusted_input,
                           const char **rule, opc_severity_t *severity) {
   const unsigned claims = opc_rule_claims(*rule);
   if (result->unasked_dtype && (claims & OPC_CLAIM_ASKED_DTYPE)) *severity = OPC_SEVERITY_WARNING;
-  if (opc_standing_is_valid(standing)) return OPC_EFFECT_NONE;
+  if (opc_provenance_is_valid(provenance)) return OPC_EFFECT_NONE;
   if ((may_read_outside(result) && (claims & OPC_CLAIM_IN_BOUNDS)) ||
       (result->depends_on && (claims & OPC_CLAIM_ONE_CALL)) ||
       (says_that_it_packs(result->id.operator_name) && (claims & OPC_CLAIM_BY_POSITION)))
     *severity = OPC_SEVERITY_WARNING;
-  if (result->every_input || !is_weakened(result, standing, claims)) return OPC_EFFECT_NONE;
+  if (result->every_input || !is_weakened(result, provenance, claims)) return OPC_EFFECT_NONE;
   *severity = OPC_SEVERITY_WARNING;
   if (!(claims & OPC_CLAIMS_UNCHECKED)) return OPC_EFFECT_NONE;
   if (untrusted_input) *severity = OPC_SEVERITY_ERROR;
@@ -108,18 +108,18 @@ static opc_effect_t judge(const opc_case_result_t *result, const opc_standing_t 
 }
 
 void opc_case_result_judge(opc_case_result_t *result, bool untrusted_input) {
-  opc_standing_t standing = result->standing;
-  if (!opc_case_result_is_finding(result) || standing.voucher == OPC_VOUCHER_NONE) return;
+  opc_provenance_t provenance = result->provenance;
+  if (!opc_case_result_is_finding(result) || provenance.source == OPC_SOURCE_NONE) return;
   /* What a variant of a broken sample shows is judged as on the sample itself. This does not apply to a sample that a
    * search found: nobody vouches for it. */
-  if (standing.voucher != OPC_VOUCHER_SEARCHED && result->broken_base) standing.change = OPC_INPUT_SAME_VALUES;
+  if (provenance.source != OPC_SOURCE_SEARCHED && result->broken_base) provenance.change = OPC_INPUT_SAME_VALUES;
   for (size_t i = 0; i < result->also.count; i++) {
     opc_also_t *also = &result->also.items[i];
-    (void)judge(result, &standing, untrusted_input, &also->rule, &also->severity);
+    (void)judge(result, &provenance, untrusted_input, &also->rule, &also->severity);
     also->severity_stated = true;
   }
   const char *rule = result->rule;
-  const opc_effect_t effect = judge(result, &standing, untrusted_input, &result->rule, &result->severity);
+  const opc_effect_t effect = judge(result, &provenance, untrusted_input, &result->rule, &result->severity);
   if (effect != OPC_EFFECT_NONE) note_unchecked(result, rule, effect);
   put_errors_first(result);
 }

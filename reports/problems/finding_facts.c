@@ -81,7 +81,7 @@ static opc_change_kind_t finding_change_of(const opc_case_result_t *result) {
   if (families & OPC_VARIANT_CAST) return OPC_CHANGE_DTYPE;
   if (families == OPC_VARIANT_LARGER_LAYOUT && stride) return OPC_CHANGE_LAYOUT;
   if (families != 0 && (families & ~(unsigned)(OPC_VARIANT_LAYOUT | OPC_VARIANT_BITS)) == 0)
-    return stride || result->standing.change == OPC_INPUT_SAME_VALUES ? OPC_CHANGE_LAYOUT : OPC_CHANGE_VALUES;
+    return stride || result->provenance.change == OPC_INPUT_SAME_VALUES ? OPC_CHANGE_LAYOUT : OPC_CHANGE_VALUES;
   return OPC_CHANGE_SIZES;
 }
 
@@ -106,14 +106,14 @@ static opc_seen_t seen_of(const opc_case_result_t *result) {
 void opc_finding_facts_of(const opc_case_result_t *result, const char *library, opc_finding_facts_t *out) {
   const char *own = result->argument ? result->argument : "";
   opc_code_place_t place;
-  *out = (opc_finding_facts_t){
-      .rule = result->rule,
-      .unchecked = opc_rule_is(result->rule, OPC_RULE_memory_unchecked_arguments),
-      .warning = result->severity == OPC_SEVERITY_WARNING,
-      .change = finding_change_of(result),
-      .touched = "",
-      .one = {.complexity = opc_case_id_complexity(&result->id), .standing = opc_standing_order(&result->standing)},
-      .rank = opc_rule_rank(result->rule)};
+  *out = (opc_finding_facts_t){.rule = result->rule,
+                               .unchecked = opc_rule_is(result->rule, OPC_RULE_memory_unchecked_arguments),
+                               .warning = result->severity == OPC_SEVERITY_WARNING,
+                               .change = finding_change_of(result),
+                               .touched = "",
+                               .one = {.complexity = opc_case_id_complexity(&result->id),
+                                       .provenance = opc_provenance_order(&result->provenance)},
+                               .rank = opc_rule_rank(result->rule)};
   if (opc_code_place_of(result, library, &place)) out->place = place.key;
   /* "tensors" for "tensors[1].sliced+x.offset"; "" for "all.sliced" */
   snprintf(out->argument, sizeof out->argument, "%.*s", (int)opc_case_changed_argument(result->id.variant),

@@ -13,20 +13,22 @@ enum { CHANGES = OPC_INPUT_CHANGE_COUNT, LAST_BIT = 63 };
 
 const char *opc_change_kind_name(opc_change_kind_t change) { return change_names[change]; }
 
-opc_standing_order_t opc_standing_order(const opc_standing_t *standing) {
-  if (standing->voucher == OPC_VOUCHER_NONE) return 0;
-  return 1 + CHANGES * ((int)standing->voucher - OPC_VOUCHER_DECLARED) + (int)standing->change;
+opc_provenance_order_t opc_provenance_order(const opc_provenance_t *provenance) {
+  if (provenance->source == OPC_SOURCE_NONE) return 0;
+  return 1 + CHANGES * ((int)provenance->source - OPC_SOURCE_DECLARED) + (int)provenance->change;
 }
 
-const char *opc_standing_order_name(opc_standing_order_t order, char out[OPC_STANDING_SIZE]) {
+const char *opc_provenance_order_name(opc_provenance_order_t order, char out[OPC_PROVENANCE_SIZE]) {
   if (order == 0) return NULL;
-  const opc_standing_t standing = {.voucher = (opc_voucher_t)(OPC_VOUCHER_DECLARED + (order - 1) / CHANGES),
-                                   .change = (opc_input_change_t)((order - 1) % CHANGES)};
-  opc_standing_format(&standing, out);
+  const opc_provenance_t provenance = {.source = (opc_source_t)(OPC_SOURCE_DECLARED + (order - 1) / CHANGES),
+                                       .change = (opc_input_change_t)((order - 1) % CHANGES)};
+  opc_provenance_format(&provenance, out);
   return out;
 }
 
-int opc_standing_order_source(opc_standing_order_t standing) { return standing == 0 ? 0 : (standing - 1) / CHANGES; }
+int opc_provenance_order_source(opc_provenance_order_t provenance) {
+  return provenance == 0 ? 0 : (provenance - 1) / CHANGES;
+}
 
 uint64_t opc_problem_check_bit(const char *check) {
   int index = opc_check_info_find(check);
@@ -39,7 +41,7 @@ const char *opc_problem_rule(const opc_problem_t *problem) {
 
 /* The order for readers: an input that somebody vouches for comes first, then the simplest case. */
 static bool is_better(const opc_problem_case_t *one, const opc_problem_case_t *other) {
-  int mine = opc_standing_order_source(one->standing), theirs = opc_standing_order_source(other->standing);
+  int mine = opc_provenance_order_source(one->provenance), theirs = opc_provenance_order_source(other->provenance);
   return mine != theirs ? mine < theirs : one->complexity < other->complexity;
 }
 
@@ -115,15 +117,15 @@ static opc_status_t add_operator(opc_problem_t *problem, const opc_problem_opera
   return OPC_OK;
 }
 
-static opc_standing_order_t stronger_standing(const opc_problem_t *one, const opc_problem_t *other) {
-  if (one->warning != other->warning) return one->warning ? other->standing : one->standing;
-  if (one->standing == 0 || other->standing == 0) return one->standing ? one->standing : other->standing;
-  return one->standing < other->standing ? one->standing : other->standing;
+static opc_provenance_order_t stronger_provenance(const opc_problem_t *one, const opc_problem_t *other) {
+  if (one->warning != other->warning) return one->warning ? other->provenance : one->provenance;
+  if (one->provenance == 0 || other->provenance == 0) return one->provenance ? one->provenance : other->provenance;
+  return one->provenance < other->provenance ? one->provenance : other->provenance;
 }
 
 opc_status_t opc_problem_absorb(opc_problem_t *into, opc_problem_t *from, opc_error_t *error) {
   OPC_SCOPED(opc_problem_clear) opc_problem_t taken = {0};
-  into->standing = stronger_standing(into, from);
+  into->provenance = stronger_provenance(into, from);
   into->warning = into->warning && from->warning;
   into->unchecked = into->unchecked && from->unchecked;
   into->off_gpu = into->off_gpu || from->off_gpu;

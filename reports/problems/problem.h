@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "model/case/standing.h"
+#include "model/case/provenance.h"
 
 /* What was done to the sample in the cases that show it. */
 typedef enum opc_change_kind {
@@ -38,15 +38,16 @@ typedef enum opc_seen {
 } opc_seen_t;
 
 /* Who vouches for the input: 0 where nothing says so, else 1 + 3 * source + change, the strongest first. */
-typedef int opc_standing_order_t;
-opc_standing_order_t opc_standing_order(const opc_standing_t *standing);
-const char *opc_standing_order_name(opc_standing_order_t standing, char out[OPC_STANDING_SIZE]); /* NULL for 0 */
-int opc_standing_order_source(opc_standing_order_t standing); /* 0: a person, or nobody has to */
+typedef int opc_provenance_order_t;
+opc_provenance_order_t opc_provenance_order(const opc_provenance_t *provenance);
+const char *opc_provenance_order_name(opc_provenance_order_t provenance,
+                                      char out[OPC_PROVENANCE_SIZE]); /* NULL for 0 */
+int opc_provenance_order_source(opc_provenance_order_t provenance);   /* 0: a person, or nobody has to */
 
 typedef struct opc_problem_case {
   uint64_t offset; /* of its record (opc_journal_reader_record) */
   int complexity;  /* opc_case_id_complexity */
-  opc_standing_order_t standing;
+  opc_provenance_order_t provenance;
 } opc_problem_case_t;
 
 typedef struct opc_symptom {
@@ -70,7 +71,7 @@ typedef struct opc_problem {
   bool unchecked; /* all of it is rule memory.unchecked_arguments */
   bool warning;
   bool off_gpu;                                 /* some finding is not of a case on a real GPU */
-  opc_standing_order_t standing;                /* the strongest one of the findings of its severity */
+  opc_provenance_order_t provenance;            /* the strongest one of the findings of its severity */
   const char *arguments[OPC_PROBLEM_ARGUMENTS]; /* that were changed, or are not checked */
   size_t argument_count;
   const char *touched;     /* the argument that is written or returned, in the simplest case of it; NULL: none */

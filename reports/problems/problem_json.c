@@ -95,7 +95,7 @@ static const char *problem_json_library_of(const opc_problems_t *problems, const
 
 static json_t *whole(const opc_problem_t *problem, json_t *operators, json_t *cases, const opc_case_result_t *result,
                      const char *location) {
-  char standing[32], *message = message_of(problem, result);
+  char provenance[32], *message = message_of(problem, result);
   json_t *symptoms = json_array(), *arguments = json_array();
   bool kept = symptoms && arguments && message;
   for (size_t i = 0; i < problem->symptom_count && kept; i++)
@@ -106,7 +106,7 @@ static json_t *whole(const opc_problem_t *problem, json_t *operators, json_t *ca
       json_pack("{s:s, s:O, s:s?, s:s, s:o, s:s, s:s?, s:o, s:s, s:O, s:I, s:s?, s:s, s:o}", "id", problem->id,
                 "operators", operators, "argument", problem->argument_count == 1 ? problem->arguments[0] : NULL, "rule",
                 opc_problem_rule(problem), "symptoms", symptoms, "severity", problem->warning ? "warning" : "error",
-                "standing", opc_standing_order_name(problem->standing, standing), "location",
+                "standing", opc_provenance_order_name(problem->provenance, provenance), "location",
                 *location ? opc_json_string(location) : json_null(), "message", message ? message : "", "cases", cases,
                 "count", (json_int_t)problem->count, "repro", result->repro, "change",
                 opc_change_kind_name(problem->change), "arguments", arguments);

@@ -78,7 +78,8 @@ opc_status_t opc_operator_findings_add(opc_operator_findings_t *findings, const 
 
   opc_problem_t *problem = problem_of(findings, &facts);
   if (!problem && !(problem = new_problem(findings))) return opc_out_of_memory(error);
-  bool known = problem->symptom_count > 0, stronger = facts.one.standing && facts.one.standing < problem->standing;
+  bool known = problem->symptom_count > 0,
+       stronger = facts.one.provenance && facts.one.provenance < problem->provenance;
   opc_symptom_t symptom = {facts.rule, facts.warning, facts.rank, facts.place, facts.one};
   OPC_RETURN_IF_ERROR(opc_problem_add_symptom(problem, &symptom, error));
   OPC_RETURN_IF_ERROR(add_also(problem, &result->also, &symptom, error));
@@ -93,7 +94,7 @@ opc_status_t opc_operator_findings_add(opc_operator_findings_t *findings, const 
     problem->operators[0].index = findings->operator_index;
     problem->operator_count = 1;
   }
-  if (!problem->standing || stronger) problem->standing = facts.one.standing;
+  if (!problem->provenance || stronger) problem->provenance = facts.one.provenance;
   problem->off_gpu = problem->off_gpu || strcmp(result->id.device, "cuda") != 0;
   if (facts.warning) problem->operators[0].warning_checks |= bit;
   else problem->operators[0].error_checks |= bit;

@@ -92,7 +92,7 @@ static int harm(const opc_problem_t *problem) {
 
 static int by_weight(const void *left, const void *right) {
   const opc_problem_t *a = left, *b = right;
-  int mine = opc_standing_order_source(a->standing), theirs = opc_standing_order_source(b->standing);
+  int mine = opc_provenance_order_source(a->provenance), theirs = opc_provenance_order_source(b->provenance);
   if (a->warning != b->warning) return a->warning ? 1 : -1;
   if (mine != theirs) return mine < theirs ? -1 : 1;
   /* The ranks of these two kinds are not comparable. */

@@ -71,7 +71,7 @@ static bool in_list(const json_t *list, const char *word) {
   return false;
 }
 
-/* "CHECK RANK": its cases have no standing, and so the best rank. */
+/* "CHECK RANK": its cases have no provenance, and so the best rank. */
 static bool is_skipped(const json_t *skip, const char *check) {
   char entry[64];
   snprintf(entry, sizeof entry, "%s 0", check);
@@ -161,15 +161,15 @@ static void run_cases(const json_t *command) {
     bool wrong = behave(name, i);
     ran[i] = true;
     json_t *evidence = json_object();
-    const char *standing = strcmp(name, "flaky") == 0 ? "searched/same_values" : NULL;
-    if (wrong && standing != NULL)
+    const char *provenance = strcmp(name, "flaky") == 0 ? "searched/same_values" : NULL;
+    if (wrong && provenance != NULL)
       json_object_set_new(evidence, "also",
                           json_pack("[{s:s, s:s, s:s}]", "rule", "mutation.undeclared", "message", "x was changed",
                                     "severity", "error"));
-    say(&batch,
-        json_pack("{s:s, s:s, s:s, s:s, s:s?, s:n, s:s, s:o, s:s?, s:f}", "t", "result", "case", id, "verdict",
-                  wrong ? "fail" : "pass", "severity", "error", "rule", wrong ? "stride.wrong_result" : NULL, "reason",
-                  "message", wrong ? "differs" : "same", "evidence", evidence, "standing", standing, "seconds", 0.001));
+    say(&batch, json_pack("{s:s, s:s, s:s, s:s, s:s?, s:n, s:s, s:o, s:s?, s:f}", "t", "result", "case", id, "verdict",
+                          wrong ? "fail" : "pass", "severity", "error", "rule", wrong ? "stride.wrong_result" : NULL,
+                          "reason", "message", wrong ? "differs" : "same", "evidence", evidence, "standing", provenance,
+                          "seconds", 0.001));
     box->running = 0;
     if (strcmp(name, "late") == 0 && i == 5) raise(SIGSEGV);
     if (spent) {

@@ -385,21 +385,21 @@ static void samples_themselves_come_before_variants(void **state) {
 
 typedef struct wanted_case {
   const char *variant;
-  opc_standing_t standing;
+  opc_provenance_t provenance;
   bool found;
 } wanted_case_t;
 
-static bool take_standing(const opc_planned_case_t *planned, void *context) {
+static bool take_provenance(const opc_planned_case_t *planned, void *context) {
   wanted_case_t *wanted = context;
   if (planned->variant && strcmp(planned->variant, wanted->variant) == 0) {
     wanted->found = true;
-    wanted->standing = planned->standing;
+    wanted->provenance = planned->provenance;
   }
   return true;
 }
 
-static const char *standing_by(const opc_case_rule_t *rule, const opc_sample_t *sample, const char *variant,
-                               char out[OPC_STANDING_SIZE]) {
+static const char *provenance_by(const opc_case_rule_t *rule, const opc_sample_t *sample, const char *variant,
+                                 char out[OPC_PROVENANCE_SIZE]) {
   const opc_case_table_t table = {"check", true, false, rule, 1};
   opc_plan_request_t request = {.op = &op,
                                 .tables = &table,
@@ -410,38 +410,38 @@ static const char *standing_by(const opc_case_rule_t *rule, const opc_sample_t *
                                 .sample_count = 1};
   wanted_case_t wanted = {.variant = variant};
   opc_error_t error = {0};
-  assert_ok(opc_plan_all(&request, take_standing, &wanted, &error), error);
+  assert_ok(opc_plan_all(&request, take_provenance, &wanted, &error), error);
   assert_true(wanted.found);
-  opc_standing_format(&wanted.standing, out);
+  opc_provenance_format(&wanted.provenance, out);
   return out;
 }
 
-static const char *standing_in_plan(const opc_sample_t *sample, const char *variant, char out[OPC_STANDING_SIZE]) {
+static const char *provenance_in_plan(const opc_sample_t *sample, const char *variant, char out[OPC_PROVENANCE_SIZE]) {
   static const opc_case_rule_t rule = {.families = OPC_VARIANT_ALL | OPC_VARIANT_CONTENTS | OPC_VARIANT_EQUIVALENT,
                                        .why = "w"};
-  return standing_by(&rule, sample, variant, out);
+  return provenance_by(&rule, sample, variant, out);
 }
 
-static void every_case_has_a_standing(void **state) {
+static void every_case_has_a_provenance(void **state) {
   (void)state;
-  char text[OPC_STANDING_SIZE];
+  char text[OPC_PROVENANCE_SIZE];
   opc_sample_t sample = sample_of("'name': 's', 'args': [" TENSOR("[2, 3]", "float32") "]");
-  assert_string_equal(standing_in_plan(&sample, "plain", text), "declared/same_values");
-  assert_string_equal(standing_in_plan(&sample, "x.transposed", text), "declared/same_values");
-  assert_string_equal(standing_in_plan(&sample, "x.empty0", text), "declared/related");
-  assert_string_equal(standing_in_plan(&sample, "x.nan", text), "declared/alone");
-  assert_string_equal(standing_in_plan(&sample, "x.zeros", text), "declared/related");
+  assert_string_equal(provenance_in_plan(&sample, "plain", text), "declared/same_values");
+  assert_string_equal(provenance_in_plan(&sample, "x.transposed", text), "declared/same_values");
+  assert_string_equal(provenance_in_plan(&sample, "x.empty0", text), "declared/related");
+  assert_string_equal(provenance_in_plan(&sample, "x.nan", text), "declared/alone");
+  assert_string_equal(provenance_in_plan(&sample, "x.zeros", text), "declared/related");
   /* float16 has neither the squares of large numbers nor a small constant that is added to zero. */
   static const opc_case_rule_t narrow = {
       .families = OPC_VARIANT_CONTENTS, .dtypes = OPC_ONE_DTYPE(OPC_DTYPE_FLOAT16), .why = "w"};
-  assert_string_equal(standing_by(&narrow, &sample, "x.zeros", text), "declared/alone");
+  assert_string_equal(provenance_by(&narrow, &sample, "x.zeros", text), "declared/alone");
   opc_sample_t two = sample_of("'name': 's', 'args': [" TENSOR("[2]", "float32") ", " TENSOR("[2]", "float32") "]");
-  assert_string_equal(standing_in_plan(&two, "y.other_float", text), "declared/alone");
+  assert_string_equal(provenance_in_plan(&two, "y.other_float", text), "declared/alone");
   opc_sample_clear(&two);
   sample.source = OPC_SAMPLE_SEARCHED;
-  assert_string_equal(standing_in_plan(&sample, "plain", text), "searched/same_values");
+  assert_string_equal(provenance_in_plan(&sample, "plain", text), "searched/same_values");
   sample.by_recipe = true;
-  assert_string_equal(standing_in_plan(&sample, "plain", text), "recipe/same_values");
+  assert_string_equal(provenance_in_plan(&sample, "plain", text), "recipe/same_values");
   opc_sample_clear(&sample);
 }
 
@@ -625,7 +625,7 @@ int main(void) {
       cmocka_unit_test(refused_and_unchecked_samples_have_the_plain_case),
       cmocka_unit_test(devices_decide_what_there_is),
       cmocka_unit_test(samples_themselves_come_before_variants),
-      cmocka_unit_test(every_case_has_a_standing),
+      cmocka_unit_test(every_case_has_a_provenance),
       cmocka_unit_test(samples_that_are_found_later_are_planned_alone),
       cmocka_unit_test(conditions_hold_of_operators_and_samples),
       cmocka_unit_test(methods_of_a_class_have_cases_of_their_own),

@@ -80,8 +80,8 @@ static void fields_have_what_the_record_says(void **state) {
   assert_string_equal(result->id.variant, "x.sliced");
   assert_ptr_equal(result->rule, opc_rule_interned("memory.unchecked_arguments"));
   assert_int_equal(result->severity, OPC_SEVERITY_WARNING);
-  assert_int_equal(result->standing.change, OPC_INPUT_ALONE);
-  assert_false(result->standing.plain);
+  assert_int_equal(result->provenance.change, OPC_INPUT_ALONE);
+  assert_false(result->provenance.plain);
   assert_int_equal(result->effect, OPC_EFFECT_READ);
   assert_string_equal(result->effect_rule, "memory.out_of_bounds_read");
   assert_int_equal(result->confirmed, OPC_CONFIRMED_YES);

@@ -12,7 +12,7 @@
 typedef struct death {
   opc_call_label_t call;
   int signal, device; /* device: number of the GPU whose memory was touched, plus one */
-  const char *rule, *standing, *says;
+  const char *rule, *provenance, *says;
 } death_t;
 
 /* terminate: what std::terminate was called for. */
@@ -31,12 +31,12 @@ static void describe_at(uint64_t address, const death_t *death, const char *term
   box->call_kind = death->call.kind;
   snprintf(box->detail, sizeof box->detail, "%s", death->call.detail);
   snprintf(box->terminate_text, sizeof box->terminate_text, "%s", terminate);
-  snprintf(box->standing, sizeof box->standing, "declared/same_values");
+  snprintf(box->provenance, sizeof box->provenance, "declared/same_values");
   child->status = death->signal; /* as wait() has it for a process that a signal ended */
   child->reaped = true;
   assert_ok(opc_crash_describe(child, NULL, &limits, &crash, &error), error);
   assert_string_equal(crash.rule, death->rule);
-  assert_string_equal(crash.standing, death->standing);
+  assert_string_equal(crash.provenance, death->provenance);
   if (strstr(opc_text_c(&crash.message), death->says) == NULL) fail_msg("%s", opc_text_c(&crash.message));
   assert_int_equal(every_input, json_is_true(json_object_get(crash.evidence, "every_input")));
   opc_crash_clear(&crash);

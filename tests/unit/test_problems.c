@@ -16,10 +16,10 @@
   "\"frames\":[" FRAME("libtorch_cpu.so", "memcpy", "m.cpp", "9") "," FRAME(                                         \
       "libops.so", "at::TensorAccessor<float>::at()", "x/ATen/TensorAccessor.h", "7") "," FRAME("libops.so", symbol, \
                                                                                                 file, line) "]"
-#define LINE(op, check, rest, verdict, severity, rule, standing, evidence)                                    \
+#define LINE(op, check, rest, verdict, severity, rule, provenance, evidence)                                  \
   "{\"t\":\"result\",\"operator\":\"" op "\",\"check\":\"" check "\",\"case\":\"" op "/" check "/" rest       \
   "\",\"verdict\":\"" verdict "\",\"severity\":\"" severity "\",\"rule\":\"" rule "\",\"message\":\"at " rest \
-  "\",\"standing\":" standing ",\"evidence\":{" evidence "},\"repro\":\"run " rest "\",\"seconds\":0}\n"
+  "\",\"standing\":" provenance ",\"evidence\":{" evidence "},\"repro\":\"run " rest "\",\"seconds\":0}\n"
 #define FOUND(op, check, rest, rule, evidence) LINE(op, check, rest, "fail", "error", rule, "null", evidence)
 #define LOOSE(op, rest, argument, effect) \
   LINE(op, "memory", rest, "fail", "warning", UNCHECKED, "\"searched/alone\"", "\"argument\":\"" argument "\"," effect)
@@ -122,7 +122,7 @@ static void what_only_layouts_show_is_one_problem(void **state) {
   json_decref(list);
 }
 
-/* The standing of a stride-0 variant says that its values had to change. */
+/* The provenance of a stride-0 variant says that its values had to change. */
 static void a_layout_with_other_values_is_no_layout(void **state) {
   (void)state;
   json_t *list =

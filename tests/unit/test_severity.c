@@ -1,36 +1,36 @@
-/* Standing, and the findings that it allows to be errors. */
+/* Provenance, and the findings that it allows to be errors. */
 #include "catalogue/severity.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
-#include "model/case/standing.h"
+#include "model/case/provenance.h"
 #include "result/judge.h"
 #include "unit.h"
 
-static opc_standing_t standing_of(const char *text) {
-  opc_standing_t standing;
-  assert_true(opc_standing_parse(text, &standing));
-  return standing;
+static opc_provenance_t provenance_of(const char *text) {
+  opc_provenance_t provenance;
+  assert_true(opc_provenance_parse(text, &provenance));
+  return provenance;
 }
 
-static void texts_and_standings_are_the_same_both_ways(void **state) {
+static void texts_and_provenances_are_the_same_both_ways(void **state) {
   (void)state;
   static const char *const texts[] = {"declared/same_values", "recorded/related", "recipe/alone",
                                       "searched/same_values"};
-  char text[OPC_STANDING_SIZE];
-  opc_standing_t standing;
+  char text[OPC_PROVENANCE_SIZE];
+  opc_provenance_t provenance;
   for (size_t i = 0; i < COUNT(texts); i++) {
-    standing = standing_of(texts[i]);
-    opc_standing_format(&standing, text);
+    provenance = provenance_of(texts[i]);
+    opc_provenance_format(&provenance, text);
     assert_string_equal(text, texts[i]);
   }
   static const char *const wrong[] = {"", "declared", "declared/", "/alone", "declared/other", "none/alone"};
-  for (size_t i = 0; i < COUNT(wrong); i++) assert_false(opc_standing_parse(wrong[i], &standing));
-  assert_false(opc_standing_parse(NULL, &standing));
-  assert_int_equal(standing.voucher, OPC_VOUCHER_NONE);
-  opc_standing_format(&standing, text);
+  for (size_t i = 0; i < COUNT(wrong); i++) assert_false(opc_provenance_parse(wrong[i], &provenance));
+  assert_false(opc_provenance_parse(NULL, &provenance));
+  assert_int_equal(provenance.source, OPC_SOURCE_NONE);
+  opc_provenance_format(&provenance, text);
   assert_string_equal(text, "");
 }
 
@@ -40,17 +40,17 @@ static void what_nobody_vouches_for_has_a_worse_rank(void **state) {
                                            "searched/related", "declared/alone"};
   int before = -1;
   for (size_t i = 0; i < COUNT(best_first); i++) {
-    opc_standing_t standing = standing_of(best_first[i]);
-    int rank = opc_standing_rank(&standing);
-    assert_true(rank > before && rank < OPC_STANDING_RANKS);
-    standing.plain = true;
-    assert_true(opc_standing_rank(&standing) <= rank);
+    opc_provenance_t provenance = provenance_of(best_first[i]);
+    int rank = opc_provenance_rank(&provenance);
+    assert_true(rank > before && rank < OPC_PROVENANCE_RANKS);
+    provenance.plain = true;
+    assert_true(opc_provenance_rank(&provenance) <= rank);
     before = rank;
   }
-  const opc_standing_t none = {0}, alone = standing_of("searched/alone"),
-                       declared_alone = standing_of("declared/alone");
-  assert_int_equal(opc_standing_rank(&none), 0);
-  assert_int_equal(opc_standing_rank(&alone), opc_standing_rank(&declared_alone));
+  const opc_provenance_t none = {0}, alone = provenance_of("searched/alone"),
+                         declared_alone = provenance_of("declared/alone");
+  assert_int_equal(opc_provenance_rank(&none), 0);
+  assert_int_equal(opc_provenance_rank(&alone), opc_provenance_rank(&declared_alone));
 }
 
 static void a_rule_claims_one_thing_of_its_input(void **state) {
@@ -67,7 +67,7 @@ static void a_rule_claims_one_thing_of_its_input(void **state) {
 }
 
 typedef struct row {
-  const char *rule, *standing;
+  const char *rule, *provenance;
   bool plain, control_held, every_input, other_rank, after_other, uneven_lists, index_beyond, lone_tensor, on_gpu,
       untrusted, clean_reference, unasked_dtype;
   const char *operator_name;
@@ -76,18 +76,18 @@ typedef struct row {
   const char *seen;
 } row_t;
 
-/* A finding with the severity of an error. standing NULL: its case has no input. */
-static opc_case_result_t *finding_make(const char *rule, const char *standing, bool plain) {
+/* A finding with the severity of an error. provenance NULL: its case has no input. */
+static opc_case_result_t *finding_make(const char *rule, const char *provenance, bool plain) {
   opc_error_t error;
   opc_case_result_t *finding = NULL;
   assert_ok(opc_case_result_new("ns::op/stride/cpu/-/s/-", OPC_VERDICT_FAIL, rule, "", NULL, &finding, &error), error);
   finding->severity = OPC_SEVERITY_ERROR;
-  if (standing) finding->standing = standing_of(standing);
-  finding->standing.plain = plain;
+  if (provenance) finding->provenance = provenance_of(provenance);
+  finding->provenance.plain = plain;
   return finding;
 }
 
-static void standing_decides_what_a_finding_is(void **state) {
+static void provenance_decides_what_a_finding_is(void **state) {
   (void)state;
 #define ERROR OPC_SEVERITY_ERROR
 #define WARNING OPC_SEVERITY_WARNING
@@ -209,7 +209,7 @@ static void standing_decides_what_a_finding_is(void **state) {
   };
   for (size_t i = 0; i < COUNT(rows); i++) {
     const row_t *row = &rows[i];
-    opc_case_result_t *judged = finding_make(row->rule, row->standing, row->plain);
+    opc_case_result_t *judged = finding_make(row->rule, row->provenance, row->plain);
     if (row->operator_name)
       opc_string_put(judged->id.operator_name, sizeof judged->id.operator_name, row->operator_name);
     if (row->other_rank) opc_string_put(judged->id.variant, sizeof judged->id.variant, "x.scalar");
@@ -224,7 +224,7 @@ static void standing_decides_what_a_finding_is(void **state) {
     judged->unasked_dtype = row->unasked_dtype;
     opc_case_result_judge(judged, row->untrusted);
     if (strcmp(judged->rule, row->as) != 0 || judged->severity != row->severity)
-      fail_msg("%s on %s: %s, %s", row->rule, row->standing, judged->rule, opc_severity_name(judged->severity));
+      fail_msg("%s on %s: %s, %s", row->rule, row->provenance, judged->rule, opc_severity_name(judged->severity));
     assert_int_equal(judged->effect, opc_effect_find(row->seen));
     opc_case_result_free(judged);
   }
@@ -232,7 +232,7 @@ static void standing_decides_what_a_finding_is(void **state) {
 
 /* The input of a finding, and what each claim makes of it there: an error, a warning, or unchecked arguments. */
 static const struct {
-  const char *standing;
+  const char *provenance;
   bool plain, control_held;
   char always, unchecked, unsure, several, alone, unvouched, changed;
 } inputs[] = {{"declared/same_values", true, false, 'e', 'e', 'e', 'e', 'e', 'e', 'e'},
@@ -265,10 +265,10 @@ static void every_rule_is_judged_by_its_claims(void **state) {
   for (size_t i = 1; i < opc_rule_count; i++) {
     const char *rule = strcmp(opc_rules[i].name, "signal") == 0 ? "signal.SIGSEGV" : opc_rules[i].name;
     for (size_t k = 0; k < COUNT(inputs); k++) {
-      opc_case_result_t *finding = finding_make(rule, inputs[k].standing, inputs[k].plain);
+      opc_case_result_t *finding = finding_make(rule, inputs[k].provenance, inputs[k].plain);
       finding->control_held = inputs[k].control_held;
       const char as = judged_as(finding), expected = expected_of(k, opc_rules[i].claims);
-      if (as != expected) fail_msg("%s on %s: %c, not %c", rule, inputs[k].standing, as, expected);
+      if (as != expected) fail_msg("%s on %s: %c, not %c", rule, inputs[k].provenance, as, expected);
     }
   }
 }
@@ -317,10 +317,10 @@ static void rules_that_need_valid_input(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(texts_and_standings_are_the_same_both_ways),
+      cmocka_unit_test(texts_and_provenances_are_the_same_both_ways),
       cmocka_unit_test(what_nobody_vouches_for_has_a_worse_rank),
       cmocka_unit_test(a_rule_claims_one_thing_of_its_input),
-      cmocka_unit_test(standing_decides_what_a_finding_is),
+      cmocka_unit_test(provenance_decides_what_a_finding_is),
       cmocka_unit_test(every_rule_is_judged_by_its_claims),
       cmocka_unit_test(every_added_claim_makes_a_warning),
       cmocka_unit_test(other_findings_stay_as_they_are),

@@ -137,9 +137,9 @@ static void better_input_is_not_skipped(void **state) {
       command_cases("hostile::good", "file", json_pack("{s:[s], s:[s]}", "checks", "memory", "skip", "memory 6")));
   size_t alone = 0, others = 0;
   for (size_t i = 0; i < json_array_size(results); i++) {
-    const char *standing = json_string_value(json_object_get(json_array_get(results, i), "standing"));
+    const char *provenance = json_string_value(json_object_get(json_array_get(results, i), "standing"));
     const char *reason = json_string_value(json_object_get(json_array_get(results, i), "reason"));
-    bool is_alone = standing && strstr(standing, "/alone") != NULL;
+    bool is_alone = provenance && strstr(provenance, "/alone") != NULL;
     assert_int_equal(is_alone, reason && strcmp(reason, "after_crash") == 0);
     alone += is_alone;
     others += !is_alone;

@@ -14,7 +14,7 @@
 #include "checks/call/call.h"
 #include "model/case/call_kind.h"
 #include "model/case/case.h"
-#include "model/case/standing.h"
+#include "model/case/provenance.h"
 #include "model/case/verdict.h"
 #include "model/sample/sample.h"
 #include "plan/cases/case_rule.h"
@@ -61,7 +61,7 @@ typedef struct opc_case_context {
   const opc_case_rule_t *rule; /* the entry of the check's table that this case comes from: what to check, and why */
   opc_variant_facts_t variant; /* what the variant changed in the base */
   bool unmodified;             /* nothing in the base was changed: variant plain, its own dtype */
-  opc_standing_t standing;     /* who vouches for the input, and what the variant changed in it */
+  opc_provenance_t provenance; /* who vouches for the input, and what the variant changed in it */
   const opc_method_t *method;  /* the method of a class under test; NULL: none */
   opc_device_t device;         /* also a CUDA device for "cuda-sim" */
   bool simulated; /* the device is simulated: kernels are recorded but do not run, so outputs have no values

@@ -212,7 +212,7 @@ void opc_finding_from_error(const opc_case_context_t *context, const opc_error_t
   }
 }
 
-bool opc_case_arguments_fit(const opc_case_context_t *context) { return context->standing.change != OPC_INPUT_ALONE; }
+bool opc_case_arguments_fit(const opc_case_context_t *context) { return context->provenance.change != OPC_INPUT_ALONE; }
 
 static void see_repeated(const char *path, opc_value_t *tensor, void *context) {
   bool *found = context;

@@ -125,7 +125,7 @@ static bool is_unasked_dtype(const opc_case_context_t *context) {
   if (!first) return false;
   const opc_dtype_class_t kind = opc_dtype_class(dtype == OPC_DTYPE_OTHER ? first->dtype : dtype);
   if (kind == OPC_CLASS_FLOATING) return false;
-  const bool searched = context->standing.voucher == OPC_VOUCHER_SEARCHED;
+  const bool searched = context->provenance.source == OPC_SOURCE_SEARCHED;
   bool all = true, some = false;
   for (size_t i = 0; i < context->sample_count; i++) {
     const bool has = has_kind(&context->samples[i], kind);

@@ -33,7 +33,7 @@ static bool selects(const opc_tensor_arg_t *arg, bool searched) {
          (!searched || opc_argument_is_named(arg->path, words));
 }
 
-static bool is_searched(const opc_case_context_t *context) { return context->standing.voucher == OPC_VOUCHER_SEARCHED; }
+static bool is_searched(const opc_case_context_t *context) { return context->provenance.source == OPC_SOURCE_SEARCHED; }
 
 static bool has_selection(const opc_case_context_t *context, const opc_call_t *call) {
   for (size_t i = 0; i < call->tensor_arg_count; i++)

@@ -61,7 +61,7 @@ static void context_init(const opc_run_t *run, opc_case_context_t *context, cons
                                   .rule = planned->rule,
                                   .variant = planned->facts,
                                   .unmodified = opc_planned_is_unmodified(planned),
-                                  .standing = planned->standing,
+                                  .provenance = planned->provenance,
                                   .method = planned->method,
                                   .seed = run->request->seed,
                                   .announce = run->sink->announce};

@@ -19,7 +19,7 @@ typedef struct opc_runner_request {
   const char *after;       /* cases after this one; NULL: from the first */
   const char *from, *to;   /* this range, both ends included; NULL: open */
   const char *const *skip; /* "CHECK RANK": the check's cases whose input has this rank or a worse one
-                              (opc_standing_rank) are not run and reported as skip/after_crash */
+                              (opc_provenance_rank) are not run and reported as skip/after_crash */
   size_t skip_count;
   const char *const *crashed; /* ids of cases: other checks' cases with the same device, dtype, sample and variant are
                                  skip/after_crash too. An id without sample covers all samples, and its own check as
@@ -31,13 +31,13 @@ typedef struct opc_runner_request {
 } opc_runner_request_t;
 
 typedef struct opc_runner_sink {
-  /* Called before a case runs: why it is tried, and the provenance of its input as text (model/case/standing.h). */
-  void (*begin)(const char *case_id, const char *why, const char *standing, void *context);
+  /* Called before a case runs: why it is tried, and the provenance of its input as text (model/case/provenance.h). */
+  void (*begin)(const char *case_id, const char *why, const char *provenance, void *context);
   /* (optional) After begin, for the case that `only` or `to` names: its arguments by name (opc_sample_evidence), owned
    * by the runner. */
   void (*input)(const json_t *input, void *context);
   /* Called after the case. The finding is decided, and cleared afterwards. False: run no further case. */
-  bool (*end)(const char *case_id, const char *standing, const opc_finding_t *finding, double seconds, void *context);
+  bool (*end)(const char *case_id, const char *provenance, const opc_finding_t *finding, double seconds, void *context);
   void (*announce)(opc_call_label_t label); /* given to the checks */
   /* (optional) Called after the last `end` if another process must run the rest of the plan: the case broke this
    * process (checks/cuda_log/cuda_fault.h), or the next case needs the other allocator

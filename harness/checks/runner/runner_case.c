@@ -115,7 +115,7 @@ static const char *untracked_in(const opc_run_t *run, const opc_case_context_t *
 static void report_accesses(const opc_case_context_t *context, opc_finding_t *finding) {
   enum { OUTSIDE = 1u << OPC_ACCESS_OUTSIDE, FREED = 1u << OPC_ACCESS_FREED };
   bool touched = opc_accesses_count(OUTSIDE | FREED) && !(context->rule->judge & OPC_JUDGE_ACCESSES);
-  if (touched && !opc_standing_is_valid(&context->standing)) {
+  if (touched && !opc_provenance_is_valid(&context->provenance)) {
     opc_finding_clear(finding);
     *finding = (opc_finding_t){0};
   }
@@ -150,14 +150,14 @@ static bool gives_elements(opc_case_context_t *context) {
 
 /* With an empty batch there is nothing to compute, and every operator can do that. With an empty table, row or point
  * and a non-empty output, there may be nothing to compute it from: an operator may rightly require one element. */
-static void settle_standing(opc_run_t *run, const char *id_text, opc_case_context_t *context,
-                            const opc_planned_case_t *planned, char text[OPC_STANDING_SIZE]) {
+static void settle_provenance(opc_run_t *run, const char *id_text, opc_case_context_t *context,
+                              const opc_planned_case_t *planned, char text[OPC_PROVENANCE_SIZE]) {
   const bool asked = (context->variant.families & OPC_VARIANT_EMPTY) && planned->action == OPC_PLAN_CHECK &&
-                     context->standing.change == OPC_INPUT_RELATED && opc_check_infos[run->check].calls &&
+                     context->provenance.change == OPC_INPUT_RELATED && opc_check_infos[run->check].calls &&
                      context->device.type == OPC_DEVICE_CPU && opc_operator_kernel(context->op, "Meta");
   if (!asked || !gives_elements(context)) return;
-  context->standing.change = OPC_INPUT_ALONE;
-  opc_standing_format(&context->standing, text);
+  context->provenance.change = OPC_INPUT_ALONE;
+  opc_provenance_format(&context->provenance, text);
   run->sink->begin(id_text, planned->rule->why, text, run->sink->context);
 }
 
@@ -212,7 +212,7 @@ static bool skip_case(const opc_run_t *run, const opc_case_context_t *context, c
   const opc_rule_id_t unsound = unsound_by(run, context);
   if (planned->action == OPC_PLAN_SKIP) {
     opc_finding_skip(finding, planned->reason, "%s", planned->detail);
-  } else if (opc_run_skips(request, opc_checks[run->check]->name, opc_standing_rank(&context->standing))) {
+  } else if (opc_run_skips(request, opc_checks[run->check]->name, opc_provenance_rank(&context->provenance))) {
     opc_finding_skip(finding, OPC_SKIP_AFTER_CRASH, "not run: cases before it crashed or hung");
     opc_finding_evidence(finding, "check_given_up", json_true());
   } else if (request->out_of_time > 0 && opc_check_infos[run->check].calls &&
@@ -281,10 +281,10 @@ bool opc_run_case(opc_run_t *run, const char *id_text, opc_case_context_t *conte
   opc_guard_accesses_reset();
   if (context->simulated) opc_simulated_case_begin();
   opc_cuda_case_begin(context);
-  char standing[OPC_STANDING_SIZE];
-  opc_standing_format(&context->standing, standing);
-  run->sink->begin(id_text, planned->rule->why, standing, run->sink->context);
-  settle_standing(run, id_text, context, planned, standing);
+  char provenance[OPC_PROVENANCE_SIZE];
+  opc_provenance_format(&context->provenance, provenance);
+  run->sink->begin(id_text, planned->rule->why, provenance, run->sink->context);
+  settle_provenance(run, id_text, context, planned, provenance);
   send_input(run, id_text, context);
   const uint64_t errors_before = opc_valgrind_errors();
   const double began = opc_clock();
@@ -302,7 +302,7 @@ bool opc_run_case(opc_run_t *run, const char *id_text, opc_case_context_t *conte
   note_finding(run, context, &finding);
   opc_cpu_memory_plain();
   opc_first_call_case(id_text);
-  const bool go_on = run->sink->end(id_text, standing, &finding, opc_clock() - began, run->sink->context);
+  const bool go_on = run->sink->end(id_text, provenance, &finding, opc_clock() - began, run->sink->context);
   run->cases++;
   opc_finding_clear(&finding);
   if (run->must_replace && run->sink->must_replace) run->sink->must_replace(run->sink->context);

@@ -98,7 +98,7 @@ enum {
   OPC_JUDGE_UNLESS_FOUND = 1 << 2,  /* reports nothing new after a finding of the same check */
   OPC_JUDGE_BY_LARGEST = 1 << 3,    /* a difference counts only from a fraction of the largest element on */
   OPC_JUDGE_MOST_ELEMENTS = 1 << 4, /* a difference counts only if most elements differ */
-  OPC_JUDGE_OTHER_VALUES = 1 << 6,  /* the check passes values of its own, which nobody vouches for: standing alone */
+  OPC_JUDGE_OTHER_VALUES = 1 << 6,  /* the check passes values of its own, which nobody vouches for: provenance alone */
   OPC_JUDGE_VALUES = 1 << 7,        /* only values are judged: relations between the arguments, which are learned from
                                        forward calls, do not say what backward takes */
   OPC_JUDGE_IF_LAUNCHES = 1 << 5    /* tried only if the unmodified sample shows that the library launches kernels */

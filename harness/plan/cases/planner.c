@@ -333,11 +333,11 @@ static opc_status_t plan_device(const opc_plan_request_t *request, size_t index,
   size_t callable = 0;
   for (size_t i = 0; i < request->sample_count; i++) {
     const opc_sample_t *sample = &request->samples[i];
-    opc_standing_t standing = {.voucher = opc_plan_voucher(sample), .plain = true};
-    if (opc_sample_is_callable(sample) && callable++ == 0) bare.standing = standing;
+    opc_provenance_t provenance = {.source = opc_plan_source(sample), .plain = true};
+    if (opc_sample_is_callable(sample) && callable++ == 0) bare.provenance = provenance;
     /* A case about all samples is as good as the best of them. */
-    if (opc_sample_is_callable(sample) && opc_standing_rank(&standing) < opc_standing_rank(&bare.standing))
-      bare.standing = standing;
+    if (opc_sample_is_callable(sample) && opc_provenance_rank(&provenance) < opc_provenance_rank(&bare.provenance))
+      bare.provenance = provenance;
     plan_t plan = plan_of(request, index, device_index, i, part, error);
     plan.emit = emit;
     plan.context = context;
@@ -347,8 +347,8 @@ static opc_status_t plan_device(const opc_plan_request_t *request, size_t index,
   if (!all_samples || !callable || part != OPC_PLAN_VARIANTS) return OPC_OK;
   bare.rule = all_samples;
   if (all_samples->judge & OPC_JUDGE_OTHER_VALUES) {
-    bare.standing.plain = false;
-    bare.standing.change = OPC_INPUT_ALONE;
+    bare.provenance.plain = false;
+    bare.provenance.change = OPC_INPUT_ALONE;
   }
   *out_stopped = !emit(&bare, context);
   return OPC_OK;

@@ -13,7 +13,7 @@
 #pragma once
 
 #include "model/case/case.h"
-#include "model/case/standing.h"
+#include "model/case/provenance.h"
 #include "model/case/verdict.h"
 #include "plan/cases/case_rule.h"
 
@@ -52,7 +52,7 @@ typedef struct opc_planned_case {
   const opc_sample_t *base;    /* the sample before variant and dtype */
   const opc_sample_t *sample;  /* after variant and dtype; the base itself if neither changes anything */
   opc_sample_source_t source;  /* the base's */
-  opc_standing_t standing;     /* voucher NONE without a sample */
+  opc_provenance_t provenance; /* source NONE without a sample */
   const char *variant;         /* "plain", "x.sliced"…; NULL without a sample */
   opc_variant_facts_t facts;   /* about the variant and the dtype */
   opc_dtype_t dtype;           /* OPC_DTYPE_OTHER: the sample's own */

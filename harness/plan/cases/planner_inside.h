@@ -18,7 +18,7 @@ typedef struct plan {
   void *context;
   opc_plan_part_t part;
   int64_t neighbours; /* at most so many of the sample, shared by the rules of all checks */
-  int64_t *counted;   /* not NULL: cases are only counted, and have no standing */
+  int64_t *counted;   /* not NULL: cases are only counted, and have no provenance */
   bool stopped;
   opc_status_t status; /* of a callback, which cannot return a status */
   opc_error_t *error;
@@ -37,7 +37,7 @@ bool opc_plan_name_matches(const opc_case_rule_t *rule, const char *variant);
 /* The variants of one rule alone. */
 opc_status_t opc_plan_rule_variants(const plan_t *plan, const opc_case_rule_t *rule, const opc_sample_t *base,
                                     opc_plan_variant_use_t *use, void *context);
-opc_voucher_t opc_plan_voucher(const opc_sample_t *base);
+opc_source_t opc_plan_source(const opc_sample_t *base);
 /* The rule applies to the variants of this accepted sample; of its own: at its own dtype. */
 bool opc_plan_is_active(plan_t *plan, const opc_case_rule_t *rule);
 bool opc_plan_is_rule_of_own(plan_t *plan, const opc_case_rule_t *rule);

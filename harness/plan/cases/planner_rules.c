@@ -113,17 +113,17 @@ opc_status_t opc_plan_rule_variants(const plan_t *plan, const opc_case_rule_t *r
 
 /* ---- which rules apply ---- */
 
-opc_voucher_t opc_plan_voucher(const opc_sample_t *base) {
+opc_source_t opc_plan_source(const opc_sample_t *base) {
   switch (base->source) {
     case OPC_SAMPLE_SEARCHED:
-      return base->by_recipe ? OPC_VOUCHER_RECIPE : OPC_VOUCHER_SEARCHED;
+      return base->by_recipe ? OPC_SOURCE_RECIPE : OPC_SOURCE_SEARCHED;
     case OPC_SAMPLE_RECORDED:
-      return OPC_VOUCHER_RECORDED;
+      return OPC_SOURCE_RECORDED;
     case OPC_SAMPLE_NONE: /* made by a program, not read from a file */
     case OPC_SAMPLE_FILE:
       break;
   }
-  return OPC_VOUCHER_DECLARED;
+  return OPC_SOURCE_DECLARED;
 }
 
 static bool note_fit(const char *variant, const opc_sample_t *sample, void *context) {
@@ -148,7 +148,7 @@ bool opc_plan_is_active(plan_t *plan, const opc_case_rule_t *rule) {
   if (rule->scope == OPC_SCOPE_ALL_SAMPLES || rule->scope == OPC_SCOPE_OPERATOR || !opc_plan_rule_families(plan, rule))
     return false;
   if (rule->scope == OPC_SCOPE_FIRST_SAMPLE && index != 0) return false;
-  if (rule->neighbours && opc_plan_voucher(plan->planned.base) == OPC_VOUCHER_SEARCHED) return false;
+  if (rule->neighbours && opc_plan_source(plan->planned.base) == OPC_SOURCE_SEARCHED) return false;
   if (!opc_case_conditions_hold(rule, plan->request->op, plan->planned.base)) return false;
   for (size_t i = 0; rule->scope == OPC_SCOPE_FIRST_FIT && i < index; i++)
     if (planner_rules_fits(plan, rule, &plan->request->samples[i])) return false;
@@ -206,9 +206,9 @@ static size_t planner_rules_count_tensors(const opc_sample_t *sample, const opc_
   return count;
 }
 
-static opc_standing_t standing_of(const opc_operator_t *op, const opc_planned_case_t *planned) {
+static opc_provenance_t provenance_of(const opc_operator_t *op, const opc_planned_case_t *planned) {
   const opc_sample_t *base = planned->base;
-  opc_standing_t standing = {.voucher = opc_plan_voucher(base), .plain = opc_planned_is_unmodified(planned)};
+  opc_provenance_t provenance = {.source = opc_plan_source(base), .plain = opc_planned_is_unmodified(planned)};
   const bool mixed = (planned->facts.families & OPC_VARIANT_EQUIVALENT) && !(planned->facts.keeps & OPC_KEEPS_DTYPES);
   const bool imaginary = opc_dtype_class(planned->dtype) == OPC_CLASS_COMPLEX && !opc_sample_has_complex(base);
   const bool narrow = (planned->facts.families & OPC_VARIANT_CONTENTS) && planned->dtype != OPC_DTYPE_OTHER;
@@ -217,16 +217,17 @@ static opc_standing_t standing_of(const opc_operator_t *op, const opc_planned_ca
    * numbers and zeros in a dtype that has neither their squares nor the constant that is added. */
   if (base->unchecked || mixed || imaginary || narrow || (planned->rule->judge & OPC_JUDGE_OTHER_VALUES) ||
       (planned->facts.families & (OPC_VARIANT_SPECIAL | OPC_VARIANT_CAST)))
-    standing.change = OPC_INPUT_ALONE;
+    provenance.change = OPC_INPUT_ALONE;
   else if ((planned->facts.families & OPC_VARIANT_SHAPE) && planned->facts.changed == OPC_CHANGED_ONE &&
            planner_rules_count_tensors(base, op) > 1)
-    standing.change = OPC_INPUT_ALONE; /* one of several tensors without its dimensions, or a list without its items */
+    provenance.change =
+        OPC_INPUT_ALONE; /* one of several tensors without its dimensions, or a list without its items */
   else if ((planned->method && opc_method_takes_arguments(planned->method)) ||
            (planned->facts.families & OPC_VARIANT_USED))
-    standing.change = OPC_INPUT_ALONE; /* the sample is the constructor's: the check makes the methods' arguments */
-  else if (!standing.plain && op->kind == OPC_OPERATOR)
-    standing.change = opc_variant_change(base, op, planned->sample, planned->variant);
-  return standing;
+    provenance.change = OPC_INPUT_ALONE; /* the sample is the constructor's: the check makes the methods' arguments */
+  else if (!provenance.plain && op->kind == OPC_OPERATOR)
+    provenance.change = opc_variant_change(base, op, planned->sample, planned->variant);
+  return provenance;
 }
 
 bool opc_plan_give(plan_t *plan, opc_planned_case_t planned) {
@@ -235,7 +236,7 @@ bool opc_plan_give(plan_t *plan, opc_planned_case_t planned) {
     ++*plan->counted;
     return true;
   }
-  planned.standing = standing_of(plan->request->op, &planned);
+  planned.provenance = provenance_of(plan->request->op, &planned);
   plan->stopped = !plan->emit(&planned, plan->context);
   return !plan->stopped;
 }

@@ -1,9 +1,9 @@
-/* How far a variant departs from its sample: whether the sample's voucher also covers the variant.
+/* How far a variant departs from its sample: whether the sample's source also covers the variant.
  *
  * Threads: any. No libtorch. Cheap: compares descriptions, and the values of small integer tensors. */
 #pragma once
 
-#include "model/case/standing.h"
+#include "model/case/provenance.h"
 #include "plan/variant/variant.h"
 
 /* varied: the base with the variant, and with the case's dtype if it has one. Out of memory: ALONE. */

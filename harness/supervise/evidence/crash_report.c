@@ -162,13 +162,13 @@ static void blame_reference(const scene_t *scene, opc_crash_t *out) {
   if (scene->call == OPC_CALL_KIND_REFERENCE) set_rule(out, "reference.unusable");
 }
 
-static void take_standing(const scene_t *scene, opc_crash_t *out) {
-  opc_standing_t standing;
-  if (!opc_standing_parse(scene->box.standing, &standing)) return;
-  if (opc_call_kind_whose(scene->call) == OPC_CALL_WHOSE_OTHERS) standing.change = OPC_INPUT_ALONE;
+static void take_provenance(const scene_t *scene, opc_crash_t *out) {
+  opc_provenance_t provenance;
+  if (!opc_provenance_parse(scene->box.provenance, &provenance)) return;
+  if (opc_call_kind_whose(scene->call) == OPC_CALL_WHOSE_OTHERS) provenance.change = OPC_INPUT_ALONE;
   /* A used object is pickled without arguments, and its methods accepted theirs. */
-  if (scene->call == OPC_CALL_KIND_PICKLE) standing.change = OPC_INPUT_SAME_VALUES;
-  opc_standing_format(&standing, out->standing);
+  if (scene->call == OPC_CALL_KIND_PICKLE) provenance.change = OPC_INPUT_SAME_VALUES;
+  opc_provenance_format(&provenance, out->provenance);
 }
 
 /* A check made this call on the same values in another layout. So the sample itself did not crash. */
@@ -227,8 +227,8 @@ opc_status_t opc_crash_describe(const opc_child_t *child, opc_symboliser_t *symb
   json_t *input = json_loads(scene->box.input, 0, NULL);
   if (json_is_object(input)) json_object_set(out->evidence, "input", input);
   json_decref(input);
-  scene->box.standing[sizeof scene->box.standing - 1] = '\0';
-  take_standing(scene, out);
+  scene->box.provenance[sizeof scene->box.provenance - 1] = '\0';
+  take_provenance(scene, out);
   if (reads_data_of_meta(scene)) json_object_set_new(out->evidence, "every_input", json_true());
   note_other_layout(scene, out->evidence);
   if (scene->box.why[0] != '\0') json_object_set_new(out->evidence, "why", json_string(scene->box.why));

@@ -8,7 +8,7 @@
 #include <jansson.h>
 
 #include "base/text.h"
-#include "model/case/standing.h"
+#include "model/case/provenance.h"
 #include "supervise/process/batch_child.h"
 #include "supervise/symbols/symbolise.h"
 
@@ -20,9 +20,9 @@ typedef struct opc_crash_limits {
 } opc_crash_limits_t;
 
 typedef struct opc_crash {
-  char rule[32];                    /* signal.SIGSEGV, exit, timeout, memory, foreign_exception */
-  char place[640];                  /* equal for crashes at the same place */
-  char standing[OPC_STANDING_SIZE]; /* of the running case; "" if it had no input */
+  char rule[32];                        /* signal.SIGSEGV, exit, timeout, memory, foreign_exception */
+  char place[640];                      /* equal for crashes at the same place */
+  char provenance[OPC_PROVENANCE_SIZE]; /* of the running case; "" if it had no input */
   bool
       own_call; /* the operator itself ran on the case's own arguments: not its Meta kernel, not on derived arguments */
   bool asked_meta;  /* a search asked the Meta kernel, after the operator itself had returned */

@@ -132,11 +132,11 @@ static char *repeated_variant(const char *variant) {
  * before unless only one case runs. False: there is none, or it need not run. */
 static bool wants_control(const opc_task_t *task, const opc_case_result_t *result, char out[OPC_CASE_ID_SIZE]) {
   if (task->session->memcheck || !opc_rule_needs_valid_input(result->rule)) return false;
-  const opc_standing_t *standing = &result->standing;
-  const bool same_values = standing->change == OPC_INPUT_SAME_VALUES;
+  const opc_provenance_t *provenance = &result->provenance;
+  const bool same_values = provenance->change == OPC_INPUT_SAME_VALUES;
   OPC_SCOPED(opc_scope_free) char *repeated = repeated_variant(result->id.variant);
   if (repeated && !same_values) case_with_variant(&result->id, repeated, out);
-  else if (task->session->has_only && same_values && !standing->plain) case_with_variant(&result->id, "plain", out);
+  else if (task->session->has_only && same_values && !provenance->plain) case_with_variant(&result->id, "plain", out);
   else return false;
   return true;
 }
@@ -144,8 +144,8 @@ static bool wants_control(const opc_task_t *task, const opc_case_result_t *resul
 /* A finding of a case on the unmodified sample, with the case's own arguments: the check did not call the operator with
  * variants of the sample. */
 static bool is_of_sample(const opc_case_result_t *result) {
-  return result->standing.plain && result->standing.change == OPC_INPUT_SAME_VALUES && result->id.variant[0] != '\0' &&
-         !result->own_variants;
+  return result->provenance.plain && result->provenance.change == OPC_INPUT_SAME_VALUES &&
+         result->id.variant[0] != '\0' && !result->own_variants;
 }
 
 static bool is_on_sample(const opc_case_result_t *result, const opc_case_id_t *of) {
@@ -168,7 +168,7 @@ static bool sample_is_clean(const opc_task_t *task, const opc_case_id_t *of, con
 static bool other_input_shows(const opc_task_t *task, const opc_case_id_t *of, const char *rule) {
   for (size_t i = 0; opc_rule_warns_on_searched(rule) && i < task->suspect_count; i++) {
     const opc_case_result_t *result = task->suspects[i].result;
-    if (!task->suspects[i].gone && result->rule == rule && result->standing.plain &&
+    if (!task->suspects[i].gone && result->rule == rule && result->provenance.plain &&
         strcmp(result->id.device, of->device) == 0)
       return true;
   }
@@ -181,7 +181,7 @@ static bool has_index_beyond(const opc_task_t *task, const opc_case_id_t *of) {
   for (size_t i = 0; i < task->suspect_count; i++) {
     const opc_case_result_t *result = task->suspects[i].result;
     if (!task->suspects[i].gone && opc_rule_needs_valid_input(result->rule) && is_on_sample(result, of) &&
-        result->standing.change == OPC_INPUT_SAME_VALUES && opc_kept_layouts_has(&task->kept_layouts, &result->id))
+        result->provenance.change == OPC_INPUT_SAME_VALUES && opc_kept_layouts_has(&task->kept_layouts, &result->id))
       return true;
   }
   return false;
@@ -197,17 +197,17 @@ static bool is_of_an_index(const opc_task_t *task, const opc_case_id_t *id, cons
 static void note_plain_control(const opc_task_t *task, opc_case_result_t *result) {
   static const char outside[] = "memory.out_of_bounds_";
   char control[OPC_CASE_ID_SIZE];
-  const opc_standing_t *standing = &result->standing;
-  if (standing->voucher == OPC_VOUCHER_NONE) return;
+  const opc_provenance_t *provenance = &result->provenance;
+  if (provenance->source == OPC_SOURCE_NONE) return;
   if (result->rule && strncmp(result->rule, outside, strlen(outside)) == 0)
     result->every_input |= opc_every_input_holds(&task->every_input);
   result->index_beyond |= has_index_beyond(task, &result->id);
   const bool clean = sample_is_clean(task, &result->id, result->rule);
-  if (standing->plain && result->id.dtype[0] == '\0') return; /* the sample itself */
+  if (provenance->plain && result->id.dtype[0] == '\0') return; /* the sample itself */
   case_with_variant(&result->id, "plain", control);
   if (!clean) {
     opc_case_result_put(&result->broken_base, control);
-  } else if (!standing->plain && standing->change == OPC_INPUT_SAME_VALUES &&
+  } else if (!provenance->plain && provenance->change == OPC_INPUT_SAME_VALUES &&
              !other_input_shows(task, &result->id, result->rule) && !is_of_an_index(task, &result->id, result->rule) &&
              !result->control) {
     opc_case_result_put(&result->control, control);
@@ -226,12 +226,12 @@ static bool control_is_clean(const opc_case_result_t *outcome) {
 static void note_run_control(const opc_task_t *task, opc_case_result_t *result) {
   char control[OPC_CASE_ID_SIZE];
   if (!wants_control(task, result, control)) return;
-  const bool same_values = result->standing.change == OPC_INPUT_SAME_VALUES;
+  const bool same_values = result->provenance.change == OPC_INPUT_SAME_VALUES;
   /* Check stride has no case on the sample itself. */
   if (same_values && !task->confirming->outcome) return;
   result->control_held = task->confirming->outcome && control_is_clean(task->confirming->outcome) &&
                          !is_of_an_index(task, &result->id, result->rule);
-  if (!same_values) result->standing.change = result->control_held ? OPC_INPUT_SAME_VALUES : OPC_INPUT_ALONE;
+  if (!same_values) result->provenance.change = result->control_held ? OPC_INPUT_SAME_VALUES : OPC_INPUT_ALONE;
   opc_case_result_put(&result->control, control);
 }
 

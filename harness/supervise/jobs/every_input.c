@@ -53,7 +53,7 @@ void opc_every_input_note(opc_every_input_t *seen, const opc_case_result_t *resu
                           const opc_operator_t *op) {
   const opc_case_id_t *id = &result->id;
   shape_t shape;
-  if (strcmp(id->check, "memory") != 0 || id->dtype[0] != '\0' || result->standing.voucher == OPC_VOUCHER_NONE ||
+  if (strcmp(id->check, "memory") != 0 || id->dtype[0] != '\0' || result->provenance.source == OPC_SOURCE_NONE ||
       result->verdict == OPC_VERDICT_SKIP)
     return;
   const unsigned families = opc_variant_facts(id->variant).families;
@@ -64,7 +64,7 @@ void opc_every_input_note(opc_every_input_t *seen, const opc_case_result_t *resu
   }
   /* In another layout the storage continues after the tensor. */
   const bool layout = families & (OPC_VARIANT_LAYOUT | OPC_VARIANT_BITS);
-  if (result->standing.change == OPC_INPUT_ALONE || zeros || layout) return;
+  if (result->provenance.change == OPC_INPUT_ALONE || zeros || layout) return;
   if (!outside) {
     seen->clean = true;
   } else if (shape_of(id, samples, op, &shape)) {

@@ -71,10 +71,10 @@ static void note_arguments(opc_task_t *task, const opc_case_id_t *id, bool hung)
  * vouches for costs no valid sample its check. */
 opc_status_t opc_known_crashes_note(opc_task_t *task, const opc_case_id_t *id, const opc_crash_t *crash,
                                     bool by_arguments, opc_suspect_t *suspect, opc_error_t *error) {
-  opc_standing_t standing;
-  (void)opc_standing_parse(crash->standing, &standing);
-  standing.plain = id->variant[0] == '\0' || (strcmp(id->variant, "plain") == 0 && id->dtype[0] == '\0');
-  const int rank = opc_standing_rank(&standing);
+  opc_provenance_t provenance;
+  (void)opc_provenance_parse(crash->provenance, &provenance);
+  provenance.plain = id->variant[0] == '\0' || (strcmp(id->variant, "plain") == 0 && id->dtype[0] == '\0');
+  const int rank = opc_provenance_rank(&provenance);
   opc_tally_t *tally = tally_of(task, id->check, rank, crash);
   if (!tally) return opc_out_of_memory(error);
   if (++tally->count == most(tally)) skip(task, id->check, rank);
@@ -109,7 +109,7 @@ bool opc_known_crashes_forget(opc_task_t *task) {
   json_array_clear(task->crashed);
   for (size_t i = 0; i < task->tally_count; i++)
     if (task->tallies[i].count >= most(&task->tallies[i])) skip(task, task->tallies[i].check, task->tallies[i].rank);
-  for (int rank = 0; rank < OPC_STANDING_RANKS; rank++)
+  for (int rank = 0; rank < OPC_PROVENANCE_RANKS; rank++)
     if (task->hangs[rank] >= HANGS_MAX) skip_all(task, rank);
     else if (task->faults[rank] >= FAULTS_MAX) skip_all_but_launch(task, rank);
   for (size_t i = 0; i < task->suspect_count; i++) {

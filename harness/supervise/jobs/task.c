@@ -308,8 +308,8 @@ opc_status_t opc_task_crash_result(const opc_task_t *task, const char *case_id, 
              searched = strcmp(task->source, "searched") == 0;
   result->seconds = crash->seconds;
   result->severity = OPC_SEVERITY_ERROR;
-  (void)opc_standing_parse(crash->standing, &result->standing);
-  result->standing.plain = !varied;
+  (void)opc_provenance_parse(crash->provenance, &result->provenance);
+  result->provenance.plain = !varied;
   if (opc_operator_fake_may_be_in_python(task->op)) result->every_input = false;
   opc_text_add(&text, opc_text_c(&crash->message));
   if (searched) opc_text_add(&text, ". The arguments were found by opcheck-c's search");

@@ -71,7 +71,7 @@ typedef struct opc_suspect {
 /* How often something happened at an input rank, to decide when to give up a check for it. */
 typedef struct opc_tally {
   char check[32], rule[32], place[640];
-  int rank; /* opc_standing_rank */
+  int rank; /* opc_provenance_rank */
   int count;
 } opc_tally_t;
 
@@ -103,10 +103,10 @@ struct opc_task {
   json_t *crashed; /* array of ids of cases whose arguments crash the operator; grows likewise */
   opc_tally_t *tallies;
   size_t tally_count;
-  int hangs[OPC_STANDING_RANKS];  /* number of cases that hung */
-  int faults[OPC_STANDING_RANKS]; /* number of cases in which a kernel ended the CUDA context */
-  double slowest_try;             /* seconds of the call of a try that returned; 0: none yet */
-  double fastest, slowest;        /* seconds of cases on an unmodified sample that returned; 0: none yet */
+  int hangs[OPC_PROVENANCE_RANKS];  /* number of cases that hung */
+  int faults[OPC_PROVENANCE_RANKS]; /* number of cases in which a kernel ended the CUDA context */
+  double slowest_try;               /* seconds of the call of a try that returned; 0: none yet */
+  double fastest, slowest;          /* seconds of cases on an unmodified sample that returned; 0: none yet */
   opc_every_input_t every_input;
   opc_kept_layouts_t kept_layouts;
   opc_suspect_t *suspects;

@@ -41,9 +41,9 @@ static opc_status_t batch_refuse(batch_t *batch, const opc_error_t *why) {
   return batch_answer(batch, json_pack("{s:s, s:o}", "t", "refused", "message", opc_json_string(why->message)));
 }
 
-static void case_begin(const char *case_id, const char *why, const char *standing, void *context) {
+static void case_begin(const char *case_id, const char *why, const char *provenance, void *context) {
   batch_t *batch = context;
-  opc_string_put(batch->record->standing, sizeof batch->record->standing, standing);
+  opc_string_put(batch->record->provenance, sizeof batch->record->provenance, provenance);
   opc_string_put(batch->record->why, sizeof batch->record->why, why);
   opc_batch_begin(batch->record, case_id, OPC_CALL_LABEL(OPERATOR, ""));
 }
@@ -68,14 +68,14 @@ static void case_input(const json_t *input, void *context) {
 }
 
 /* An operator has about a hundred results: defaults that the reader assumes are left out (protocol.h). */
-static bool case_end(const char *case_id, const char *standing, const opc_finding_t *finding, double seconds,
+static bool case_end(const char *case_id, const char *provenance, const opc_finding_t *finding, double seconds,
                      void *context) {
   batch_t *batch = context;
   json_t *result = json_object();
   json_object_set_new_nocheck(result, "t", json_string("result"));
   json_object_set_new_nocheck(result, "case", opc_json_string(case_id));
   json_object_set_new_nocheck(result, "verdict", json_string(opc_verdict_name(finding->verdict)));
-  if (standing[0]) json_object_set_new_nocheck(result, "standing", json_string(standing));
+  if (provenance[0]) json_object_set_new_nocheck(result, "standing", json_string(provenance));
   if (finding->rule) {
     json_object_set_new_nocheck(result, "severity", json_string(opc_severity_name(finding->severity)));
     json_object_set_new_nocheck(result, "rule", json_string(opc_rule_name(finding->rule)));
