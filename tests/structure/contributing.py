@@ -7,6 +7,7 @@ Folders and what they may include are those of layers.txt, in its order, with "â
 The functions in the path of one result are defined in the files beside them. Besides, what stands there and in harness/checks/README.md between `<!-- FILE -->` and `<!-- end of FILE -->` is FILE as it is, in a block of code.
 --write makes the table anew and keeps the texts, and copies the files.
 """
+import glob
 import os
 import re
 import sys
@@ -77,6 +78,25 @@ def path_errors(root, text):
             yield f"{FILE}:{text.count(chr(10), 0, match.start()) + 1}: {match[2]} does not define {match[1]}; name the function that does this step"
 
 
+CHECK = re.compile(r"^OPC_CHECK\(\w+, [^,]+, (\w+),", re.MULTILINE)
+FRONT = "README.md"
+FRONT_HEAD = "| check | proves, for each input and variant |"
+
+
+def front_errors(root):
+    """Checks without a row in the front page's table, and rows without a check."""
+    named, listed = set(), []
+    for path in glob.glob(os.path.join(root, "harness/checks/*/check_*.def")):
+        with open(path, encoding="utf-8") as file:
+            named.update(CHECK.findall(file.read()))
+    if named:
+        with open(os.path.join(root, FRONT), encoding="utf-8") as file:
+            table = file.read().partition(FRONT_HEAD)[2].partition("\n\n")[0]
+        listed = re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)
+    yield from (f"{FRONT}: the table of checks has no row for {name}" for name in sorted(named - set(listed)))
+    yield from (f"{FRONT}: the table of checks has a row for {name}, and there is no such check" for name in sorted(set(listed) - named))
+
+
 def main(root, write):
     allowed = layers.Layers(root)
     path = os.path.join(root, FILE)
@@ -98,7 +118,7 @@ def main(root, write):
     text = "\n".join(lines)
     if not write and quote(root, text) != text:
         errors.append(f"{FILE}: a file that it quotes is another one now; {REMEDY}")
-    errors += path_errors(root, text)
+    errors += [*path_errors(root, text), *front_errors(root)]
     tutorial = os.path.join(root, TUTORIAL)
     if os.path.exists(tutorial):
         with open(tutorial, encoding="utf-8") as file:

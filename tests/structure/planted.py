@@ -332,6 +332,14 @@ class Contributing(Planted):
         self.passes("contributing.py", "--write")
         self.passes("contributing.py")
 
+    def test_table_of_checks(self):
+        self.write("harness/checks/numerics/check_dtype.def", 'OPC_CHECK(CALLS, OPC_OF_OPERATOR, dtype, "each dtype")\n')
+        head = "| check | proves, for each input and variant |\n|---|---|\n"
+        self.write("README.md", head + "| `dtype` | each dtype |\n\n| `other` |\n")
+        self.passes("contributing.py")
+        self.write("README.md", head + "| `stride` | strides |\n")
+        self.fails("contributing.py", "has no row for dtype", "has a row for stride", count=2)
+
     def test_quoted_file(self):
         self.write("example.c", "int one;\n")
         self.write("CONTRIBUTING.md", TREE["CONTRIBUTING.md"] + "\n<!-- example.c -->\n```c\nint two;\n```\n<!-- end of example.c -->\n")
