@@ -9,19 +9,21 @@
 
 enum {
   DETAILED_OPERATORS = 20, /* if there are more, the skips of a checked operator are only counted */
-  CASES_OF_RULE = 5        /* listed for each operator and rule */
+  CASES_OF_RULE = 5,       /* listed for each operator and rule */
+  TEXTS_OF_REASON = 3      /* different messages that are shown of the skips with one reason */
 };
 
 typedef struct operator_results {
   const opc_screen_t *screen;
-  json_t *rules;                 /* rule -> how many findings of it were seen */
-  char *skipped[OPC_SKIP_COUNT]; /* the message of the first result of each reason */
-  uint64_t left;                 /* findings that are not listed */
+  json_t *rules;                                  /* rule -> how many findings of it were seen */
+  char *skipped[OPC_SKIP_COUNT][TEXTS_OF_REASON]; /* the first different messages of each reason */
+  uint64_t left;                                  /* findings that are not listed */
 } operator_results_t;
 
 static void operator_results_clear(operator_results_t *results) {
   json_decref(results->rules);
-  for (size_t i = 0; i < OPC_SKIP_COUNT; i++) free(results->skipped[i]);
+  for (size_t i = 0; i < OPC_SKIP_COUNT; i++)
+    for (size_t k = 0; k < TEXTS_OF_REASON; k++) free(results->skipped[i][k]);
 }
 
 static void show_finding(operator_results_t *results, const opc_case_result_t *result) {
@@ -38,12 +40,18 @@ static void show_finding(operator_results_t *results, const opc_case_result_t *r
   opc_screen_field(results->screen, "found", opc_text_c(&line));
 }
 
+static void keep_text(char *texts[TEXTS_OF_REASON], const char *message) {
+  for (size_t i = 0; i < TEXTS_OF_REASON; i++) {
+    if (!texts[i]) texts[i] = opc_string_copy(message);
+    if (!texts[i] || strcmp(texts[i], message) == 0) return;
+  }
+}
+
 static bool terminal_operators_visit_result(const opc_case_result_t *result, const json_t *record, void *context) {
   (void)record;
   operator_results_t *results = context;
   if (opc_case_result_is_finding(result)) show_finding(results, result);
-  else if (result->verdict == OPC_VERDICT_SKIP && !results->skipped[result->reason])
-    results->skipped[result->reason] = opc_string_copy(result->message);
+  else if (result->verdict == OPC_VERDICT_SKIP) keep_text(results->skipped[result->reason], result->message);
   return true;
 }
 
@@ -51,10 +59,12 @@ static void show_skips(const operator_results_t *results, const opc_journal_oper
   for (size_t reason = 0; reason < OPC_SKIP_COUNT; reason++) {
     const char *name = opc_skip_reason_name((opc_skip_reason_t)reason);
     OPC_SCOPED(opc_text_clear) opc_text_t line = {0};
-    if (!results->skipped[reason]) continue;
-    const char *why = results->skipped[reason];
-    opc_text_addf(&line, "%" PRIu32 " %s: %.*s", op->skips[reason], *name ? name : "without a reason",
-                  (int)strcspn(why, "\n"), why);
+    if (!results->skipped[reason][0]) continue;
+    opc_text_addf(&line, "%" PRIu32 " %s: ", op->skips[reason], *name ? name : "without a reason");
+    for (size_t i = 0; i < TEXTS_OF_REASON && results->skipped[reason][i]; i++) {
+      const char *why = results->skipped[reason][i];
+      opc_text_addf(&line, "%s%.*s", i > 0 ? "\n" : "", (int)strcspn(why, "\n"), why);
+    }
     opc_screen_field(results->screen, "skipped", opc_text_c(&line));
   }
 }

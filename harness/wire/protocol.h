@@ -1,10 +1,10 @@
+/* clang-format off */
 /* Messages between opcheck-c and opcheck-worker, as JSON objects (channel.h transports them). Both are built from one
  * source tree: there is no version skew, a mismatch is an error.
  *
  * 0. Command line:
- *    opcheck-worker [--preload LIB]… [--mode cpu|cuda|cuda-sim] [--exec-batch MEMORY_MIB] [--namespace NS]… [--module
- * NAME]…
- *                   [--tool memcheck] [--package MODEL.pt2] LIB…
+ *    opcheck-worker [--preload LIB]… [--mode cpu|cuda|cuda-sim] [--exec-batch MEMORY_MIB] [--namespace NS]…
+ *                   [--module NAME]… [--tool memcheck] [--package MODEL.pt2] LIB…
  *    stdout and stderr are already a memfd (its tail is evidence), stdin is /dev/null, LD_LIBRARY_PATH is set for
  *    --torch.
  *    --exec-batch: one process per batch, for libraries that make forking unsafe. Fd 3 reports the loading as usual and
@@ -57,13 +57,14 @@
  * 2. Batch channel: a SOCK_STREAM socketpair per child.
  *    supervisor -> child
  *      {"t":"cases","operator":NAME,"library":PATH,"samples":[SAMPLE…],"checks":[NAME…],"devices":["cpu"…],"seed":N,
- *       "neighbours":N,
- *        "library"              only if the operator is a library's file, for which the worker has no operator
+ *        "library":PATH         only if the operator is a library's file, for which the worker has no operator
  *        "neighbours":N         cases of neighbours for each sample; -1: as many as it has of its own
- * (plan/cases/planner.h) "only":CASE|null,      run only this case "only_ran":true,       default: false. It has run
- * before: the plan is known to contain it "after":CASE|null,     run the cases after this one in the plan
+ *                               (plan/cases/planner.h)
+ *        "only":CASE|null       run only this case
+ *        "only_ran":true        default: false. It has run before: the plan is known to contain it
+ *        "after":CASE|null      run the cases after this one in the plan
  *        "from":CASE|null,"to":CASE|null    run this range of the plan (bisection), both ends included
- *        "skip":["CHECK RANK"…],  skip cases of the check whose input has this rank or a worse one; reported as
+ *        "skip":["CHECK RANK"…] skip cases of the check whose input has this rank or a worse one; reported as
  *                               skip/after_crash
  *        "crashed":[CASE…]      the operator crashed or hung on the arguments of these cases: skip also the cases of
  *                               other checks with the same device, dtype, sample and variant. A case without a sample:
@@ -115,6 +116,7 @@
  * 3. Crash record: a memfd of OPC_CRASH_RECORD_SIZE bytes that child and supervisor map. The child writes the case
  * before it runs; the fault handler writes the crash. The supervisor reads it for time limits and after a death. As no
  * message is needed, starting a case costs no system call. */
+/* clang-format on */
 #pragma once
 
 #include <stdint.h>

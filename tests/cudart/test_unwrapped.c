@@ -169,7 +169,7 @@ static const char *judged(cudaStream_t current) {
   opc_cuda_analyse_streams(&facts, &founds);
   opc_cuda_analyse_devices(&facts, &founds);
   opc_cuda_analyse_waits(&facts, &founds);
-  return founds.count ? founds.items[0].rule : "";
+  return founds.count ? opc_rule_name(founds.items[0].rule) : "";
 }
 
 static void test_judged(void **state) {

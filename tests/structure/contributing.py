@@ -4,7 +4,7 @@
     | folder | what belongs in it | may include |
 
 Folders and what they may include are those of layers.txt, in its order, with "–" for nothing; the texts are written by hand, and none is empty.
-The functions in the path of one result are defined in the files beside them. Besides, what stands there and in harness/checks/README.md between `<!-- FILE -->` and `<!-- end of FILE -->` is FILE as it is, in a block of code.
+The functions in the path of one result are defined in the files beside them. README.md has a row for each check. Besides, what stands there and in harness/checks/README.md between `<!-- FILE -->` and `<!-- end of FILE -->` is FILE as it is, in a block of code.
 --write makes the table anew and keeps the texts, and copies the files.
 """
 import glob

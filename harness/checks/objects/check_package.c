@@ -7,13 +7,6 @@
 #include "checks/objects/package_cases.h"
 #include "memory/poison.h"
 
-bool opc_package_refuses_its_own(const opc_case_context_t *context, const opc_call_t *call, opc_finding_t *finding) {
-  if (call->outcome != OPC_CALL_REJECTED || context->base->source == OPC_SAMPLE_FILE) return false;
-  opc_finding_fail(finding, OPC_RULE_package_refused,
-                   "the model refuses the inputs that the package itself describes: %s", opc_text_c(&call->message));
-  return true;
-}
-
 /* Adds, for each output, the input that has the same bits: only information, no promise is needed. */
 static void add_same_bits(const opc_call_t *call, const opc_replay_t *values, const opc_result_t *result,
                           opc_text_t *out) {

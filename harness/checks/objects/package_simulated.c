@@ -10,6 +10,13 @@
 
 enum { NAMES_SHOWN = 4 };
 
+bool opc_package_refuses_its_own(const opc_case_context_t *context, const opc_call_t *call, opc_finding_t *finding) {
+  if (call->outcome != OPC_CALL_REJECTED || context->base->source == OPC_SAMPLE_FILE) return false;
+  opc_finding_fail(finding, OPC_RULE_package_refused,
+                   "the model refuses the inputs that the package itself describes: %s", opc_text_c(&call->message));
+  return true;
+}
+
 /* Launches, copies and fills of one run, from any caller. */
 typedef struct work {
   opc_cuda_call_t *calls;
