@@ -124,7 +124,7 @@ static void a_name_asks_for_compression(void **state) {
   opc_journal_reader_close(journal);
 }
 
-/* A link to the full device, because only a name tells that a report is to be compressed. */
+/* A link to the full device, because the name decides whether a report is compressed. */
 static void a_compressed_report_does_not_fit(void **state) {
   (void)state;
   opc_journal_reader_t *journal = journal_of(RUN_LINE END_LINE(0));
