@@ -1,6 +1,7 @@
-/* A stub for every function that the real runtime exports. Covered functions are defined elsewhere as strong symbols,
- * and replace the stub when this library is linked. A stub records the call; then it jumps to the real function with
- * all registers as the caller left them, or returns cudaErrorNotSupported if there is none. */
+/* A stub for every function that the real runtime exports and that is not covered. Covered functions are defined
+ * elsewhere as strong symbols, and replace a stub of theirs when this library is linked. A stub records the call; then
+ * it jumps to the real function with all registers as the caller left them, or returns cudaErrorNotSupported if there
+ * is none. */
 #include "cuda/state/cudart_table.h"
 
 #if !defined(__x86_64__)
@@ -9,6 +10,8 @@
 
 static const char *const names[] = {
 #define OPC_CUDART_EXPORT(name) #name,
+#define OPC_CUDART_EXPORT_PTSZ(name) #name, #name "_ptsz",
+#define OPC_CUDART_EXPORT_PTDS(name) #name, #name "_ptds",
 #include "cuda/wrapper/cudart_exports.def"
 };
 static _Atomic(void *) targets[sizeof names / sizeof names[0]];
@@ -60,17 +63,20 @@ __asm__(
 
 /* .set counts the stubs in the order of the list, as in names[]. */
 __asm__(".pushsection .text\n.set opc_stub, 0\n.popsection\n");
-#define OPC_CUDART_EXPORT(name)            \
-  __asm__(                                 \
-      ".pushsection .text\n"               \
-      ".weak " #name                       \
-      "\n"                                 \
-      ".type " #name ", @function\n" #name \
-      ":\n"                                \
-      "  mov $opc_stub, %r11d\n"           \
-      "  jmp opc_uncovered_leave\n"        \
-      ".size " #name ", .-" #name          \
-      "\n"                                 \
-      ".set opc_stub, opc_stub + 1\n"      \
+#define STUB(name)                       \
+  __asm__(                               \
+      ".pushsection .text\n"             \
+      ".weak " name                      \
+      "\n"                               \
+      ".type " name ", @function\n" name \
+      ":\n"                              \
+      "  mov $opc_stub, %r11d\n"         \
+      "  jmp opc_uncovered_leave\n"      \
+      ".size " name ", .-" name          \
+      "\n"                               \
+      ".set opc_stub, opc_stub + 1\n"    \
       ".popsection\n");
+#define OPC_CUDART_EXPORT(name) STUB(#name)
+#define OPC_CUDART_EXPORT_PTSZ(name) STUB(#name) STUB(#name "_ptsz")
+#define OPC_CUDART_EXPORT_PTDS(name) STUB(#name) STUB(#name "_ptds")
 #include "cuda/wrapper/cudart_exports.def"
