@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "cuda/image/fat_container.h"
+#include "cuda/image/kernel_image.h"
 
 /* False: no room, as no file has so many architectures. */
 static bool fatbin_add(const opc_gpu_code_t *code, opc_gpu_codes_t *out) {

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "cuda/image/kernel_image.h"
-#include "cuda/image/unpack_image.h"
 #include "inspect/gpu_cover.h"
 
 typedef struct reading {

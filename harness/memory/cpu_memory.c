@@ -4,8 +4,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "memory/poison.h"
-#include "memory/red_zone.h"
 #include "memory/valgrind_requests.h"
 
 static bool guarding;

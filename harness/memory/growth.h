@@ -5,6 +5,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "base/process_use.h"
 
@@ -42,3 +43,18 @@ bool opc_growth_any(const opc_growth_t *growth, size_t from, size_t to);
 bool opc_growth_is_steady(const opc_growth_t *growth, opc_growth_kind_t kind);
 /* So much growth that continuing might exhaust the machine. */
 bool opc_growth_is_large(const opc_growth_t *growth);
+
+/* How much physical memory a call takes at its peak: VmHWM, which the system keeps for the process.
+ *
+ * Memory that is allocated and never touched does not count. Ownership: nothing. Threads: one measures at a time;
+ * memory of all threads counts. Fork: the child has its own peak. */
+
+/* What a process may have: --memory. Unless this is called, 4 GiB. */
+void opc_peak_limit(size_t bytes);
+/* A quarter of the limit: what one call on a small sample should stay below. */
+size_t opc_peak_allowed(void);
+
+/* False: the system does not measure it. */
+bool opc_peak_begin(void);
+/* Bytes at the peak since the beginning, beyond what the process had then; 0 also if the system does not say. */
+size_t opc_peak_bytes(void);

@@ -12,7 +12,6 @@
 #include "base/text.h"
 #include "memory/guard_slot.h"
 #include "memory/heap_pages.h"
-#include "memory/write_key.h"
 
 typedef opc_guard_slot_t slot_t;
 

@@ -7,7 +7,6 @@
 #include <sys/mman.h>
 
 #include "base/text.h"
-#include "memory/write_key.h"
 
 typedef opc_guard_slot_t slot_t;
 

@@ -3,15 +3,12 @@
  *
  * Blocks are given only while this is on, only to code that was noted, and only as many and as large as is cheap; all
  * others come from glibc. A block that is kept (a static cache) stays guarded until it is freed. Contents are as
- * scratch_memory.h promises: OPC_SCRATCH_MEMORY_USUAL, or the byte that is set here.
+ * cpu_memory.h promises: OPC_SCRATCH_MEMORY_USUAL, or the byte that is set here.
  *
  * The program's malloc calls the functions below "for malloc"; if no malloc does (an interpreter has its own), nothing
  * is guarded, and nothing under Valgrind, which watches such blocks itself. Threads: any may allocate and free; note
  * code and switch only while no operator runs. */
 #pragma once
-
-#include <stdbool.h>
-#include <stddef.h>
 
 #include "memory/guard.h"
 

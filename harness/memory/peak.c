@@ -1,4 +1,4 @@
-#include "memory/peak.h"
+#include "memory/growth.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "memory/poison.h"
+#include "memory/cpu_memory.h"
 
 #include <stdlib.h>
 #include <string.h>

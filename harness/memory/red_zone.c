@@ -1,4 +1,4 @@
-#include "memory/red_zone.h"
+#include "memory/cpu_memory.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "memory/safe_read.h"
+#include "memory/cpu_memory.h"
 
 #include <sys/uio.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "memory/scratch_memory.h"
+#include "memory/cpu_memory.h"
 
 #include <malloc.h>
 #include <stdlib.h>

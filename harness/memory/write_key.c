@@ -1,4 +1,4 @@
-#include "memory/write_key.h"
+#include "memory/guard_slot.h"
 
 #include <sys/mman.h>
 

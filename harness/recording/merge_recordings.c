@@ -11,10 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/owned.h"
-#include "base/text.h"
 #include "recording/record_folder.h"
-#include "recording/stale_values.h"
 
 /* A line of a calls file that becomes a sample. Texts stay in the files until they are written: there may be
  * gigabytes. */

@@ -1,4 +1,4 @@
-#include "recording/quiet.h"
+#include "recording/recorder.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -1,4 +1,4 @@
-#include "recording/readable.h"
+#include "recording/recorder.h"
 
 #include <errno.h>
 #include <sys/mman.h>

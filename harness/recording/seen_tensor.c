@@ -1,4 +1,4 @@
-#include "recording/seen_tensor.h"
+#include "recording/recorder.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "recording/recorder.h"
 
 enum { INTEGERS_A_FLOAT = 16 }; /* integers are indices: this many times as many of them are kept */
 

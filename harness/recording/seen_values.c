@@ -2,8 +2,7 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "recording/readable.h"
-#include "recording/seen_tensor.h"
+#include "recording/recorder.h"
 
 enum { LOOKED_AT = 1 << 22 };          /* elements of a tensor: some 20 ms, once per class of calls */
 enum { HANDLE_BYTES = 1024 };          /* an object stored in a tensor's bytes is not larger */

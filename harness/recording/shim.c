@@ -21,10 +21,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "recording/observer.h"
-#include "recording/quiet.h"
 #include "recording/record_folder.h"
 #include "recording/record_settings.h"
+#include "recording/recorder.h"
 
 /* Finds the libtorch version of a libtorch_cpu.so. */
 /* A wheel has the first, an archive for C++ has the second; either may lack the headers. */

@@ -10,7 +10,6 @@
 #include "base/number.h"
 #include "recording/record_folder.h"
 #include "recording/recorder.h"
-#include "recording/seen_tensor.h"
 
 enum { HEADER = 256 }; /* of 10 + 246 bytes, a multiple of 64; 16 dimensions fit */
 

@@ -1,13 +1,11 @@
-#include "recording/stale_values.h"
+#include "recording/merge_recordings.h"
 
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/dtype.h"
-#include "base/text.h"
 
 static const char ending[] = ".npy\"", folder_ending[] = ".values/";
 enum { DIGITS = 16, ENDING = sizeof ending - 1, FOLDER_ENDING = sizeof folder_ending - 1, DTYPE_LONGEST = 32 };

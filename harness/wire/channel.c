@@ -7,9 +7,6 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "base/owned.h"
-#include "wire/plain_line.h"
-
 enum { READ_SIZE = 16 << 10 };
 
 opc_status_t opc_channel_open(opc_channel_t *channel, int *out_other, opc_error_t *error) {

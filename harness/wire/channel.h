@@ -1,7 +1,7 @@
 /* One end of a socket pair that carries JSON objects, one per line, and file descriptors. The simplest objects, as most
- * results are, are sent as plain lines (plain_line.h), all others as JSON; sender and reader see only objects. The
- * other end may be hostile: line length is limited, anything that is not an object is reported as garbage, and reading
- * never blocks.
+ * results are, are sent as plain lines (opc_plain_line_write), all others as JSON; sender and reader see only objects.
+ * The other end may be hostile: line length is limited, anything that is not an object is reported as garbage, and
+ * reading never blocks.
  *
  * Ownership: opc_channel_close; received JSON belongs to the caller, sent JSON stays the caller's. Threads: one. A
  * zeroed channel has fd 0: use OPC_CHANNEL_INIT. */
@@ -12,6 +12,7 @@
 #include <stddef.h>
 
 #include "base/status.h"
+#include "base/text.h"
 
 enum { OPC_CHANNEL_LINE_LIMIT = 4 << 20, OPC_CHANNEL_FDS = 4 };
 
@@ -48,3 +49,19 @@ opc_status_t opc_channel_send(opc_channel_t *channel, const json_t *object, cons
 /* The other end reads end of file; its remaining messages can still be read. */
 void opc_channel_finish(opc_channel_t *channel);
 void opc_channel_close(opc_channel_t *channel);
+
+/* A line format for objects that contain only strings, real numbers and empty objects, as most results do: a mark that
+ * cannot begin JSON, then the key, type and value of each member, each member followed by a separator. Writing and
+ * reading JSON examines every character several times: for an operator with 200 cases that took a tenth of all
+ * processor time (measured).
+ *
+ * Ownership: the text and the object are the caller's. Threads: any. The line may come from a hostile process: whatever
+ * it contains, reading it gives an object that JSON could represent, or NULL. */
+
+enum { OPC_PLAIN_LINE_MARK = 0x01 };
+
+/* Writes the line, without a newline, and replaces the old content. False: a member has another type, or a string has a
+ * control character. */
+bool opc_plain_line_write(opc_text_t *out, const json_t *object);
+/* Reads the line after the mark; overwrites the bytes. NULL: not such a line, or out of memory. */
+json_t *opc_plain_line_read(char *line, size_t length);

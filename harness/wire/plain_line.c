@@ -1,4 +1,4 @@
-#include "wire/plain_line.h"
+#include "wire/channel.h"
 
 #include <inttypes.h>
 #include <stdio.h>

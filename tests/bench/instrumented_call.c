@@ -7,7 +7,7 @@
 
 #include "bridge/api/bridge.h"
 #include "checks/call/call.h"
-#include "checks/framework/guard_findings.h"
+#include "checks/framework/check.h"
 #include "memory/cpu_memory.h"
 
 enum { ROUNDS = 401, CALLS = 50 };

@@ -1,6 +1,6 @@
 /* What is said of a library whose calls of CUDA nobody sees, by its file: over a table of wrappers of the test's own.
  * usage: test_cuda_unseen <static> <driver> <shared> */
-#include "checks/cuda/cuda_untracked.h"
+#include "checks/cuda/cuda_watch.h"
 
 #include <string.h>
 

@@ -2,8 +2,7 @@
  * is in no program. */
 #include <math.h>
 
-#include "checks/framework/case_run.h"
-#include "checks/framework/outcome.h"
+#include "checks/framework/check.h"
 
 static bool is_float32(const opc_result_item_t *item) {
   return item->kind == OPC_VALUE_TENSOR && item->meta.dtype == OPC_DTYPE_FLOAT32 && item->bytes;

@@ -5,7 +5,7 @@
 #ifndef OPC_TESTS_UNIT_CUDA_LOG_FILE_H
 #define OPC_TESTS_UNIT_CUDA_LOG_FILE_H
 
-#include "checks/cuda_log/cuda_log_json.h"
+#include "checks/cuda_log/cuda_analysis.h"
 
 /* Some calls of an operator, and the CUDA calls logged for them. */
 typedef struct opc_cuda_round {

@@ -1,7 +1,7 @@
 /* Kernel faults: which codes end a context, and which launches are named with them. */
 #include <string.h>
 
-#include "checks/cuda_log/cuda_fault.h"
+#include "checks/cuda_log/cuda_analysis.h"
 #include "unit.h"
 
 static opc_cuda_call_t launch(const char *kernel, const char *library, uint32_t grid, uint32_t block) {

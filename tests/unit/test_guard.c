@@ -16,7 +16,6 @@
 
 #include "memory/cpu_memory.h"
 #include "memory/guard.h"
-#include "memory/poison.h"
 
 static const opc_guard_policy_t behind = {.side = OPC_GUARD_BEHIND, .alignment = 1, .poison = 0x5a};
 static const opc_guard_policy_t before = {.side = OPC_GUARD_BEFORE, .alignment = 64, .poison = 0x33};

@@ -18,7 +18,7 @@
 #include <cmocka.h>
 
 #include "memory/guard.h"
-#include "memory/write_key.h"
+#include "memory/guard_slot.h"
 
 typedef volatile unsigned char byte_t;
 static const opc_guard_policy_t own = {.side = OPC_GUARD_BEHIND, .alignment = 64, .poison = 0x5a};

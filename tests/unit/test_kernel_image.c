@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "cuda/image/kernel_image.h"
-#include "cuda/image/unpack_image.h"
 #include "unit.h"
 
 typedef struct file {

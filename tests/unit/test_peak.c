@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "memory/peak.h"
+#include "memory/growth.h"
 
 static const size_t mib = 1 << 20, bytes = 64 << 20;
 

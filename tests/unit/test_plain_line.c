@@ -6,7 +6,6 @@
 
 #include "unit.h"
 #include "wire/channel.h"
-#include "wire/plain_line.h"
 
 static json_t *parse(const char *text) {
   json_t *json = json_loads(text, JSON_ALLOW_NUL, NULL);

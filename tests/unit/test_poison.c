@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "memory/poison.h"
+#include "memory/cpu_memory.h"
 
 static void storage_is_aligned_and_filled(void **state) {
   static const size_t sizes[] = {1, 63, 64, 65, 4096, 1 << 20};

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "memory/red_zone.h"
+#include "memory/cpu_memory.h"
 #include "memory/valgrind_requests.h"
 
 static void memory_is_given_and_taken_back(void **state) {

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "memory/scratch_memory.h"
+#include "memory/cpu_memory.h"
 
 static const unsigned char fills[] = {0x5a, 0x00, 0xda};
 /* Of each kind of list in glibc, from the top of the heap, and mapped from the system. */

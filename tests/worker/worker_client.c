@@ -17,8 +17,8 @@
 
 #include <cmocka.h>
 
+#include "memory/cpu_memory.h"
 #include "memory/heap_pages.h"
-#include "memory/scratch_memory.h"
 
 enum { PATIENCE_MS = 60000, ARGUMENTS = 16 };
 

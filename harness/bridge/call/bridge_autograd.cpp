@@ -6,15 +6,11 @@
 #include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/functions/accumulate_grad.h>
 
-#include <string>
 #include <unordered_set>
-#include <vector>
 
-#include "bridge/api/bridge.h"
-#include "bridge/torch/call_stack.h"
+#include "bridge/torch/convert.h"
 #include "bridge/torch/exceptions.h"
 #include "bridge/torch/handles.h"
-#include "bridge/torch/torch_names.h"
 
 namespace {
 

@@ -6,11 +6,10 @@
 #include <cstring>
 #include <memory>
 #include <new>
-#include <vector>
 
+#include "bridge/torch/convert.h"
 #include "bridge/torch/exceptions.h"
 #include "bridge/torch/handles.h"
-#include "bridge/torch/torch_names.h"
 
 namespace {
 

@@ -1,15 +1,11 @@
 // Calls operators, and frees their returns.
-#include <ATen/core/dispatch/Dispatcher.h>
 
 #include <cstdlib>
 #include <new>
 
-#include "bridge/api/bridge.h"
-#include "bridge/torch/call_stack.h"
+#include "bridge/torch/convert.h"
 #include "bridge/torch/exceptions.h"
 #include "bridge/torch/handles.h"
-#include "bridge/torch/torch_names.h"
-#include "bridge/torch/values.h"
 
 namespace opc {
 

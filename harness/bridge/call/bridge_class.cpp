@@ -1,18 +1,13 @@
 // Methods of custom class instances, and pickling them.
-#include <ATen/core/class_type.h>
 #include <torch/csrc/jit/serialization/pickle.h>
 #include <torch/custom_class.h>
 
 #include <cstdlib>
 #include <new>
-#include <string>
-#include <vector>
 
-#include "bridge/api/bridge.h"
-#include "bridge/torch/call_stack.h"
+#include "bridge/torch/convert.h"
 #include "bridge/torch/exceptions.h"
 #include "bridge/torch/handles.h"
-#include "bridge/torch/values.h"
 
 namespace {
 

@@ -1,12 +1,10 @@
 // CUDA streams, devices and caching allocator, through libtorch's backend-neutral interfaces: building this needs
 // nothing of CUDA.
-#include <ATen/Context.h>
 #include <ATen/Functions.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 
-#include "bridge/api/bridge.h"
-#include "bridge/torch/cuda_use.h"
 #include "bridge/torch/exceptions.h"
+#include "bridge/torch/handles.h"
 #include "bridge/torch/torch_version.h"
 
 namespace {

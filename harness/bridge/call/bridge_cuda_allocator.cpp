@@ -8,7 +8,6 @@
 
 #include <c10/util/Exception.h>
 
-#include "bridge/api/bridge.h"
 #include "bridge/torch/exceptions.h"
 
 struct CUstream_st;

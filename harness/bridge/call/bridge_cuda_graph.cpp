@@ -1,13 +1,9 @@
 // at::cuda::CUDAGraph, libtorch's own way to capture: with its memory pool, and random generators that a graph can use.
 // Its header needs CUDA's headers, and libtorch_cuda is loaded only if a CUDA device is requested. So the functions are
 // looked up by name, and the object gets more room than it needs.
-#include <dlfcn.h>
 
-#include <cstddef>
 #include <memory>
-#include <utility>
 
-#include "bridge/api/bridge.h"
 #include "bridge/torch/exceptions.h"
 #include "bridge/torch/torch_version.h"
 

@@ -1,11 +1,9 @@
 // Operators under functionalisation: how torch.compile changes a call before a backend's kernel gets it.
 #include <ATen/FunctionalTensorWrapper.h>
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
-#include "bridge/api/bridge.h"
-#include "bridge/torch/call_stack.h"
 #include "bridge/torch/exceptions.h"
+#include "bridge/torch/handles.h"
 
 namespace {
 

@@ -1,16 +1,12 @@
 // Custom class instances, created by their constructors as in TorchScript.
-#include <ATen/core/class_type.h>
 #include <torch/custom_class.h>
 
 #include <cstring>
-#include <optional>
 #include <sstream>
 
-#include "bridge/api/bridge.h"
+#include "bridge/torch/convert.h"
 #include "bridge/torch/exceptions.h"
 #include "bridge/torch/handles.h"
-#include "bridge/torch/torch_names.h"
-#include "bridge/torch/values.h"
 
 namespace {
 

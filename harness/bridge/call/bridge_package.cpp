@@ -2,7 +2,6 @@
 // call. So everything that works for operators (samples, children, crashes, reports) works for models.
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/core/DispatchKey.h>
-#include <dlfcn.h>
 #include <jansson.h>
 #include <sys/stat.h>
 #include <torch/csrc/inductor/aoti_package/model_package_loader.h>
@@ -13,10 +12,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
-#include <string>
-#include <vector>
 
-#include "bridge/api/bridge.h"
 #include "bridge/registry/registrations.h"
 #include "bridge/torch/exceptions.h"
 #include "bridge/torch/torch_version.h"

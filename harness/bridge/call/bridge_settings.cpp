@@ -17,9 +17,7 @@
 #include <iostream>
 #include <locale>
 #include <new>
-#include <string>
 
-#include "bridge/api/bridge.h"
 #include "bridge/torch/exceptions.h"
 
 namespace {

@@ -12,13 +12,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <optional>
-#include <string>
 
-#include "bridge/api/bridge.h"
-#include "bridge/torch/cuda_use.h"
+#include "bridge/torch/convert.h"
 #include "bridge/torch/exceptions.h"
-#include "bridge/torch/torch_names.h"
+#include "bridge/torch/handles.h"
 
 namespace {
 

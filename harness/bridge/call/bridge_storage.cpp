@@ -6,10 +6,9 @@
 #include <mutex>
 #include <unordered_map>
 
-#include "bridge/torch/cuda_use.h"
+#include "bridge/torch/convert.h"
 #include "bridge/torch/exceptions.h"
 #include "bridge/torch/handles.h"
-#include "bridge/torch/torch_names.h"
 
 namespace {
 

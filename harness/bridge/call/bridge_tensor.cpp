@@ -7,9 +7,9 @@
 #include <cstdio>
 #include <cstring>
 
+#include "bridge/torch/convert.h"
 #include "bridge/torch/exceptions.h"
 #include "bridge/torch/handles.h"
-#include "bridge/torch/torch_names.h"
 #include "bridge/torch/torch_version.h"
 
 namespace {

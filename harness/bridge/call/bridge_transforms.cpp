@@ -1,14 +1,12 @@
 // Operators under torch.vmap and torch.autocast.
 #include <ATen/ATen.h>
 #include <ATen/autocast_mode.h>
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/functorch/BatchedTensorImpl.h>
 #include <ATen/functorch/DynamicLayer.h>
 
-#include "bridge/api/bridge.h"
-#include "bridge/torch/call_stack.h"
+#include "bridge/torch/convert.h"
 #include "bridge/torch/exceptions.h"
-#include "bridge/torch/torch_names.h"
+#include "bridge/torch/handles.h"
 
 namespace {
 

@@ -5,15 +5,11 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <string>
 #include <unordered_set>
-#include <vector>
 
-#include "bridge/api/bridge.h"
 #include "bridge/registry/registrations.h"
-#include "bridge/torch/describe.h"
+#include "bridge/torch/convert.h"
 #include "bridge/torch/exceptions.h"
-#include "bridge/torch/torch_names.h"
 
 namespace {
 

@@ -1,14 +1,11 @@
 // Loads libraries, and gives information about this libtorch.
 #include <ATen/Parallel.h>
-#include <dlfcn.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <memory>
-#include <string>
 
-#include "bridge/api/bridge.h"
 #include "bridge/registry/registrations.h"
 #include "bridge/stub/stub_library.h"
 #include "bridge/torch/exceptions.h"

@@ -5,9 +5,7 @@
 #include <torch/custom_class.h>
 
 #include <cstring>
-#include <stdexcept>
 #include <unordered_map>
-#include <utility>
 
 #include "bridge/torch/exceptions.h"
 

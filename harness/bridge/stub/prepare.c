@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/owned.h"
 #include "bridge/stub/stub_symbols.h"
 #include "inspect/library_search.h"
 

@@ -1,4 +1,4 @@
-#include "bridge/stub/stub_image.h"
+#include "bridge/stub/stub_library.h"
 
 #include <elf.h>
 #include <stdlib.h>

@@ -13,7 +13,6 @@
 
 #include "base/owned.h"
 #include "base/text.h"
-#include "bridge/stub/stub_image.h"
 
 /* ---- calls ---- */
 

@@ -1,17 +1,13 @@
 // Calls operators with symbols as sizes, as torch.compile calls Meta kernels under dynamic shapes.
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/core/TensorImpl.h>
 #include <torch/csrc/autograd/autograd.h>
 
 #include <algorithm>
 #include <cstdio>
-#include <map>
 
-#include "bridge/api/bridge.h"
-#include "bridge/symbolic/symbolic_node.h"
 #include "bridge/symbolic/symbolic_record.h"
-#include "bridge/torch/call_stack.h"
 #include "bridge/torch/exceptions.h"
+#include "bridge/torch/handles.h"
 #include "bridge/torch/torch_version.h"
 
 #if !OPC_TORCH_AT_LEAST(2, 9)

@@ -1,4 +1,4 @@
-#include "bridge/symbolic/symbolic_node.h"
+#include "bridge/symbolic/symbolic_record.h"
 
 #include <c10/core/SymNodeImpl.h>
 
@@ -7,7 +7,6 @@
 #include <numeric>
 #include <vector>
 
-#include "bridge/symbolic/symbolic_record.h"
 #include "bridge/torch/torch_version.h"
 
 namespace opc {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <ATen/record_function.h>
+#include <c10/core/SymInt.h>
 
 #include <string>
 
@@ -31,5 +32,11 @@ class SymbolicRecord {
   int inner_ = 0;  // running operators that the operator under test has called
   at::CallbackHandle handle_;
 };
+
+// Symbols for sizes: expressions that know their number and record each request for it.
+
+c10::SymInt symbol(const std::string &name, int64_t hint);
+// The number behind a size, without recording the request.
+int64_t hint_of(const c10::SymInt &size);
 
 }  // namespace opc

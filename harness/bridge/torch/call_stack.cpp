@@ -1,8 +1,7 @@
-#include "bridge/torch/call_stack.h"
+#include "bridge/torch/handles.h"
 
-#include "bridge/api/bridge.h"
+#include "bridge/torch/convert.h"
 #include "bridge/torch/exceptions.h"
-#include "bridge/torch/values.h"
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "bridge/torch/describe.h"
+#include "bridge/torch/convert.h"
 
 #include <algorithm>
 #include <cctype>
@@ -8,12 +8,10 @@
 #include <new>
 #include <set>
 #include <sstream>
-#include <stdexcept>
 #include <unordered_set>
 #include <vector>
 
 #include "bridge/torch/exceptions.h"
-#include "bridge/torch/torch_names.h"
 #include "bridge/torch/torch_version.h"
 
 namespace opc {

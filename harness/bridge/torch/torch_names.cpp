@@ -1,4 +1,4 @@
-#include "bridge/torch/torch_names.h"
+#include "bridge/torch/convert.h"
 
 #include <cstdlib>
 #include <cstring>

@@ -1,13 +1,9 @@
 // Converts C values to IValues of the type in the schema.
 #include <ATen/CPUGeneratorImpl.h>
-#include <ATen/core/List.h>
 
-#include <string>
-
+#include "bridge/torch/convert.h"
 #include "bridge/torch/exceptions.h"
 #include "bridge/torch/handles.h"
-#include "bridge/torch/torch_names.h"
-#include "bridge/torch/values.h"
 
 namespace opc {
 namespace {

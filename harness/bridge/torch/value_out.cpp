@@ -3,10 +3,8 @@
 #include <new>
 #include <sstream>
 
-#include "bridge/torch/describe.h"
+#include "bridge/torch/convert.h"
 #include "bridge/torch/handles.h"
-#include "bridge/torch/torch_names.h"
-#include "bridge/torch/values.h"
 
 namespace opc {
 namespace {

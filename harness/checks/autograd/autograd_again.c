@@ -3,10 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "checks/autograd/autograd_case.h"
-#include "checks/framework/outcome.h"
+#include "checks/autograd/autograd.h"
 #include "memory/cpu_memory.h"
-#include "memory/poison.h"
 
 static void fail_differs(opc_autograd_case_t *c, opc_rule_id_t rule, const char *how, const double *got) {
   opc_gradient_place_t at;

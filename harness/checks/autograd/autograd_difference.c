@@ -1,4 +1,4 @@
-#include "checks/autograd/autograd_difference.h"
+#include "checks/autograd/autograd.h"
 
 #include <math.h>
 #include <string.h>

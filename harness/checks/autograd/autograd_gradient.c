@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "checks/autograd/autograd_point.h"
+#include "checks/autograd/autograd.h"
 
 /* The values of tensors that a backward must only read. */
 typedef struct watched {

@@ -4,9 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "checks/autograd/autograd_case.h"
-#include "checks/compare/as_strided_like.h"
-#include "checks/framework/guard_findings.h"
+#include "checks/autograd/autograd.h"
+#include "checks/compare/compare.h"
 
 enum { ORDER = 1 << 16 /* units of epsilon allowed for another order of summing */ };
 

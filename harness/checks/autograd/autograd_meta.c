@@ -1,8 +1,7 @@
 /* The derivative on Meta tensors. torch.compile traces it on tensors without data, like forward. */
 #include <string.h>
 
-#include "checks/autograd/autograd_case.h"
-#include "checks/framework/outcome.h"
+#include "checks/autograd/autograd.h"
 
 static void check_meta_outcome(opc_autograd_case_t *c, const char *what, opc_call_outcome_t outcome,
                                const opc_text_t *message) {

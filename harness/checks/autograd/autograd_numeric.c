@@ -4,9 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "checks/autograd/autograd_case.h"
-#include "checks/autograd/autograd_difference.h"
-#include "checks/framework/outcome.h"
+#include "checks/autograd/autograd.h"
 
 enum { MOVED_PATTERNS = 2, MOVED_FACTOR = 16, OWN_UNITS = 256, CANCELLED_UNITS = 64 };
 

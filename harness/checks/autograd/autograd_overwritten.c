@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "checks/autograd/autograd_difference.h"
+#include "checks/autograd/autograd.h"
 
 static const double FAR =
     4096.0; /* times the input's largest value: an element that wins by its value (a maximum) wins with this one */

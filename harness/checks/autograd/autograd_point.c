@@ -1,4 +1,4 @@
-#include "checks/autograd/autograd_point.h"
+#include "checks/autograd/autograd.h"
 
 #include <math.h>
 #include <stdio.h>

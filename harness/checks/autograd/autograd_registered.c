@@ -1,5 +1,5 @@
 /* Whether operators have a derivative where libtorch looks for one: this one, and the others of its library. */
-#include "checks/autograd/autograd_case.h"
+#include "checks/autograd/autograd.h"
 
 #include <ctype.h>
 #include <stdio.h>

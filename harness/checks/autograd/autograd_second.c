@@ -3,8 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "checks/autograd/autograd_case.h"
-#include "checks/autograd/autograd_difference.h"
+#include "checks/autograd/autograd.h"
 
 enum { HALVINGS = 10 }; /* of a step that reaches a pole */
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "checks/autograd/autograd_point.h"
+#include "checks/autograd/autograd.h"
 
 static void number_store(const opc_tensor_meta_t *meta, const double *numbers, void *out) {
   opc_number_t number = {.kind = OPC_NUMBER_FLOAT, .f = numbers[0]};

@@ -2,8 +2,7 @@
  * right. */
 #include <stdlib.h>
 
-#include "checks/autograd/autograd_case.h"
-#include "checks/framework/outcome.h"
+#include "checks/autograd/autograd.h"
 #include "memory/cpu_memory.h"
 
 enum {

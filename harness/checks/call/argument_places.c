@@ -1,4 +1,4 @@
-#include "checks/call/argument_places.h"
+#include "checks/call/call.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "checks/compare/as_strided_like.h"
+#include "checks/compare/compare.h"
 
 #include <stdlib.h>
 #include <string.h>

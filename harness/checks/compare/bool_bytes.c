@@ -1,4 +1,4 @@
-#include "checks/compare/bool_bytes.h"
+#include "checks/compare/compare.h"
 
 #include <string.h>
 

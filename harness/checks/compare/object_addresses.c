@@ -1,8 +1,8 @@
-#include "checks/compare/object_addresses.h"
+#include "checks/compare/compare.h"
 
 #include <string.h>
 
-#include "memory/safe_read.h"
+#include "memory/cpu_memory.h"
 
 enum { WORD = sizeof(void *) };
 

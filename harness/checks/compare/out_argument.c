@@ -1,9 +1,6 @@
-#include "checks/compare/out_argument.h"
+#include "checks/compare/compare.h"
 
 #include <string.h>
-
-#include "checks/call/replay.h"
-#include "checks/call/result.h"
 
 /* No other tensor shares its storage: everything in it was put there as this argument. */
 static bool is_out_alone(const opc_operator_t *op, const opc_call_t *call, size_t tensor_arg) {

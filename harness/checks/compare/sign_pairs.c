@@ -1,4 +1,4 @@
-#include "checks/compare/sign_pairs.h"
+#include "checks/compare/compare.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,11 +1,10 @@
-#include "checks/compare/tolerance.h"
+#include "checks/compare/compare.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "memory/cpu_memory.h"
-#include "memory/poison.h"
 
 /* An explicit generator has a seed of its own. */
 static void shift_generators(opc_value_t *value, uint64_t by) {

@@ -2,9 +2,6 @@
 
 #include <stdlib.h>
 
-#include "checks/call/result.h"
-#include "model/value/value.h"
-
 enum { REPLAYS = 2 };
 
 /* Other values for tensors on the device. Host tensors keep theirs, because the graph's launches captured them by

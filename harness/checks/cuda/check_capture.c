@@ -1,8 +1,7 @@
 /* capture: a call can be captured in a CUDA graph, the graph contains all of its work, and replays give the same
  * results as calls. */
 #include "checks/cuda/cuda_watch.h"
-#include "checks/framework/outcome.h"
-#include "memory/scratch_memory.h"
+#include "memory/cpu_memory.h"
 
 /* Checks the captured call alone. True: the finding is made. */
 static bool check_captured(opc_cuda_watch_t *watch, const opc_error_t *error, opc_finding_t *finding) {

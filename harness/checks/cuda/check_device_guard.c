@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "checks/cuda/cuda_watch.h"
-#include "checks/framework/outcome.h"
 
 enum { CURRENT = 0, TENSORS = 1 };
 

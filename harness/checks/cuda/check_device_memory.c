@@ -2,7 +2,6 @@
  * grow with the number of calls. */
 #include "checks/cuda/cuda_watch.h"
 #include "checks/cuda_log/cuda_tracker.h"
-#include "checks/framework/outcome.h"
 
 enum { WARM_UP = 4, ROUND = 8, ROUNDS = OPC_CUDA_TRACKER_STEADY };
 /* If something grew: how many calls it may take to fill a cache. */

@@ -2,7 +2,6 @@
  * dereference; if one fails, the operator reports it. */
 #include "checks/cuda/cuda_watch.h"
 #include "checks/cuda_log/cuda_tracker.h"
-#include "checks/framework/outcome.h"
 
 enum { INJECTED_LAUNCHES = 16, INJECTED_LAUNCHES_OF_VARIANT = 4 };
 /* Too many resources requested for launch, invalid device function, no kernel image for the device: these happen on

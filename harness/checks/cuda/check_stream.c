@@ -1,7 +1,6 @@
 /* stream: work that the library puts into streams goes to the current stream, or to one that waits for it and that it
  * waits for. */
 #include "checks/cuda/cuda_watch.h"
-#include "checks/framework/outcome.h"
 
 static opc_status_t check_streams(opc_cuda_watch_t *watch, opc_finding_t *finding, opc_error_t *error) {
   opc_cuda_founds_t founds = {0};

@@ -1,6 +1,5 @@
 /* sync: the library itself neither waits for the device nor allocates directly from the CUDA runtime. */
 #include "checks/cuda/cuda_watch.h"
-#include "checks/framework/outcome.h"
 
 static opc_status_t check_waits(opc_cuda_watch_t *watch, opc_finding_t *finding, opc_error_t *error) {
   opc_cuda_founds_t founds = {0};

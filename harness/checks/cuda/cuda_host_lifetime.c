@@ -3,7 +3,7 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 
-#include "memory/safe_read.h"
+#include "memory/cpu_memory.h"
 
 static const uint64_t stack_bytes = 8 << 20;
 

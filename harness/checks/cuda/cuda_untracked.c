@@ -1,11 +1,10 @@
-#include "checks/cuda/cuda_untracked.h"
+#include "checks/cuda/cuda_watch.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "checks/framework/own_library.h"
-#include "cuda/log/launch.h"
 #include "inspect/cuda_calls.h"
 
 enum { NEEDS_DEPTH = 4 };

@@ -5,11 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "checks/cuda/cuda_untracked.h"
-#include "checks/cuda_log/cuda_log_json.h"
-#include "checks/framework/outcome.h"
 #include "checks/framework/own_library.h"
-#include "checks/framework/simulated_case.h"
 
 static opc_cuda_owner_t owner_of_library(const char *library, const void *context) {
   (void)context;

@@ -4,7 +4,6 @@
  * Ownership: the wrappers own a watched call's log; it is valid until the next watched call. Threads: one. */
 #pragma once
 
-#include "checks/call/call.h"
 #include "checks/cuda_log/cuda_analysis.h"
 #include "checks/framework/check.h"
 
@@ -93,3 +92,14 @@ typedef struct opc_capture_replay {
  * `watch`: its last call was captured in watch->graph, and its stream is current. Returns an error if the harness
  * cannot make the calls. */
 opc_status_t opc_capture_replay(opc_cuda_watch_t *watch, opc_capture_replay_t *out, opc_error_t *error) OPC_CHECKED;
+
+/* Which CUDA calls of an operator are not tracked: the wrappers (cuda/log/launch.h) only see calls of the shared
+ * runtime. On a real device, calls of a statically linked runtime or of the driver are tracked through CUPTI, if
+ * available. The simulated device replaces only the shared runtime.
+ *
+ * Ownership: texts are kept for the process's life. */
+
+/* Why some calls of the operator's library, or of the libraries under test that it needs, are not tracked; "": all are.
+ * Call it before the operator's first call in this process, so that CUPTI sees that call, and again afterwards: the
+ * call may have shown that CUPTI does not work. */
+const char *opc_cuda_untracked(const opc_operator_t *op);

@@ -1,6 +1,5 @@
 /* Shared by the log analyses: who made a call, its name, and the list of findings. */
 #include "checks/cuda_log/cuda_analysis.h"
-#include "base/text.h"
 
 #include <ctype.h>
 #include <inttypes.h>

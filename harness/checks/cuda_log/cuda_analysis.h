@@ -7,8 +7,12 @@
  * index. Threads: no shared state. */
 #pragma once
 
+#include <jansson.h>
+
 #include "base/status.h"
+#include "base/text.h"
 #include "catalogue/rules.h"
+#include "cuda/log/cuda_log.h"
 #include "cuda/log/launch.h"
 
 typedef enum opc_cuda_owner {
@@ -105,3 +109,28 @@ const char *opc_cuda_stream_name(const opc_cuda_call_t *call, char *out, size_t 
 const char *opc_cuda_kernel_name(const char *mangled, char *out, size_t size);
 /* "cudaErrorInvalidConfiguration (9)". Returns out. */
 const char *opc_cuda_code_name(int code, char *out, size_t size);
+
+/* CUDA errors that end a context: an earlier kernel did something that the GPU forbids, and every later call of the
+ * process returns the error. The call that reports it is not the one that caused it.
+ *
+ * Ownership: the caller owns texts. Threads: no shared state. Pure functions. */
+
+/* Meaning of the code: "an access to memory that is not mapped"; NULL: the error does not end the context. */
+const char *opc_cuda_fault_meaning(int code);
+/* "an access to memory that is not mapped (cudaErrorIllegalAddress, 700); the last launches before it: copy_kernel
+ * (grid 1,1,1, block 256,1,1) by libops.so" */
+void opc_cuda_fault_describe(int code, const opc_cuda_log_t *log, opc_text_t *out);
+/* The last launches in the log, newest first: [{"kernel", "library", "grid", "block", "stream"}…]. New reference. */
+json_t *opc_cuda_fault_launches(const opc_cuda_log_t *log);
+
+/* Logs of CUDA calls as JSON: evidence of findings, and files for the tests of their analysis
+ * (fixtures/cuda_logs/README.md has the format; tests/unit/cuda_log_file.h reads it). */
+
+#define OPC_CUDA_LOG_FORMAT "opcheck-c/cuda-log/1"
+enum { OPC_CUDA_STREAM_KINDS = OPC_CUDA_STREAM_UNKNOWN + 1, OPC_CUDA_PLACES = OPC_CUDA_FREED + 1 };
+extern const char *const opc_cuda_stream_names[OPC_CUDA_STREAM_KINDS], *const opc_cuda_place_names[OPC_CUDA_PLACES];
+
+/* One object per call; fields that are zero or empty are omitted. New reference; NULL: out of memory. */
+json_t *opc_cuda_call_json(const opc_cuda_call_t *call);
+/* A log file of one round: facts, calls, and which of their libraries are under test. NULL: out of memory. */
+json_t *opc_cuda_file_json(const opc_cuda_facts_t *facts, const char *origin, const json_t *versions);

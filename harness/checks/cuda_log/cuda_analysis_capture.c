@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "checks/cuda_log/cuda_analysis.h"
 
 /* cudaError_t, "stream capture": results of calls that are not allowed during a capture. */

@@ -1,5 +1,4 @@
 /* A launch was made to fail: the operator must throw, and leave nothing behind. */
-#include "base/owned.h"
 #include "checks/cuda_log/cuda_tracker.h"
 
 static size_t find_injected(const opc_cuda_facts_t *facts) {

@@ -2,7 +2,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "checks/cuda_log/cuda_analysis.h"
 
 /* A closure's type in a mangled name: "UlfE_", "UliiE0_". */

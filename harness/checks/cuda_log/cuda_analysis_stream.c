@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "base/owned.h"
 #include "checks/cuda_log/cuda_analysis.h"
 
 /* The order of the work in a log: streams are sequences of work, ordered by events, waiting streams and a waiting host.

@@ -1,5 +1,3 @@
-#include "checks/cuda_log/cuda_fault.h"
-
 #include "checks/cuda_log/cuda_analysis.h"
 
 enum { LAUNCHES_SHOWN = 3 };

@@ -1,8 +1,7 @@
-#include "checks/cuda_log/cuda_log_json.h"
+#include "checks/cuda_log/cuda_analysis.h"
 
 #include <inttypes.h>
 
-#include "base/text.h"
 #include "model/json/json_write.h"
 
 const char *const opc_cuda_stream_names[] = {[OPC_CUDA_STREAM_LEGACY] = "legacy",

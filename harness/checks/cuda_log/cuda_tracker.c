@@ -3,8 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/owned.h"
-
 static const struct {
   opc_rule_id_t rule;
   const char *what;

@@ -1,11 +1,9 @@
 /* determinism: the same call gives the same bits, whatever else is different. The cases of single samples are here;
  * determinism_aggregate.c has the aggregate case. */
 
-#include "checks/compare/object_addresses.h"
-#include "checks/compare/tolerance.h"
+#include "checks/compare/compare.h"
 #include "checks/determinism/determinism.h"
-#include "checks/framework/outcome.h"
-#include "memory/poison.h"
+#include "memory/cpu_memory.h"
 
 /* ---- a sample's case ---- */
 

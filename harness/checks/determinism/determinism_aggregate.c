@@ -3,9 +3,8 @@
 #include <signal.h>
 #include <string.h>
 
-#include "checks/compare/object_addresses.h"
+#include "checks/compare/compare.h"
 #include "checks/determinism/determinism.h"
-#include "checks/framework/outcome.h"
 
 typedef struct aggregate {
   opc_case_context_t *context;

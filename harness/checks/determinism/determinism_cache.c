@@ -2,8 +2,6 @@
 
 #include <stdlib.h>
 
-#include "checks/framework/case_run.h"
-
 static const opc_rule_id_t rule = OPC_RULE_determinism_pointer_cache;
 static const char before_text[] = "after other data had been in its arguments' memory, ";
 static const char elsewhere_name[] = "on the same data in other memory it";

@@ -1,10 +1,9 @@
-#include "checks/determinism/determinism_change.h"
+#include "checks/determinism/determinism.h"
 
 #include <math.h>
 #include <stdio.h>
 
 #include "plan/variant/resize.h"
-#include "plan/variant/variant.h"
 
 /* ---- every tensor: a dtype, a variant ---- */
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "checks/compare/tolerance.h"
+#include "checks/compare/compare.h"
 #include "memory/cpu_memory.h"
 #include "memory/trap.h"
 #include "memory/valgrind_requests.h"
@@ -17,7 +17,7 @@
  * then changes at the worst moment. A race that needs two threads within the same few instructions shows in one call,
  * even with one processor.
  *
- * The call's arguments need fixed addresses (checks/call/argument_places.h). Threads: one call at a time. */
+ * The call's arguments need fixed addresses (checks/call/call.h). Threads: one call at a time. */
 /* Where: at the first access to a third of the largest argument, early in it, because the thread that runs first must
  * be held; or, after such an access, at the next write to memory that the operator allocated, or may write. There the
  * thread has read the old value already: an update by another thread is lost (not of a single instruction, which reads

@@ -1,9 +1,8 @@
-#include "checks/determinism/determinism_grow.h"
+#include "checks/determinism/determinism.h"
 
 #include <math.h>
 
 #include "base/clock.h"
-#include "checks/framework/case_run.h"
 #include "plan/variant/resize.h"
 
 /* Factor per step for a size. Larger after a fast step, as long as the next one should take at most

@@ -1,4 +1,4 @@
-#include "checks/determinism/determinism_trial.h"
+#include "checks/determinism/determinism.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,9 @@
-#include "checks/determinism/determinism_trial.h"
+#include "checks/determinism/determinism.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "checks/framework/case_run.h"
 #include "memory/cpu_memory.h"
 
 /* ---- memory ---- */

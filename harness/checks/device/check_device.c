@@ -5,8 +5,6 @@
 #include <string.h>
 
 #include "checks/device/device_values.h"
-#include "checks/framework/case_run.h"
-#include "checks/framework/outcome.h"
 
 static const opc_device_t meta_device = {OPC_DEVICE_META, -1};
 

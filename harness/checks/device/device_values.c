@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "checks/compare/sign_pairs.h"
-#include "checks/framework/outcome.h"
+#include "checks/compare/compare.h"
 
 /* CUDA's mathematical functions are less accurate than the CPU's: up to 8 units in the last place (CUDA C++ Programming
  * Guide, "Mathematical Functions"). Results of both are compared. */

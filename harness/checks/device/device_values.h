@@ -3,7 +3,7 @@
  *
  * If the CPU kernel only moves data, the bits must be equal, including NaN payloads and signed zeros. Otherwise the
  * scale is the operator's own response to changing its arguments by one unit in the last place
- * (checks/compare/tolerance.h). Ownership, threads: as checks/call/call.h. */
+ * (checks/compare/compare.h). Ownership, threads: as checks/call/call.h. */
 #pragma once
 
 #include "checks/framework/check.h"

@@ -1,6 +1,4 @@
-#include "checks/framework/case_run.h"
-
-#include "checks/framework/outcome.h"
+#include "checks/framework/check.h"
 
 static opc_status_t case_call_make(const opc_case_context_t *context, bool snapshot, opc_replay_t *values,
                                    opc_call_t *call, opc_error_t *error) {

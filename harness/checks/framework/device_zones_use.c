@@ -1,12 +1,9 @@
-#include "checks/framework/device_zones_use.h"
+#include "checks/framework/check.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "checks/framework/case_run.h"
-#include "checks/framework/outcome.h"
-#include "cuda/log/launch.h"
 #include "memory/device_zones.h"
 
 enum { HOST_TO_ANY_BY_ADDRESS = 4 }; /* cudaMemcpyDefault */

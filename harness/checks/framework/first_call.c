@@ -1,4 +1,4 @@
-#include "checks/framework/first_call.h"
+#include "checks/framework/global_state.h"
 
 #include <stdio.h>
 

@@ -1,10 +1,7 @@
-#include "checks/framework/guard_findings.h"
+#include "checks/framework/check.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-
-#include "checks/call/result.h"
-#include "checks/framework/outcome.h"
 
 /* ---- arguments that must not be written ---- */
 

@@ -1,11 +1,9 @@
-#include "checks/framework/outcome.h"
+#include "checks/framework/check.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "checks/call/result.h"
-#include "checks/framework/simulated_case.h"
 #include "memory/cpu_memory.h"
 
 enum { OUTCOME_MESSAGE_LIMIT = 4096 };

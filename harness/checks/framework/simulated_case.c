@@ -1,4 +1,4 @@
-#include "checks/framework/simulated_case.h"
+#include "checks/framework/check.h"
 
 #include <string.h>
 

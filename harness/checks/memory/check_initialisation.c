@@ -2,16 +2,9 @@
  * blocks, the stack.
  *
  * The same call runs with other bytes in all of it. Check empty handles empty inputs (empty.poison). */
-#include "checks/compare/bool_bytes.h"
-#include "checks/compare/object_addresses.h"
-#include "checks/compare/out_argument.h"
-#include "checks/framework/case_run.h"
-#include "checks/framework/device_zones_use.h"
-#include "checks/framework/guard_findings.h"
-#include "checks/framework/outcome.h"
+#include "checks/compare/compare.h"
 #include "memory/cpu_memory.h"
 #include "memory/device_zones.h"
-#include "memory/poison.h"
 
 /* Zero and false; large and positive; large and negative: if a sum, a maximum, a minimum or a mask hides one of them,
  * another one shows. The first is what fresh memory from the system holds, so a crash with it does not only happen

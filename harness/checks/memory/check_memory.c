@@ -2,15 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "checks/framework/case_run.h"
-#include "checks/framework/device_zones_use.h"
-#include "checks/framework/guard_findings.h"
-#include "checks/framework/outcome.h"
+#include "checks/framework/check.h"
 #include "memory/cpu_memory.h"
+#include "memory/growth.h"
 #include "memory/heap_guard.h"
-#include "memory/peak.h"
-#include "memory/safe_read.h"
-#include "memory/scratch_memory.h"
 #include "memory/valgrind_requests.h"
 
 enum { OUTSIDE = 1u << OPC_ACCESS_OUTSIDE, FREED = 1u << OPC_ACCESS_FREED, CACHE_LINE = 64 };

@@ -2,8 +2,7 @@
  * Python, so host_fake.py makes the calls and compares; the real call is made here. */
 #include <string.h>
 
-#include "checks/framework/case_run.h"
-#include "checks/framework/outcome.h"
+#include "checks/framework/check.h"
 
 /* OPC_RULE_NONE: host_fake.py names a rule that this check does not have. */
 static opc_rule_id_t fake_rule(const json_t *json) {

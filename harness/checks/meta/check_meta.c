@@ -3,9 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "checks/compare/object_addresses.h"
-#include "checks/framework/case_run.h"
-#include "checks/framework/outcome.h"
+#include "checks/compare/compare.h"
 
 /* Which arguments and other outputs one output is the same as or shares storage with. */
 typedef struct sharing {

@@ -5,9 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "checks/framework/case_run.h"
-#include "checks/framework/guard_findings.h"
-#include "checks/framework/outcome.h"
+#include "checks/framework/check.h"
 #include "memory/cpu_memory.h"
 
 static const opc_device_t meta_device = {OPC_DEVICE_META, -1};

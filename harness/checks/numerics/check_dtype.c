@@ -5,8 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "checks/compare/sign_pairs.h"
-#include "checks/framework/outcome.h"
+#include "checks/compare/compare.h"
 
 enum {
   MESSAGE_SIZE = 300,

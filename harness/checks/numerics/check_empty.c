@@ -4,12 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "checks/compare/object_addresses.h"
-#include "checks/framework/case_run.h"
-#include "checks/framework/guard_findings.h"
-#include "checks/framework/outcome.h"
-#include "memory/poison.h"
-#include "memory/scratch_memory.h"
+#include "checks/compare/compare.h"
+#include "memory/cpu_memory.h"
 #include "model/sample/relations.h"
 #include "plan/variant/resize.h"
 #include "plan/variant/variant_change.h"

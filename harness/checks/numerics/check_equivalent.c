@@ -2,8 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "checks/compare/tolerance.h"
-#include "checks/framework/outcome.h"
+#include "checks/compare/compare.h"
 #include "checks/numerics/equivalent.h"
 
 /* The other call means another thing altogether if it is wrong. Rounding, and a sum in another order, stay below. */

@@ -2,11 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "checks/compare/tolerance.h"
-#include "checks/framework/guard_findings.h"
-#include "checks/framework/outcome.h"
+#include "checks/compare/compare.h"
 #include "memory/cpu_memory.h"
-#include "memory/poison.h"
 
 /* Two correct operators may add in another order, and use other functions: as between CPU and CUDA. */
 enum { REFERENCE_ULPS = 8 + OPC_TOLERANCE_ULPS };

@@ -4,9 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "checks/compare/as_strided_like.h"
-#include "checks/compare/tolerance.h"
-#include "checks/framework/outcome.h"
+#include "checks/compare/compare.h"
 
 typedef struct reference {
   opc_sample_t sample; /* contiguous */

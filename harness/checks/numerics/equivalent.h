@@ -3,7 +3,7 @@
  * Threads: one. */
 #pragma once
 
-#include "checks/framework/case_run.h"
+#include "checks/framework/check.h"
 
 /* Whether NaN reaches the result from elements that the operator ignores. A mask, a length or an index decides which
  * elements of another tensor count. An element that may hold any number without a change in the result is ignored. With

@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "checks/compare/tolerance.h"
-#include "checks/framework/outcome.h"
+#include "checks/compare/compare.h"
 #include "model/schema/argument_words.h"
 
 /* An element is ignored if none of these changes the result: relu, a maximum, a sort or a threshold each show with one

@@ -2,8 +2,7 @@
 
 #include <stdlib.h>
 
-#include "checks/compare/tolerance.h"
-#include "checks/framework/outcome.h"
+#include "checks/compare/compare.h"
 #include "model/sample/relations.h"
 
 /* Numbers whose sum with the ones below stays in range. */

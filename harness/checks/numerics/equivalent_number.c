@@ -2,8 +2,7 @@
 
 #include <math.h>
 
-#include "checks/compare/tolerance.h"
-#include "checks/framework/outcome.h"
+#include "checks/compare/compare.h"
 
 /* Relative changes of a number that float32 holds exactly: one that float32 cannot hold, and one eight times as large,
  * which it can. Where the larger one moves a result by many units of float64, the smaller one would have shown. */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "checks/compare/tolerance.h"
+#include "checks/compare/compare.h"
 #include "model/sample/relations.h"
 #include "model/schema/argument_words.h"
 

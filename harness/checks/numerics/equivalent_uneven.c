@@ -4,9 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "checks/compare/tolerance.h"
-#include "checks/framework/guard_findings.h"
-#include "checks/framework/outcome.h"
+#include "checks/compare/compare.h"
 #include "plan/variant/variant_change.h"
 
 /* Positions: fewer could not show that one is an exception. At most every fourth may be one. */

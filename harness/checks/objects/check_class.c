@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "checks/framework/outcome.h"
+#include "checks/framework/check.h"
 #include "checks/objects/class_state.h"
 #include "memory/cpu_memory.h"
 #include "model/value/simple_value.h"

@@ -2,10 +2,8 @@
  * handles a sample's promises. */
 #include <string.h>
 
-#include "checks/framework/case_run.h"
-#include "checks/framework/outcome.h"
 #include "checks/objects/package_cases.h"
-#include "memory/poison.h"
+#include "memory/cpu_memory.h"
 
 /* Adds, for each output, the input that has the same bits: only information, no promise is needed. */
 static void add_same_bits(const opc_call_t *call, const opc_replay_t *values, const opc_result_t *result,

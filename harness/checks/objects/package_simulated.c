@@ -4,8 +4,6 @@
 #include <string.h>
 
 #include "checks/cuda/cuda_watch.h"
-#include "checks/framework/outcome.h"
-#include "checks/framework/simulated_case.h"
 #include "checks/objects/package_cases.h"
 
 enum { NAMES_SHOWN = 4 };

@@ -1,7 +1,6 @@
 /* After each case on a real CUDA device: errors left behind by its kernels. */
-#include "checks/cuda_log/cuda_fault.h"
+#include "checks/cuda_log/cuda_analysis.h"
 #include "checks/runner/runner_inside.h"
-#include "cuda/log/launch.h"
 
 static bool is_watched(const opc_case_context_t *context) {
   const opc_launch_api_t *launch = opc_launch();

@@ -3,9 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "checks/framework/first_call.h"
-#include "checks/framework/outcome.h"
-#include "checks/framework/simulated_case.h"
+#include "checks/framework/global_state.h"
 #include "checks/runner/runner_inside.h"
 
 static bool check_wanted(const opc_runner_request_t *request, size_t check) {

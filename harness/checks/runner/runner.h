@@ -40,8 +40,8 @@ typedef struct opc_runner_sink {
   bool (*end)(const char *case_id, const char *provenance, const opc_finding_t *finding, double seconds, void *context);
   void (*announce)(opc_call_label_t label); /* given to the checks */
   /* (optional) Called after the last `end` if another process must run the rest of the plan: the case broke this
-   * process (checks/cuda_log/cuda_fault.h), or the next case needs the other allocator
-   * (checks/framework/device_zones_use.h). */
+   * process (checks/cuda_log/cuda_analysis.h), or the next case needs the other allocator
+   * (checks/framework/check.h). */
   void (*must_replace)(void *context);
   void *context;
 } opc_runner_sink_t;

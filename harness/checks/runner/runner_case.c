@@ -5,13 +5,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "checks/call/result.h"
-#include "checks/cuda/cuda_untracked.h"
-#include "checks/framework/device_zones_use.h"
-#include "checks/framework/first_call.h"
-#include "checks/framework/guard_findings.h"
-#include "checks/framework/outcome.h"
-#include "checks/framework/simulated_case.h"
+#include "checks/cuda/cuda_watch.h"
+#include "checks/framework/global_state.h"
 #include "memory/cpu_memory.h"
 #include "memory/valgrind_requests.h"
 

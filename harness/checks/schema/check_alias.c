@@ -2,8 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "checks/framework/case_run.h"
-#include "checks/framework/outcome.h"
+#include "checks/framework/check.h"
 
 /* Alias sets are names joined by '|'; "*" stands for all. */
 static bool set_has(const char *set, const char *name, size_t length) {

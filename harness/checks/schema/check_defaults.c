@@ -3,8 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "checks/framework/case_run.h"
-#include "checks/framework/outcome.h"
+#include "checks/framework/check.h"
 
 /* A refused default may only be wrong for these tensors, as 2 groups are for 9 channels. So the default is tried on
  * other sizes too, and a refusal counts only if the operator accepts several other numbers or words. Numbers beyond

@@ -3,8 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "checks/compare/tolerance.h"
-#include "checks/framework/outcome.h"
+#include "checks/compare/compare.h"
 #include "model/schema/functionalise.h"
 
 typedef struct functional_case {

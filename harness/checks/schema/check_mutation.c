@@ -3,9 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "checks/framework/case_run.h"
-#include "checks/framework/guard_findings.h"
-#include "checks/framework/outcome.h"
+#include "checks/framework/check.h"
 #include "memory/cpu_memory.h"
 
 static bool shares_storage(const opc_tensor_arg_t *left, const opc_tensor_arg_t *right) {

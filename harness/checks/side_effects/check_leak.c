@@ -2,10 +2,8 @@
  * threads. */
 #include <errno.h>
 
-#include "checks/compare/object_addresses.h"
-#include "checks/framework/case_run.h"
-#include "checks/framework/first_call.h"
-#include "checks/framework/outcome.h"
+#include "checks/compare/compare.h"
+#include "checks/framework/global_state.h"
 #include "checks/side_effects/leak_probe.h"
 #include "memory/cpu_memory.h"
 

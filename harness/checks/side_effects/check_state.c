@@ -1,8 +1,8 @@
 /* state: changes that a call leaves in the process, the thread and libtorch's settings, also if it refuses its
  * arguments. */
 
-#include "checks/framework/first_call.h"
-#include "checks/framework/outcome.h"
+#include "checks/framework/check.h"
+#include "checks/framework/global_state.h"
 
 /* An operator that sets the seed uses 0, or another small number. */
 enum { CALL_SEED = 715827883 };

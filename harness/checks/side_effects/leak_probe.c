@@ -1,6 +1,5 @@
 #include "checks/side_effects/leak_probe.h"
 #include "base/clock.h"
-#include "checks/framework/case_run.h"
 
 #include <math.h>
 #include <stdio.h>

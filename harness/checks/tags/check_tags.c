@@ -1,7 +1,6 @@
 /* tags: the operator behaves as its tags promise. Check registration compares tags with the schema alone. */
 #include <string.h>
 
-#include "checks/framework/outcome.h"
 #include "checks/tags/tags.h"
 #include "model/schema/functionalise.h"
 

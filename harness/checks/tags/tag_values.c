@@ -2,7 +2,7 @@
  * give. */
 #include <string.h>
 
-#include "checks/compare/tolerance.h"
+#include "checks/compare/compare.h"
 #include "checks/tags/tags.h"
 
 opc_status_t opc_tag_is_nondeterministic(const opc_tag_case_t *tagged, bool *out, opc_error_t *error) {

@@ -4,7 +4,7 @@
  * Ownership: nothing is kept. Threads: one. */
 #pragma once
 
-#include "checks/framework/case_run.h"
+#include "checks/framework/check.h"
 
 typedef struct opc_tag_case {
   opc_case_context_t *context;

@@ -3,8 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "checks/compare/tolerance.h"
-#include "checks/framework/outcome.h"
+#include "checks/compare/compare.h"
 
 /* torch.autocast for the CPU knows these two. */
 static const opc_dtype_t autocast_dtypes[] = {OPC_DTYPE_BFLOAT16, OPC_DTYPE_FLOAT16};

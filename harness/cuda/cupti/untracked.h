@@ -8,7 +8,7 @@
  * Threads: any. Fork: before opc_untracked_watch. */
 #pragma once
 
-#include "cuda/state/call_log.h"
+#include "cuda/state/cudart_table.h"
 
 /* watch_untracked in launch.h. */
 const char *opc_untracked_watch(bool (*is_own)(const char *library));

@@ -1,6 +1,5 @@
 /* For opcheck-c built without CUPTI's headers. */
 #include "cuda/cupti/untracked.h"
-#include "cuda/state/cudart.h"
 
 const char *opc_untracked_watch(bool (*is_own)(const char *library)) {
   (void)is_own;

@@ -1,4 +1,4 @@
-#include "cuda/image/fat_container.h"
+#include "cuda/image/kernel_image.h"
 
 #include <string.h>
 

@@ -5,9 +5,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "cuda/image/fat_container.h"
-#include "cuda/image/unpack_image.h"
-
 /* ---- the code of one module ---- */
 
 enum { WRAPPER_MAGIC = 0x466243b1 };

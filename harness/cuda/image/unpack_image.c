@@ -1,8 +1,7 @@
-#include "cuda/image/unpack_image.h"
+#include "cuda/image/kernel_image.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
 

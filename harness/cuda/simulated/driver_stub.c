@@ -3,7 +3,7 @@
  * implemented here, those for modules and their kernels in driver_module.c. A statically linked runtime also comes
  * here, through cuGetProcAddress, and gives up: it needs tables from cuGetExportTable, which are not documented
  * anywhere. Its library's operators are therefore not checked on the simulated device
- * (checks/cuda/cuda_untracked.h). */
+ * (checks/cuda/cuda_watch.h). */
 #include <string.h>
 
 #include "cuda/simulated/simulated.h"

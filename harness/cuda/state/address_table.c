@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "cuda/state/call_log.h"
+#include "cuda/state/cudart_table.h"
 
 enum { RANGES_MAX = 1 << 18, RETRIES = 1 << 16 };
 static opc_range_t *ranges;

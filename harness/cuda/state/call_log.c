@@ -1,4 +1,4 @@
-#include "cuda/state/call_log.h"
+#include "cuda/state/cudart_table.h"
 
 #include <dlfcn.h>
 #include <sched.h>

@@ -1,7 +1,7 @@
 /* Records the details of a call, in the log's terms. */
 #include <string.h>
 
-#include "cuda/state/call_log.h"
+#include "cuda/state/cudart_table.h"
 
 static uint64_t call_notes_number(const void *pointer) { return (uint64_t)(uintptr_t)pointer; }
 

@@ -1,17 +1,14 @@
 /* Shared by the files of libopcheck-cudart. Compiled against the headers of libtorch's CUDA version.
  *
  * Three layers. cudart.def has one entry per function. From it, cudart_wrappers.c makes the exported wrapper, which
- * records the call (call_log.h) and forwards it to the simulated device (opc_sim_NAME, simulated_*.c) or to the real
- * runtime (opc_real.NAME). address_table.c, stream_table.c and kernel_table.c keep what both modes must know about
+ * records the call (cudart_table.h) and forwards it to the simulated device (opc_sim_NAME, simulated_*.c) or to the
+ * real runtime (opc_real.NAME). address_table.c, stream_table.c and kernel_table.c keep what both modes must know about
  * memory, streams and kernels. No runtime function calls another by its exported name. Threads: any. Fork: all locks
  * are held during it (runtime_begin.c). */
 #pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include <cuda_runtime_api.h>
 

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "cuda/state/call_log.h"
+#include "cuda/state/cudart_table.h"
 
 enum { REGION_MANAGED = OPC_SIMULATED_DEVICES, REGION_PINNED, REGIONS, OPENED_MAX = 4096, PAGEMAP_ENTRIES = 16384 };
 static const uint64_t region_bytes = 1ull << 40, region_bytes_least = 1ull << 30;

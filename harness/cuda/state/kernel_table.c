@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "cuda/state/call_log.h"
+#include "cuda/state/cudart_table.h"
 
 enum { MODULES_MAX = 1 << 16, KERNELS_MAX = 1 << 20, VARIABLES_MAX = 1 << 16, MAP_FIRST = 1 << 12 };
 

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "cuda/cupti/untracked.h"
-#include "cuda/state/cudart_table.h"
 
 static int current_device(void) {
   opc_runtime_ready();

@@ -87,7 +87,7 @@ enum {
 
 /* What a check requires of the process; applies to all its cases if any rule says so. */
 enum {
-  OPC_NEEDS_DEVICE_ZONES = 1 << 0, /* CUDA tensors lie between red zones (checks/framework/device_zones_use.h) */
+  OPC_NEEDS_DEVICE_ZONES = 1 << 0, /* CUDA tensors lie between red zones (checks/framework/check.h) */
   OPC_NEEDS_NO_KERNEL = 1 << 1     /* it also has cases if no kernel serves the device */
 };
 

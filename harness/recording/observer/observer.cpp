@@ -18,8 +18,6 @@
 
 #include "bridge/torch/torch_version.h"
 #include "recording/observer/observer_call.h"
-#include "recording/quiet.h"
-#include "recording/recorder.h"
 
 namespace opc {
 namespace {

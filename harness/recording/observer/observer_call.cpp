@@ -6,10 +6,7 @@
 
 #include <string>
 
-#include "bridge/torch/torch_names.h"
-#include "recording/observer/observer_tensor.h"
-#include "recording/readable.h"
-#include "recording/recorder.h"
+#include "bridge/torch/convert.h"
 
 namespace opc {
 namespace {

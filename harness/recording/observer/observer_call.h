@@ -1,11 +1,13 @@
 // Recorded data of an operator call: its class, which distinguishes calls, and its arguments as a sample.
 #pragma once
 
+#include <ATen/core/TensorBase.h>
 #include <ATen/core/function_schema.h>
 #include <ATen/core/ivalue.h>
 
-#include "base/text.h"
-#include "recording/reasons.h"
+#include <vector>
+
+#include "recording/recorder.h"
 
 namespace opc {
 
@@ -22,5 +24,20 @@ opc_reason_t write_call(const c10::FunctionSchema &schema, c10::ArrayRef<const c
 
 // True if the user named the namespace aten; otherwise its many calls are skipped early.
 bool aten_is_wanted();
+
+// A tensor of the program, inspected without triggering code of its own.
+
+// Why a sample file cannot hold a defined tensor. Only after NONE may its sizes and storage be read.
+opc_reason_t tensor_reason(const at::Tensor &tensor);
+
+// Storages and TensorImpls that tensors of one call share.
+struct CallTensors {
+  std::vector<const void *> storages, impls;   // of all tensors of the call, in order, one each
+  std::vector<const void *> shared, repeated;  // those that occur more than once
+  void add(const at::Tensor &tensor);
+};
+
+// If values are copied from a GPU, `copy` holds them.
+opc_seen_tensor_t tensor_seen(const at::Tensor &tensor, const CallTensors &all, at::Tensor *copy);
 
 }  // namespace opc

@@ -5,12 +5,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <vector>
 
 #include "recording/observer/observer_call.h"
-#include "recording/observer/observer_tensor.h"
-#include "recording/recorder.h"
-#include "recording/seen_tensor.h"
 
 namespace opc {
 namespace {

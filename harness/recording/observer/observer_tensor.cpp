@@ -1,4 +1,4 @@
-#include "recording/observer/observer_tensor.h"
+#include "recording/observer/observer_call.h"
 
 #include <ATen/core/Tensor.h>
 #include <ATen/record_function.h>
@@ -7,8 +7,7 @@
 
 #include <algorithm>
 
-#include "bridge/torch/torch_names.h"
-#include "recording/recorder.h"
+#include "bridge/torch/convert.h"
 
 namespace opc {
 namespace {

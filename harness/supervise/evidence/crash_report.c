@@ -8,7 +8,7 @@
 
 #include "base/old_glibc.h"
 #include "base/words.h"
-#include "checks/cuda_log/cuda_fault.h"
+#include "checks/cuda_log/cuda_analysis.h"
 #include "model/case/call_kind.h"
 #include "model/json/json_write.h"
 #include "supervise/process/worker_process.h"

@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "base/old_glibc.h"
+#include "memory/cpu_memory.h"
 #include "memory/heap_pages.h"
-#include "memory/scratch_memory.h"
 #include "supervise/process/cuda_plan.h"
 #include "wire/protocol.h"
 

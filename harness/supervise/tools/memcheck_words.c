@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "memory/red_zone.h"
+#include "memory/cpu_memory.h"
 #include "model/json/json_write.h"
 #include "supervise/symbols/frames.h"
 

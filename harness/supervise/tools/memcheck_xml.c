@@ -10,7 +10,7 @@
 #include <xxhash.h>
 
 #include "base/text.h"
-#include "memory/red_zone.h"
+#include "memory/cpu_memory.h"
 #include "memory/valgrind_requests.h"
 #include "supervise/evidence/xml_node.h"
 

@@ -5,15 +5,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/owned.h"
-#include "base/text.h"
-#include "bridge/api/bridge.h"
 #include "checks/runner/runner.h"
 #include "model/json/json_write.h"
 #include "wire/channel.h"
-#include "worker/child/crash.h"
 #include "worker/child/try.h"
-#include "worker/child/valgrind_case.h"
 
 typedef struct batch {
   opc_channel_t channel;

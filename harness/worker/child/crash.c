@@ -1,4 +1,4 @@
-#include "worker/child/crash.h"
+#include "worker/child/batch.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -1,9 +1,6 @@
-#include "worker/child/crash.h"
+#include "worker/child/batch.h"
 
 #include <time.h>
-
-#include "base/text.h"
-#include "worker/child/valgrind_case.h"
 
 static int64_t now_ns(void) {
   struct timespec now;

@@ -1,5 +1,4 @@
-#include "worker/child/throw_site.h"
-#include "base/text.h"
+#include "worker/child/try.h"
 
 #include <dlfcn.h>
 #include <link.h>

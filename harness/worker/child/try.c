@@ -7,17 +7,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "checks/call/call.h"
-#include "checks/framework/outcome.h"
+#include "checks/framework/check.h"
 #include "memory/cpu_memory.h"
 #include "memory/heap_guard.h"
-#include "memory/poison.h"
 #include "model/case/case.h"
-#include "worker/child/crash.h"
-#include "worker/child/throw_site.h"
-#include "worker/child/try_answer.h"
-#include "worker/child/try_cuda.h"
-#include "worker/child/try_folder.h"
+#include "worker/child/batch.h"
 
 static double seconds_of(clockid_t clock) {
   struct timespec now;

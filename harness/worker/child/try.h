@@ -2,8 +2,15 @@
 #pragma once
 
 #include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
+#include "base/text.h"
+#include "checks/call/call.h"
+#include "memory/guard.h"
 #include "model/sample/sample.h"
+#include "model/sample/tried.h"
 #include "wire/protocol.h"
 
 /* Calls the operator with the sample on the device, "cpu", "cuda" or "cuda-sim"; NULL: cpu. values: the answer includes
@@ -12,3 +19,65 @@
 opc_status_t opc_try_run(const opc_operator_t *op, const opc_sample_t *sample, const char *device, uint64_t seed,
                          bool values, bool ask_meta, opc_crash_record_t *box, json_t **out_answer,
                          opc_error_t *error) OPC_CHECKED;
+
+/* The "tried" message of one call of a search (wire/protocol.h). */
+
+typedef struct try {
+  opc_call_t call;
+  bool wrote_outside, read_outside;
+  opc_access_t access; /* the most informative of these accesses */
+  opc_output_t *outputs;
+  size_t output_count;
+  json_t *mutated;
+  opc_text_t effects; /* bytes of outputs and changed arguments */
+}
+try_t;
+
+typedef struct try_facts {
+  const char *refused_on_meta; /* what the operator's own Meta kernel says; NULL: it does not refuse the arguments */
+  bool observed;               /* the outcome and its message are what was observed around the call */
+  opc_try_outcome_t outcome;
+  const char *why;
+  double seconds, cpu_seconds;
+  bool effect, depends;
+  bool steady; /* repeating the call gave the same result */
+  bool values; /* the values of small outputs are requested */
+  char site[40];
+} try_facts_t;
+
+/* New reference; NULL: out of memory. */
+json_t *opc_try_answer(const try_t *own, const try_facts_t *facts);
+
+/* A try of a search on a CUDA device, for an operator without another kernel. The results are not examined: on the
+ * simulated device nothing is computed, and on a real one the checks examine them. A call that returns counts as
+ * accepted. */
+
+/* Makes the call and fills in the results: own->call and outputs, facts->effect, depends, outcome and why. `why`
+ * holds the text that facts->why points at, and must outlive the facts. If the call leaves a CUDA error, the process
+ * aborts, because it can make no other call. */
+opc_status_t opc_try_cuda(const opc_operator_t *op, opc_op_handle_t *handle, const opc_sample_t *sample,
+                          opc_device_t device, uint64_t seed, opc_crash_record_t *box, try_t *own, try_facts_t *facts,
+                          opc_text_t *why, opc_error_t *error) OPC_CHECKED;
+
+/* The working directory of a child: private, empty except for one small file, and reset for each try of a search. File
+ * names that a search passes for str arguments are relative to it (search_hints.def), so samples found by a search are
+ * valid in every child. */
+
+/* Restores the directory's initial contents and makes it the current one. Errors are ignored: a try can run without
+ * it. */
+void opc_try_folder_reset(void);
+
+/* Where an exception came from: return addresses of the throw, inside the operator's own library.
+ *
+ * A kernel may refuse with the same message at many places; the place shows how far a call got. Addresses are offsets
+ * from the library's load address, so they are the same in every process. Threads: the last throw of any thread. Cost:
+ * 10-30 us per throw while watched, otherwise none. */
+
+/* Forgets the last throw. `on`: record each throw, until called with false. */
+void opc_throw_watch(bool on);
+/* The two innermost frames of the last throw that lie in the library: "1a2b.3c4d", hexadecimal. "": there is none.
+ * library: a path as known to the loader, or as given; if it is not loaded (libtorch's own operators), libtorch_cpu is
+ * used. */
+void opc_throw_site(const char *library, char *out, size_t size);
+/* The loaded file that contains an address, and the offset: "libname.so+1a2b". "": none. */
+void opc_address_place(uint64_t address, char *out, size_t size);

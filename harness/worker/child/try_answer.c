@@ -1,11 +1,10 @@
-#include "worker/child/try_answer.h"
+#include "worker/child/try.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <xxhash.h>
 
 #include "model/json/json_write.h"
-#include "worker/child/throw_site.h"
 
 enum { MESSAGE_LIMIT = 4096, VALUES_MAX = 2048 };
 

@@ -1,11 +1,10 @@
-#include "worker/child/try_cuda.h"
+#include "worker/child/try.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "checks/framework/simulated_case.h"
-#include "worker/child/crash.h"
-#include "worker/child/try_folder.h"
+#include "checks/framework/check.h"
+#include "worker/child/batch.h"
 
 /* Only shapes and dtypes represent the effects of the call. */
 static opc_status_t try_cuda_effects_collect(try_t *own, opc_error_t *error) {

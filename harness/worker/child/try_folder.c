@@ -1,8 +1,7 @@
-#include "worker/child/try_folder.h"
+#include "worker/child/try.h"
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "worker/child/valgrind_case.h"
+#include "worker/child/batch.h"
 
 #include "memory/valgrind_requests.h"
 

@@ -1,4 +1,4 @@
-#include "worker/loading/interpreter.h"
+#include "worker/loading/loading.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

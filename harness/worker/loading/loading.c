@@ -8,15 +8,12 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/owned.h"
 #include "bridge/api/bridge.h"
 #include "bridge/api/prepare.h"
 #include "checks/framework/own_library.h"
 #include "memory/heap_guard.h"
 #include "model/json/json_write.h"
 #include "wire/protocol.h"
-#include "worker/loading/interpreter.h"
-#include "worker/loading/package_load.h"
 
 typedef struct listing {
   json_t *operators, *classes;

@@ -1,4 +1,4 @@
-#include "worker/loading/package_load.h"
+#include "worker/loading/loading.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "base/old_glibc.h"
-#include "base/owned.h"
 #include "bridge/api/bridge.h"
 #include "bridge/api/prepare.h"
 #include "worker/child/child_folder.h"

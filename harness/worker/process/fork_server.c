@@ -13,13 +13,11 @@
 #include <unistd.h>
 
 #include "base/old_glibc.h"
-#include "base/owned.h"
 #include "memory/heap_pages.h"
 #include "memory/valgrind_requests.h"
 #include "model/json/json_write.h"
 #include "worker/child/child_folder.h"
-#include "worker/loading/interpreter.h"
-#include "worker/process/sandbox.h"
+#include "worker/loading/loading.h"
 
 enum { PASSED_FDS = 3, LOOK_AGAIN_MS = 200, JOIN_AT_FORK = 4 };
 

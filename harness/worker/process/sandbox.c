@@ -1,4 +1,4 @@
-#include "worker/process/sandbox.h"
+#include "worker/process/fork_server.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,14 +9,11 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "bridge/api/bridge.h"
 #include "memory/cpu_memory.h"
-#include "memory/peak.h"
-#include "memory/red_zone.h"
+#include "memory/growth.h"
 #include "memory/valgrind_requests.h"
 #include "worker/child/batch.h"
-#include "worker/child/crash.h"
-#include "worker/child/try_folder.h"
+#include "worker/child/try.h"
 
 enum { SANDBOX_FILE_LIMIT = 64 << 20, SANDBOX_STACK_LIMIT = 64 << 20 };
 /* Valgrind's own files belong to this process, and so does its data about each byte: whether it is defined, and its

@@ -8,16 +8,13 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "base/owned.h"
 #include "checks/call/call.h"
 #include "memory/valgrind_requests.h"
 #include "model/value/fill_kept.h"
 #include "wire/protocol.h"
 #include "worker/child/child_folder.h"
-#include "worker/loading/interpreter.h"
 #include "worker/loading/loading.h"
 #include "worker/process/fork_server.h"
-#include "worker/process/sandbox.h"
 
 /* Work that every child would repeat: the first calls in a process bind libtorch's functions by name and trigger its
  * one-time initialisation. If done before any fork, all children share the result in memory.

@@ -1,7 +1,7 @@
 """The Python that hosts a worker: PYTHON -c '…this file…' host.py WORKER.so ARGUMENT…
 
 It imports torch, loads the worker into this process and hands over to it. From then on C is in control, and asks for
-what only Python can do (worker/loading/interpreter.h): the keys of ANSWERS, below."""
+what only Python can do (worker/loading/loading.h): the keys of ANSWERS, below."""
 
 import ctypes
 import functools

@@ -4,7 +4,7 @@
  * Ownership: opc_tolerance_clear. Threads: one. */
 #pragma once
 
-#include "checks/framework/case_run.h"
+#include "checks/framework/check.h"
 
 enum {
   OPC_TOLERANCE_FACTOR = 8, /* times the largest change measured */
@@ -78,3 +78,49 @@ bool opc_case_loses_nan_bits(const opc_case_context_t *context);
 /* True: every element of the item equals one of the arguments' elements bit for bit, or is 0, and not all are 0. Data
  * was moved, nothing computed. */
 bool opc_result_moves_data(const opc_result_item_t *item, const opc_replay_t *replay);
+
+/* Bases whose vectors have an arbitrary sign: singular vectors, eigenvectors, the factors of a QR decomposition. The
+ * library chooses the sign, and may choose another one for another dtype or device. */
+
+/* True in *out: the results differ only in the signs of whole rows or columns of matrices that are orthonormal in the
+ * reference. Either in exactly two items, where the same vectors are flipped in both (same batch, same number), so that
+ * the product of the two is unchanged, and one of the two is orthonormal. Or in one, where there are other results, and
+ * none of them is a matrix. */
+opc_status_t opc_signs_differ_only(const opc_bound_t *bound, bool *out, opc_error_t *error) OPC_CHECKED;
+
+/* Results that are handles: they contain addresses of objects that the operator made, so they differ from call to call.
+ */
+
+/* True: the two differ, and every differing word is an address in this process's memory on both sides. */
+bool opc_results_are_handles(const opc_result_t *left, const opc_result_t *right);
+
+/* Operators that address positions in a storage, as at::as_strided does. The layout of their arguments is part of the
+ * input: another layout correctly gives another result. */
+
+/* For a call that returned and whose arguments are alive. True in *out: every output has the sizes given by one list
+ * argument of integers, and its elements are read from an argument's storage with the strides given by another. The
+ * offset is that argument's own or an integer argument. Indexing the argument's elements instead of its storage would
+ * give other values. */
+opc_status_t opc_call_is_as_strided_like(const opc_call_t *call, bool *out, opc_error_t *error) OPC_CHECKED;
+
+/* Booleans in memory may only be the bytes 0 and 1. */
+
+typedef struct opc_bool_bytes {
+  size_t item;          /* of the result */
+  int64_t first, count; /* elements; count 0: all bytes are valid */
+  unsigned char byte;   /* of the first invalid element */
+} opc_bool_bytes_t;
+
+/* The first bool tensor in a result that contains another byte. Skips tensors in an argument's memory, which may hold
+ * bytes never meant as booleans, except a mutable argument that was bool before the call, is still in place and shares
+ * its memory with no other argument. `result` is the call's, with arguments and not borrowed. */
+opc_bool_bytes_t opc_bool_bytes_find(const opc_result_t *result, const opc_call_t *call);
+
+/* Out arguments: by PyTorch's convention, mutable keyword-only arguments (`*, Tensor(a!) out`). Their previous contents
+ * are not an input, so the call must write every element. */
+
+/* If the operator has out arguments, calls it twice, with other values in them the second time. Reports
+ * initialisation.out_not_written if some elements keep their old values while the others do not depend on these at all.
+ * An operator that keeps all elements, or computes with the old values, treats them as inputs: no finding. */
+opc_status_t opc_out_arguments_check(opc_case_context_t *context, opc_finding_t *finding,
+                                     opc_error_t *error) OPC_CHECKED;

@@ -6,7 +6,8 @@
  * one. */
 #pragma once
 
-#include "checks/framework/case_run.h"
+#include "checks/autograd/autograd_slope.h"
+#include "checks/framework/check.h"
 
 /* A tensor whose numbers are a section of a vector. */
 typedef struct opc_autograd_part {
@@ -16,7 +17,7 @@ typedef struct opc_autograd_part {
   size_t tensor_arg;   /* of an input: index of its tensor argument in the call */
   bool written;        /* of an input: the schema says that the operator writes it */
   bool symmetric;      /* of an input: the operator reads one triangle of its matrices, and the gradient is that among
-                          symmetric matrices (autograd_difference.h) */
+                          symmetric matrices (opc_autograd_make_symmetric) */
   bool tracked;        /* of an output: it requires grad */
   unsigned graph;      /* of an output: OPC_GRAPH_… bits */
 } opc_autograd_part_t;
@@ -145,3 +146,117 @@ opc_status_t opc_autograd_numbers(const opc_tensor_t *tensor, double *out, size_
                                   opc_error_t *error) OPC_CHECKED;
 /* "x[1, 2]", "the imaginary part of x[1, 2]" for a number of a part. */
 void opc_autograd_place(const opc_autograd_part_t *part, size_t number, char *out, size_t size);
+
+/* Shared by the parts of check autograd: a point, the gradient that the operator gives there, and the finding.
+ *
+ * Each part checks one promise and sets the finding itself. A part that cannot decide (the operator refuses, the
+ * outputs change shape) reports nothing. Ownership: check_autograd.c owns everything. */
+
+typedef struct opc_autograd_case {
+  opc_autograd_point_t *point;
+  opc_finding_t *finding;
+  opc_autograd_gradient_t
+      plain; /* all inputs require grad, everything contiguous, in double precision if the operator accepts it */
+  bool deterministic;      /* two equal calls give equal outputs, so slopes can be measured */
+  bool grad_twice_refused; /* double backward is refused */
+  bool undecided;          /* of some input, because the function jumps on a way as long as the input itself */
+  bool bits_vary; /* the derivative says that its bits differ from call to call; they may, as a sum in another order */
+} opc_autograd_case_t;
+
+/* Units of epsilon by which the order of summing may change sums of gradients. */
+enum { OPC_AUTOGRAD_SUMMED = 1 << 20 };
+
+/* One of check autograd's parts. */
+typedef opc_status_t opc_autograd_part_check_t(opc_autograd_case_t *c, opc_error_t *error);
+
+/* autograd_numeric.c */
+opc_autograd_part_check_t opc_autograd_check_values;    /* against central differences */
+opc_autograd_part_check_t opc_autograd_check_precision; /* the sample's own dtype against double precision */
+opc_autograd_part_check_t opc_autograd_check_dtypes;    /* the dtype in which the gradients are computed */
+opc_status_t opc_autograd_is_deterministic(opc_autograd_point_t *point, bool *out, opc_error_t *error) OPC_CHECKED;
+
+/* autograd_again.c: the same gradient, computed in another way */
+opc_autograd_part_check_t opc_autograd_check_repeat; /* a fresh graph; the same graph again */
+opc_autograd_part_check_t opc_autograd_check_alone;  /* one input alone; one output alone */
+opc_autograd_part_check_t opc_autograd_check_saved;  /* after a tensor was overwritten in place */
+
+/* autograd_layout.c */
+opc_autograd_part_check_t opc_autograd_check_weights_layout; /* incoming gradients: zero, strided, expanded */
+opc_autograd_part_check_t opc_autograd_check_input_layout;
+
+/* autograd_second.c */
+opc_autograd_part_check_t opc_autograd_check_second;
+
+/* autograd_meta.c: on tensors without data, as torch.compile traces it */
+opc_autograd_part_check_t opc_autograd_check_meta;
+
+/* Finds where the two gradient vectors differ most. The difference must exceed `parts` units of epsilon of the input's
+ * largest gradient, in `right` or in the plain gradient: a derivative that cancels (of a normalisation, for equal
+ * weights) leaves only rounding errors. NaN equals NaN. False: they do not differ. */
+typedef struct opc_gradient_place {
+  char text[256]; /* opc_autograd_place */
+  double left, right;
+} opc_gradient_place_t;
+bool opc_autograd_differ(const opc_autograd_case_t *c, const double *left, const double *right, double parts,
+                         opc_gradient_place_t *out);
+/* True: libtorch or the operator says that there is no derivative. Any other exception of the backward is a bug in
+ * it. */
+bool opc_autograd_is_refusal(const opc_autograd_gradient_t *gradient);
+/* Length of the first line of the backward's exception, at most 400: for "%.*s" in a message. */
+int opc_autograd_line(const opc_autograd_gradient_t *gradient);
+
+/* A certain error was found; further findings would only follow from it. */
+bool opc_autograd_failed(const opc_autograd_case_t *c);
+
+/* autograd_registered.c: whether operators have a derivative where libtorch looks for one */
+
+/* Whether a call with tensors of the device reaches a registered derivative: first the device's own Autograd key, then
+ * the alias keys, as in c10's OperatorEntry::computeDispatchTableEntry. */
+bool opc_autograd_is_registered(const opc_operator_t *op, opc_device_t device);
+
+/* Of the library's other operators: those that take and return tensors, without those that compute gradients. */
+typedef struct opc_autograd_others {
+  size_t count, with; /* with: they have a derivative */
+  bool expected; /* this one is such an operator itself, writes no argument, and at least half of the others have one */
+} opc_autograd_others_t;
+opc_autograd_others_t opc_autograd_others(const opc_operator_t *op, opc_device_t device);
+
+/* Compares gradients with slopes of the operator's own results (checks/autograd/autograd_slope.h). Ownership: nothing.
+ */
+
+/* The loss of a point along a direction, computed by running the operator; context of an opc_autograd_function_t. */
+typedef struct opc_autograd_path {
+  opc_autograd_point_t *point;
+  const double *direction; /* one value per number of the inputs */
+} opc_autograd_path_t;
+opc_status_t opc_autograd_path_loss(double step, void *path, double *out, opc_error_t *error) OPC_CHECKED;
+
+/* The verdict on a gradient, for one input. */
+typedef struct opc_gradient_verdict {
+  opc_agreement_t agreement;
+  bool rounds;   /* undecided because the operator rounds */
+  size_t number; /* in the input: the number that differs most; SIZE_MAX: along a direction that moves all of them */
+  double analytic, numeric, doubt;
+} opc_gradient_verdict_t;
+
+/* Checks `gradient`, which has one value per number of the inputs, for one input. `function` computes a path's loss;
+ * `context` is the path, whose `direction` is set here. */
+typedef struct opc_autograd_slopes {
+  opc_autograd_point_t *point;
+  opc_autograd_function_t *function;
+  void *context;
+  double **direction; /* the context's: one value per number of the inputs, zeroed between uses */
+} opc_autograd_slopes_t;
+/* Sets `symmetric` in the point's input if the operator treats it as symmetric. */
+opc_status_t opc_autograd_check_input(const opc_autograd_slopes_t *slopes, size_t input, const double *gradient,
+                                      opc_gradient_verdict_t *out, opc_error_t *error) OPC_CHECKED;
+/* autograd_overwritten.c: the element along slopes->direction never reaches the result, whatever its value, because
+ * other elements have the same index in an index tensor as large as the input. Once these get another index, the result
+ * depends on the element as its gradient says. The order of such writes is unspecified, and PyTorch gives all these
+ * elements a gradient (scatter, unpooling); that is not a bug. */
+opc_status_t opc_autograd_is_overwritten(const opc_autograd_slopes_t *slopes, size_t input, size_t number,
+                                         double analytic, bool *out, opc_error_t *error) OPC_CHECKED;
+/* A random number of either sign whose absolute value is at least 0.5 and less than 1.5. */
+double opc_autograd_random(uint64_t seed, const char *stream, uint64_t index);
+/* Makes the matrices in the input's part of a direction symmetric, or Hermitian if they are complex. */
+void opc_autograd_make_symmetric(const opc_autograd_part_t *part, double *direction);
