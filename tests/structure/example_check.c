@@ -32,9 +32,4 @@ static opc_status_t check_outputs(opc_case_context_t *context, opc_finding_t *fi
   return OPC_OK;
 }
 
-static void run_example(opc_case_context_t *context, opc_finding_t *finding) {
-  opc_error_t error = {0};
-  if (check_outputs(context, finding, &error) != OPC_OK) opc_finding_from_error(context, &error, finding);
-}
-
-const opc_check_t opc_check_example = {.name = "example", .run = run_example};
+const opc_check_t opc_check_example = {.name = "example", .run = check_outputs};

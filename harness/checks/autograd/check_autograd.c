@@ -366,17 +366,15 @@ static opc_status_t check_derivative(opc_case_context_t *context, opc_finding_t 
   return empty ? check_empty(context, finding, error) : check_registered(context, finding, error);
 }
 
-static void run_autograd(opc_case_context_t *context, opc_finding_t *finding) {
+static opc_status_t run_autograd(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
   OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
-  opc_error_t error = {0};
   if (!sample_facts(context->sample).floating) {
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
                      "no argument is floating or complex (float8 has no slopes): there is nothing to differentiate by");
-    return;
+    return OPC_OK;
   }
   /* A plain call first: it reports if the sample is refused. */
-  if (opc_case_call(context, false, &call, finding) && check_derivative(context, finding, &error) != OPC_OK)
-    opc_finding_from_error(context, &error, finding);
+  return opc_case_call(context, false, &call, finding) ? check_derivative(context, finding, error) : OPC_OK;
 }
 
 const opc_check_t opc_check_autograd = {.name = "autograd", .run = run_autograd};

@@ -84,17 +84,17 @@ static opc_status_t capture(opc_cuda_watch_t *watch, opc_finding_t *finding, opc
   return OPC_OK;
 }
 
-static void capture_run(opc_case_context_t *context, opc_finding_t *finding) {
+static opc_status_t capture_run(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
   OPC_SCOPED(opc_cuda_watch_end) opc_cuda_watch_t watch = {0};
-  opc_error_t error = {0};
   if (opc_operator_has_tag(context->op, "cudagraph_unsafe")) {
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
                      "the tag cudagraph_unsafe says that it must not be captured in a CUDA graph");
-    return;
+    return OPC_OK;
   }
-  if (!opc_cuda_watch_begin(&watch, context, finding)) return;
-  if (capture(&watch, finding, &error) != OPC_OK) opc_finding_from_error(context, &error, finding);
-  if (opc_cuda_stream_use_default(watch.device, &error) != OPC_OK) context->must_replace = true;
+  if (!opc_cuda_watch_begin(&watch, context, finding)) return OPC_OK;
+  const opc_status_t status = capture(&watch, finding, error);
+  if (opc_cuda_stream_use_default(watch.device, NULL) != OPC_OK) context->must_replace = true;
+  return status;
 }
 
 const opc_check_t opc_check_capture = {.name = "capture", .run = capture_run};

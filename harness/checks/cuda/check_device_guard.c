@@ -54,16 +54,13 @@ static opc_status_t check_devices(opc_cuda_watch_t *watch, opc_finding_t *findin
   return OPC_OK;
 }
 
-static void device_guard_run(opc_case_context_t *context, opc_finding_t *finding) {
+static opc_status_t device_guard_run(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
   OPC_SCOPED(opc_cuda_watch_end) opc_cuda_watch_t watch = {0};
-  opc_error_t error = {0};
-  if (!opc_cuda_watch_begin(&watch, context, finding)) return;
-  if (watch.api->device_count() <= TENSORS) {
-    opc_finding_skip(finding, OPC_SKIP_NO_DEVICE,
-                     "there is one CUDA device here, but this needs two: --device cuda-sim has two");
-    return;
-  }
-  if (check_devices(&watch, finding, &error) != OPC_OK) opc_finding_from_error(context, &error, finding);
+  if (!opc_cuda_watch_begin(&watch, context, finding)) return OPC_OK;
+  if (watch.api->device_count() > TENSORS) return check_devices(&watch, finding, error);
+  opc_finding_skip(finding, OPC_SKIP_NO_DEVICE,
+                   "there is one CUDA device here, but this needs two: --device cuda-sim has two");
+  return OPC_OK;
 }
 
 const opc_check_t opc_check_device_guard = {.name = "device_guard", .run = device_guard_run};

@@ -74,16 +74,17 @@ static void report_growth(probe_t *probe, opc_finding_t *finding) {
                      (unsigned long long)probe->calls);
 }
 
-static void device_memory_run(opc_case_context_t *context, opc_finding_t *finding) {
+static void probe_clear(probe_t *probe) { opc_cuda_tracker_clear(&probe->tracker); }
+
+static opc_status_t device_memory_run(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
   OPC_SCOPED(opc_cuda_watch_end) opc_cuda_watch_t watch = {0};
-  opc_error_t error = {0};
-  if (!opc_cuda_watch_begin(&watch, context, finding)) return;
-  probe_t probe = {.watch = &watch};
+  OPC_SCOPED(probe_clear) probe_t probe = {.watch = &watch};
+  if (!opc_cuda_watch_begin(&watch, context, finding)) return OPC_OK;
   opc_cuda_watch_facts(&watch);
-  if (probe_run(&probe, &error) != OPC_OK) opc_finding_from_error(context, &error, finding);
-  else if (probe.outcome != OPC_CALL_RETURNED) opc_finding_from_outcome(context, &watch.call, finding);
+  OPC_RETURN_IF_ERROR(probe_run(&probe, error));
+  if (probe.outcome != OPC_CALL_RETURNED) opc_finding_from_outcome(context, &watch.call, finding);
   else report_growth(&probe, finding);
-  opc_cuda_tracker_clear(&probe.tracker);
+  return OPC_OK;
 }
 
 const opc_check_t opc_check_device_memory = {.name = "device_memory", .run = device_memory_run};

@@ -155,15 +155,13 @@ static opc_status_t check_launches(opc_cuda_watch_t *watch, injection_t *injecti
   return inject_all(watch, injection, finding, error);
 }
 
-static void launch_run(opc_case_context_t *context, opc_finding_t *finding) {
+static opc_status_t launch_run(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
   OPC_SCOPED(opc_cuda_watch_end) opc_cuda_watch_t watch = {0};
   injection_t injection = {0};
-  opc_error_t error = {0};
-  if (!opc_cuda_watch_begin(&watch, context, finding)) return;
+  if (!opc_cuda_watch_begin(&watch, context, finding)) return OPC_OK;
   size_t launches = 0;
-  if (check_launches(&watch, &injection, &launches, finding, &error) != OPC_OK)
-    opc_finding_from_error(context, &error, finding);
-  else if (!finding->decided && injection.reached)
+  OPC_RETURN_IF_ERROR(check_launches(&watch, &injection, &launches, finding, error));
+  if (!finding->decided && injection.reached)
     opc_cuda_pass(&watch, launches, finding,
                   "launches of the library's kernels (%zu) succeed and are checked; it throws when one fails (%zu "
                   "failures tried)",
@@ -171,6 +169,7 @@ static void launch_run(opc_case_context_t *context, opc_finding_t *finding) {
   else if (!finding->decided)
     opc_cuda_pass(&watch, launches, finding, "launches of the library's kernels (%zu) succeed and are checked",
                   launches);
+  return OPC_OK;
 }
 
 const opc_check_t opc_check_launch = {.name = "launch", .run = launch_run};

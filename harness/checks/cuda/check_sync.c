@@ -21,11 +21,9 @@ static opc_status_t check_waits(opc_cuda_watch_t *watch, opc_finding_t *finding,
   return OPC_OK;
 }
 
-static void sync_run(opc_case_context_t *context, opc_finding_t *finding) {
+static opc_status_t sync_run(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
   OPC_SCOPED(opc_cuda_watch_end) opc_cuda_watch_t watch = {0};
-  opc_error_t error = {0};
-  if (!opc_cuda_watch_begin(&watch, context, finding)) return;
-  if (check_waits(&watch, finding, &error) != OPC_OK) opc_finding_from_error(context, &error, finding);
+  return opc_cuda_watch_begin(&watch, context, finding) ? check_waits(&watch, finding, error) : OPC_OK;
 }
 
 const opc_check_t opc_check_sync = {.name = "sync", .run = sync_run};

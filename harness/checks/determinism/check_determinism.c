@@ -380,20 +380,21 @@ static void determinism_before(opc_case_context_t *context) {
     *subprocess_of(context) = opc_subprocess_start(context);
 }
 
-static void determinism_run(opc_case_context_t *context, opc_finding_t *finding) {
-  opc_error_t error = {0};
-  sample_case_t sample = {.context = context, .finding = finding, .error = &error};
+static opc_status_t determinism_run(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
+  sample_case_t sample = {.context = context, .finding = finding, .error = error};
+  opc_status_t status;
   bool cpu = context->device.type == OPC_DEVICE_CPU;
   opc_trial_memory_begin();
   if (cpu && *subprocess_of(context)) opc_subprocess_wake(*subprocess_of(context));
   if (!context->sample) {
-    opc_determinism_run_aggregate(context, cpu ? *subprocess_of(context) : NULL, finding);
+    status = opc_determinism_run_aggregate(context, cpu ? *subprocess_of(context) : NULL, finding, error);
     if (cpu) *subprocess_of(context) = NULL;
-  } else if (sample_case_run(&sample) != OPC_OK) {
-    opc_finding_from_error(context, &error, finding);
+  } else {
+    status = sample_case_run(&sample);
   }
   opc_trial_memory_end();
   opc_trial_outcome_clear(&sample.first);
+  return status;
 }
 
 const opc_check_t opc_check_determinism = {.name = "determinism", .before = determinism_before, .run = determinism_run};

@@ -231,7 +231,8 @@ bool opc_subprocess_out_of_bounds(const opc_subprocess_t *subprocess);
 /* ---- determinism_aggregate.c: the aggregate case ---- */
 
 /* Frees the subprocess; NULL: there is none. */
-void opc_determinism_run_aggregate(opc_case_context_t *context, opc_subprocess_t *subprocess, opc_finding_t *finding);
+opc_status_t opc_determinism_run_aggregate(opc_case_context_t *context, opc_subprocess_t *subprocess,
+                                           opc_finding_t *finding, opc_error_t *error) OPC_CHECKED;
 
 /* ---- determinism_asynchronous.c: results that are written after the call has returned ---- */
 

@@ -312,11 +312,12 @@ static void aggregate_conclude(const aggregate_t *run, const opc_subprocess_t *s
   opc_finding_skip(run->finding, OPC_SKIP_NOT_APPLICABLE, "%s", why);
 }
 
-void opc_determinism_run_aggregate(opc_case_context_t *context, opc_subprocess_t *subprocess, opc_finding_t *finding) {
-  opc_error_t error = {0};
-  aggregate_t run = {.context = context, .finding = finding, .error = &error};
-  if (aggregate_run(&run, subprocess) != OPC_OK) opc_finding_from_error(context, &error, finding);
-  else aggregate_conclude(&run, subprocess);
+opc_status_t opc_determinism_run_aggregate(opc_case_context_t *context, opc_subprocess_t *subprocess,
+                                           opc_finding_t *finding, opc_error_t *error) {
+  aggregate_t run = {.context = context, .finding = finding, .error = error};
+  const opc_status_t status = aggregate_run(&run, subprocess);
+  if (!status) aggregate_conclude(&run, subprocess);
   opc_subprocess_clear(subprocess);
   opc_text_clear(&run.done);
+  return status;
 }

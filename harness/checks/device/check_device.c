@@ -264,15 +264,16 @@ static opc_status_t check_mixed(opc_case_context_t *context, const opc_call_t *p
   return OPC_OK;
 }
 
-static void device_run(opc_case_context_t *context, opc_finding_t *finding) {
+static opc_status_t device_run(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
   OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
-  opc_error_t error = {0};
-  if (context->device.type == OPC_DEVICE_CUDA && !context->simulated) opc_device_values_check(context, finding);
-  if (!context->unmodified || !opc_case_call(context, false, &call, finding)) return;
-  if (check_output_devices(context, &call, finding, &error) != OPC_OK) opc_finding_from_error(context, &error, finding);
-  if (check_argument(context, finding, &error) != OPC_OK) opc_finding_from_error(context, &error, finding);
-  if (context->simulated) return; /* the output has no values there */
-  if (check_mixed(context, &call, finding, &error) != OPC_OK) opc_finding_from_error(context, &error, finding);
+  const bool gpu = context->device.type == OPC_DEVICE_CUDA && !context->simulated;
+  if (gpu && opc_device_values_check(context, finding, error) != OPC_OK)
+    opc_finding_from_error(context, error, finding);
+  if (!context->unmodified || !opc_case_call(context, false, &call, finding)) return OPC_OK;
+  if (check_output_devices(context, &call, finding, error) != OPC_OK) opc_finding_from_error(context, error, finding);
+  if (check_argument(context, finding, error) != OPC_OK) opc_finding_from_error(context, error, finding);
+  if (context->simulated) return OPC_OK; /* the output has no values there */
+  return check_mixed(context, &call, finding, error);
 }
 
 const opc_check_t opc_check_device = {.name = "device", .run = device_run};

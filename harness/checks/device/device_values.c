@@ -132,13 +132,13 @@ static opc_status_t check_values(opc_case_context_t *context, opc_finding_t *fin
   return compare_with_cpu(&comparison, finding, error);
 }
 
-void opc_device_values_check(opc_case_context_t *context, opc_finding_t *finding) {
-  opc_error_t error = {0};
+opc_status_t opc_device_values_check(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
   if (!opc_operator_serves(context->op, OPC_DEVICE_CPU)) {
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "there is no CPU kernel to compare with");
-    return;
+    return OPC_OK;
   }
   const bool rounding = opc_cuda_tf32_set(false); /* convolutions round their arguments to 10 bits otherwise */
-  if (check_values(context, finding, &error) != OPC_OK) opc_finding_from_error(context, &error, finding);
+  const opc_status_t status = check_values(context, finding, error);
   (void)opc_cuda_tf32_set(rounding);
+  return status;
 }

@@ -85,7 +85,8 @@ typedef struct opc_check {
   /* (optional) For the aggregate case, if selected: called before anything calls the operator, once per device that has
    * a kernel and samples. */
   void (*before)(opc_case_context_t *context);
-  void (*run)(opc_case_context_t *context, opc_finding_t *finding);
+  /* A harness error becomes the finding by opc_finding_from_error. */
+  opc_status_t (*run)(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error);
 } opc_check_t;
 
 #define OPC_CHECK(stage, kinds, name, summary) extern const opc_check_t opc_check_##name;
@@ -233,4 +234,5 @@ bool opc_device_zones_elsewhere(void);
 const char *opc_device_zones_missing(void);
 
 /* Calls the operator once and reports out-of-bounds writes next to its tensors. On a CUDA device, real or simulated. */
-void opc_device_zones_check(opc_case_context_t *context, opc_finding_t *finding);
+opc_status_t opc_device_zones_check(opc_case_context_t *context, opc_finding_t *finding,
+                                    opc_error_t *error) OPC_CHECKED;

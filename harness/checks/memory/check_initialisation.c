@@ -241,19 +241,19 @@ static opc_status_t check_patterns(opc_case_context_t *context, opc_finding_t *f
   return OPC_OK;
 }
 
-static void run_initialisation(opc_case_context_t *context, opc_finding_t *finding) {
-  opc_error_t error = {0};
+static opc_status_t run_initialisation(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
   if (context->device.type != OPC_DEVICE_CPU && opc_device_zones_missing()) {
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the memory of this device is not filled: %s",
                      opc_device_zones_missing());
-    return;
+    return OPC_OK;
   }
   /* With this, out-of-bounds reads always give the same bytes: a result that depends on the pattern does not come from
    * them. */
   opc_cpu_memory_guard(OPC_GUARD_BEHIND);
   opc_cpu_memory_fix_slack(true);
-  if (check_patterns(context, finding, &error) != OPC_OK) opc_finding_from_error(context, &error, finding);
+  const opc_status_t status = check_patterns(context, finding, error);
   opc_cpu_memory_fix_slack(false);
+  return status;
 }
 
 const opc_check_t opc_check_initialisation = {.name = "initialisation", .run = run_initialisation};

@@ -327,26 +327,22 @@ static opc_status_t check_passes(opc_case_context_t *context, bool *out_returned
   return finding->decided ? OPC_OK : check_peak(context, finding, error);
 }
 
-static void run_memory(opc_case_context_t *context, opc_finding_t *finding) {
-  opc_error_t error = {0};
+static opc_status_t run_memory(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
   bool returned = false;
-  if (context->device.type != OPC_DEVICE_CPU) {
-    opc_device_zones_check(context, finding);
-    return;
-  }
+  if (context->device.type != OPC_DEVICE_CPU) return opc_device_zones_check(context, finding, error);
   const opc_check_session_t *session = context->session;
   bool unless_found = context->rule->judge & OPC_JUDGE_UNLESS_FOUND;
   if (unless_found && *session->own) {
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "it goes out of bounds on ordinary values too");
-    return;
+    return OPC_OK;
   }
-  const opc_status_t status = check_passes(context, &returned, finding, &error);
+  const opc_status_t status = check_passes(context, &returned, finding, error);
   memory_mode_reset();
   if (finding->rule && !unless_found) *session->own = (void *)&opc_check_memory;
-  if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
-  else if (returned)
+  if (!status && returned)
     opc_finding_pass(finding, "nothing outside its tensors%s is accessed, with guards before and after its tensors",
                      context->unmodified ? ", and nothing that was freed," : "");
+  return status;
 }
 
 const opc_check_t opc_check_memory = {.name = "memory", .run = run_memory};

@@ -355,11 +355,9 @@ static opc_status_t compare_sides(opc_case_context_t *context, side_t *real, opc
   return OPC_OK;
 }
 
-static void run_meta(opc_case_context_t *context, opc_finding_t *finding) {
+static opc_status_t run_meta(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
   OPC_SCOPED(side_clear) side_t real = {0};
-  opc_error_t error = {0};
-  if (!opc_case_call(context, false, &real.call, finding)) return;
-  if (compare_sides(context, &real, finding, &error) != OPC_OK) opc_finding_from_error(context, &error, finding);
+  return opc_case_call(context, false, &real.call, finding) ? compare_sides(context, &real, finding, error) : OPC_OK;
 }
 
 const opc_check_t opc_check_meta = {.name = "meta", .run = run_meta};

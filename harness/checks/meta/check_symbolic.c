@@ -397,12 +397,11 @@ static opc_status_t check_symbolic(symbolic_case_t *run) {
   return OPC_OK;
 }
 
-static void run_symbolic(opc_case_context_t *context, opc_finding_t *finding) {
-  opc_error_t error = {0};
+static opc_status_t run_symbolic(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
   OPC_SCOPED(symbolic_case_clear)
-  symbolic_case_t run = {.context = context, .finding = finding, .error = &error};
-  if (skip_operator(context->op, finding) || !opc_case_call(context, false, &run.real, finding)) return;
-  if (check_symbolic(&run) != OPC_OK) opc_finding_from_error(context, &error, finding);
+  symbolic_case_t run = {.context = context, .finding = finding, .error = error};
+  if (skip_operator(context->op, finding) || !opc_case_call(context, false, &run.real, finding)) return OPC_OK;
+  return check_symbolic(&run);
 }
 
 const opc_check_t opc_check_symbolic = {.name = "symbolic", .run = run_symbolic};

@@ -174,13 +174,11 @@ static opc_status_t check_bits(const opc_case_context_t *context, const opc_call
   return OPC_OK;
 }
 
-static void bitwise_run(opc_case_context_t *context, opc_finding_t *finding) {
+static opc_status_t bitwise_run(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
   OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
   OPC_SCOPED(opc_replay_clear) opc_replay_t values = {0};
-  opc_error_t error = {0};
-  if (opc_case_call_keeping(context, &values, &call, finding) &&
-      check_bits(context, &call, &values, finding, &error) != OPC_OK)
-    opc_finding_from_error(context, &error, finding);
+  if (!opc_case_call_keeping(context, &values, &call, finding)) return OPC_OK;
+  return check_bits(context, &call, &values, finding, error);
 }
 
 const opc_check_t opc_check_bitwise = {.name = "bitwise", .run = bitwise_run};

@@ -423,13 +423,11 @@ static opc_status_t check_dtype(opc_case_context_t *context, const opc_call_t *c
   return compare_with_wider(context, dtype, replay, &got, finding, error);
 }
 
-static void dtype_run(opc_case_context_t *context, opc_finding_t *finding) {
+static opc_status_t dtype_run(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
   OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
   OPC_SCOPED(opc_replay_clear) opc_replay_t replay = {0};
-  opc_error_t error = {0};
-  if (opc_case_call_keeping(context, &replay, &call, finding) &&
-      check_dtype(context, &call, &replay, finding, &error) != OPC_OK)
-    opc_finding_from_error(context, &error, finding);
+  if (!opc_case_call_keeping(context, &replay, &call, finding)) return OPC_OK;
+  return check_dtype(context, &call, &replay, finding, error);
 }
 
 const opc_check_t opc_check_dtype = {.name = "dtype", .run = dtype_run};

@@ -391,11 +391,9 @@ static opc_status_t check_result(opc_case_context_t *context, const opc_call_t *
   return OPC_OK;
 }
 
-static void empty_run(opc_case_context_t *context, opc_finding_t *finding) {
+static opc_status_t empty_run(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
   OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
-  opc_error_t error = {0};
-  if (opc_case_call(context, false, &call, finding) && check_result(context, &call, finding, &error) != OPC_OK)
-    opc_finding_from_error(context, &error, finding);
+  return opc_case_call(context, false, &call, finding) ? check_result(context, &call, finding, error) : OPC_OK;
 }
 
 const opc_check_t opc_check_empty = {.name = "empty", .run = empty_run};

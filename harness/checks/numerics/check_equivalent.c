@@ -108,25 +108,14 @@ static opc_status_t check_written_differently(opc_case_context_t *context, opc_f
   return OPC_OK;
 }
 
-static void equivalent_run(opc_case_context_t *context, opc_finding_t *finding) {
-  opc_error_t error = {0};
-  if (context->variant.families & OPC_VARIANT_PLAIN && strcmp(context->id.dtype, "float64") == 0) {
-    opc_equivalent_float(context, finding);
-    return;
-  }
-  if (context->variant.families & OPC_VARIANT_PLAIN) {
-    opc_equivalent_narrow(context, finding);
-    return;
-  }
-  if (context->variant.families & OPC_VARIANT_SPECIAL) {
-    opc_equivalent_ignored(context, finding);
-    return;
-  }
-  if (!(context->variant.families & OPC_VARIANT_EQUIVALENT)) {
-    opc_equivalent_uneven(context, finding);
-    return;
-  }
-  if (check_written_differently(context, finding, &error) != OPC_OK) opc_finding_from_error(context, &error, finding);
+static opc_status_t equivalent_run(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
+  const unsigned families = context->variant.families;
+  if (families & OPC_VARIANT_PLAIN && strcmp(context->id.dtype, "float64") == 0)
+    return opc_equivalent_float(context, finding, error);
+  if (families & OPC_VARIANT_PLAIN) return opc_equivalent_narrow(context, finding, error);
+  if (families & OPC_VARIANT_SPECIAL) return opc_equivalent_ignored(context, finding, error);
+  if (!(families & OPC_VARIANT_EQUIVALENT)) return opc_equivalent_uneven(context, finding, error);
+  return check_written_differently(context, finding, error);
 }
 
 const opc_check_t opc_check_equivalent = {.name = "equivalent", .run = equivalent_run};

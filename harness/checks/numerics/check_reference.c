@@ -223,16 +223,13 @@ static opc_status_t check_against(reference_t *reference, opc_finding_t *finding
   return compare_results(reference, &values, &got, finding, error);
 }
 
-static void reference_run(opc_case_context_t *context, opc_finding_t *finding) {
+static opc_status_t reference_run(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
   OPC_SCOPED(reference_clear) reference_t reference = {.context = context};
-  opc_error_t error = {0};
-  const opc_status_t status = reference_make(&reference, &error);
-  if (status == OPC_ERR_NOT_FOUND && context->unmodified)
-    opc_finding_fail(finding, OPC_RULE_reference_unusable, "%s", error.message);
-  else if (status == OPC_ERR_NOT_FOUND)
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the reference cannot be called: %s", error.message);
-  else if (status != OPC_OK || check_against(&reference, finding, &error) != OPC_OK)
-    opc_finding_from_error(context, &error, finding);
+  const opc_status_t status = reference_make(&reference, error);
+  if (status != OPC_ERR_NOT_FOUND) return status ? status : check_against(&reference, finding, error);
+  if (context->unmodified) opc_finding_fail(finding, OPC_RULE_reference_unusable, "%s", error->message);
+  else opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the reference cannot be called: %s", error->message);
+  return OPC_OK;
 }
 
 const opc_check_t opc_check_reference = {.name = "reference", .run = reference_run};

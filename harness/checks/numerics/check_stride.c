@@ -257,9 +257,4 @@ static opc_status_t check_layout(opc_case_context_t *context, opc_finding_t *fin
   return OPC_OK;
 }
 
-static void stride_run(opc_case_context_t *context, opc_finding_t *finding) {
-  opc_error_t error = {0};
-  if (check_layout(context, finding, &error) != OPC_OK) opc_finding_from_error(context, &error, finding);
-}
-
-const opc_check_t opc_check_stride = {.name = "stride", .run = stride_run};
+const opc_check_t opc_check_stride = {.name = "stride", .run = check_layout};

@@ -1,4 +1,4 @@
-/* The parts of check equivalent. Those that return no status decide the finding.
+/* The parts of check equivalent. Those with a context decide the finding.
  *
  * Threads: one. */
 #pragma once
@@ -8,14 +8,15 @@
 /* Whether NaN reaches the result from elements that the operator ignores. A mask, a length or an index decides which
  * elements of another tensor count. An element that may hold any number without a change in the result is ignored. With
  * NaN in it the result must be the same too; it is not if the operator multiplies such elements by 0. */
-void opc_equivalent_ignored(opc_case_context_t *context, opc_finding_t *finding);
+opc_status_t opc_equivalent_ignored(opc_case_context_t *context, opc_finding_t *finding,
+                                    opc_error_t *error) OPC_CHECKED;
 
 /* For the unmodified sample: whether the operator reads only 32 bits of its int64 numbers. */
-void opc_equivalent_narrow(opc_case_context_t *context, opc_finding_t *finding);
+opc_status_t opc_equivalent_narrow(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) OPC_CHECKED;
 
 /* For a sample in float64: whether the operator keeps fewer bits of a number argument (float, Scalar) than its tensors
  * have. */
-void opc_equivalent_float(opc_case_context_t *context, opc_finding_t *finding);
+opc_status_t opc_equivalent_float(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) OPC_CHECKED;
 /* For a sample with int64 tensors, whose values are `values`: the same for integral Scalars. Sets *out_compared if one
  * could be compared. */
 opc_status_t opc_equivalent_integer(opc_case_context_t *context, opc_replay_t *values, bool *out_compared,
@@ -25,7 +26,7 @@ opc_status_t opc_equivalent_integer(opc_case_context_t *context, opc_replay_t *v
  * arguments are made equal. An operator that treats each of them alone then gives equal ones. Code for a border, or for
  * the remainder after whole vectors or tiles, may give something else at a few positions. Operators that depend on the
  * position by definition are recognised: they differ at most positions, or a changed position shows at others. */
-void opc_equivalent_uneven(opc_case_context_t *context, opc_finding_t *finding);
+opc_status_t opc_equivalent_uneven(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) OPC_CHECKED;
 
 /* Whether what lies past the end of a row, by an argument of lengths, changes the result. Such an argument says how
  * many elements of each row of a batch count. It is recognised by its name, and by the learned relation that its

@@ -238,31 +238,31 @@ static opc_status_t check_tensors(ignored_t *ignored, size_t *out_count, size_t 
   return OPC_OK;
 }
 
-void opc_equivalent_ignored(opc_case_context_t *context, opc_finding_t *finding) {
+opc_status_t opc_equivalent_ignored(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
   OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
   OPC_SCOPED(opc_replay_clear) opc_replay_t values = {0};
-  opc_error_t error = {0};
-  ignored_t ignored = {.context = context, .call = &call, .values = &values, .error = &error};
+  ignored_t ignored = {.context = context, .call = &call, .values = &values, .error = error};
   opc_case_context_t own = *context;
   size_t count = 0, rows = 0;
   own.sample = context->base; /* not the variant's: its NaN may be where it counts */
   ignored.context = &own;
   if (opc_operator_has_tag(context->op, "pointwise")) {
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "it is tagged pointwise: a factor of 0 is no mask");
-    return;
+    return OPC_OK;
   }
-  if (!opc_case_call_keeping(&own, &values, &call, finding)) return;
+  if (!opc_case_call_keeping(&own, &values, &call, finding)) return OPC_OK;
   if (!has_selection(context, &call)) {
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no argument is a mask, a length or an index");
-    return;
+    return OPC_OK;
   }
   const opc_status_t status = check_tensors(&ignored, &count, &rows, finding);
   opc_result_clear(&ignored.usual);
-  if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
-  else if (!finding->decided && count == 0 && rows == 0)
+  OPC_RETURN_IF_ERROR(status);
+  if (!finding->decided && count == 0 && rows == 0)
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no element is ignored: each changes the result");
   else if (!finding->decided && count == 0)
     opc_finding_pass(finding, "what lies behind the lengths of %zu rows does not change the result", rows);
   else if (!finding->decided)
     opc_finding_pass(finding, "NaN in %zu ignored elements does not change the result", count);
+  return OPC_OK;
 }

@@ -246,7 +246,7 @@ static opc_status_t check_tensors_and_numbers(narrow_t *narrow, const opc_call_t
   return OPC_OK;
 }
 
-static opc_status_t check_narrow_integers(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
+opc_status_t opc_equivalent_narrow(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
   OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
   OPC_SCOPED(opc_replay_clear) opc_replay_t values = {0};
   OPC_SCOPED(opc_result_clear) opc_result_t plain = {0};
@@ -262,9 +262,4 @@ static opc_status_t check_narrow_integers(opc_case_context_t *context, opc_findi
     return check_tensors_and_numbers(&narrow, &call, finding, error);
   opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the result is no number that 64 bits could change");
   return OPC_OK;
-}
-
-void opc_equivalent_narrow(opc_case_context_t *context, opc_finding_t *finding) {
-  opc_error_t error = {0};
-  if (check_narrow_integers(context, finding, &error) != OPC_OK) opc_finding_from_error(context, &error, finding);
 }

@@ -89,22 +89,20 @@ static opc_status_t check_float(const number_t *number, bool *out_compared_any, 
   return OPC_OK;
 }
 
-void opc_equivalent_float(opc_case_context_t *context, opc_finding_t *finding) {
+opc_status_t opc_equivalent_float(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
   OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
   OPC_SCOPED(opc_replay_clear) opc_replay_t values = {0};
-  opc_error_t error = {0};
   bool compared_any = false;
-  if (!opc_case_call_keeping(context, &values, &call, finding)) return;
+  if (!opc_case_call_keeping(context, &values, &call, finding)) return OPC_OK;
   for (size_t i = 0; i < context->op->argument_count && !finding->decided; i++) {
     const opc_type_kind_t kind = argument_type(context->op, i)->kind;
-    const number_t number = {.context = context, .values = &values, .argument = i, .error = &error};
-    if ((kind == OPC_TYPE_SCALAR || kind == OPC_TYPE_FLOAT) && check_float(&number, &compared_any, finding) != OPC_OK) {
-      opc_finding_from_error(context, &error, finding);
-      return;
-    }
+    const number_t number = {.context = context, .values = &values, .argument = i, .error = error};
+    if (kind == OPC_TYPE_SCALAR || kind == OPC_TYPE_FLOAT)
+      OPC_RETURN_IF_ERROR(check_float(&number, &compared_any, finding));
   }
   if (compared_any) opc_finding_pass(finding, "number arguments keep all bits of float64");
   else opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no number is given whose bits could be compared");
+  return OPC_OK;
 }
 
 /* ---- integers ---- */

@@ -308,11 +308,11 @@ static opc_status_t check_positions(opc_case_context_t *context, opc_finding_t *
   return check_parts(&uneven, &result, finding);
 }
 
-void opc_equivalent_uneven(opc_case_context_t *context, opc_finding_t *finding) {
-  opc_error_t error = {0};
+opc_status_t opc_equivalent_uneven(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
   if (opc_variant_change(context->base, context->op, context->sample, context->id.variant) == OPC_INPUT_ALONE)
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "it is not known whether arguments of these sizes fit together");
   else if (opc_operator_is_random(context->op))
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "it is random: equal rows may get other random numbers");
-  else if (check_positions(context, finding, &error) != OPC_OK) opc_finding_from_error(context, &error, finding);
+  else return check_positions(context, finding, error);
+  return OPC_OK;
 }

@@ -131,14 +131,13 @@ static void check_code(const library_t *library, const char *has, opc_finding_t 
                      has, opc_gpu_codes_newest(&library->facts.gpu));
 }
 
-static void architecture_run(opc_case_context_t *context, opc_finding_t *finding) {
+static opc_status_t architecture_run(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
   OPC_SCOPED(library_clear) library_t library = {0};
   OPC_SCOPED(opc_text_clear) opc_text_t has = {0};
-  opc_error_t error = {0};
-  if (opc_elf_open(context->op->library, &library.file, &error) != OPC_OK ||
-      opc_facts_read(library.file, &library.facts, &error) != OPC_OK) {
-    opc_finding_error(finding, OPC_RULE_harness, "%s cannot be read: %s", context->op->library, error.message);
-    return;
+  if (opc_elf_open(context->op->library, &library.file, error) != OPC_OK ||
+      opc_facts_read(library.file, &library.facts, error) != OPC_OK) {
+    opc_finding_error(finding, OPC_RULE_harness, "%s cannot be read: %s", context->op->library, error->message);
+    return OPC_OK;
   }
   read_torch(&library.torch);
   opc_gpu_codes_words(&library.facts.gpu, &has);
@@ -148,6 +147,7 @@ static void architecture_run(opc_case_context_t *context, opc_finding_t *finding
                      "it has its own CUDA runtime linked into it, in addition to libtorch's");
   opc_finding_evidence(finding, "code", json_string(opc_text_c(&has)));
   if (!library.facts.gpu.damaged) opc_finding_pass(finding, "it has code for %s", opc_text_c(&has));
+  return OPC_OK;
 }
 
 const opc_check_t opc_check_architecture = {.name = "architecture", .run = architecture_run};

@@ -472,14 +472,13 @@ static opc_status_t check_used(opc_case_context_t *context, opc_finding_t *findi
   return OPC_OK;
 }
 
-static void class_run(opc_case_context_t *context, opc_finding_t *finding) {
-  opc_error_t error = {0};
-  const bool used = context->variant.families & OPC_VARIANT_USED, method = context->method && !used;
-  const opc_status_t status = used     ? check_used(context, finding, &error)
-                              : method ? check_method(context, context->method, finding, &error)
-                                       : check_whole(context, finding, &error);
-  if (method && status == OPC_ERR_UNSUPPORTED) opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "%s", error.message);
-  else if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
+static opc_status_t class_run(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
+  if (context->variant.families & OPC_VARIANT_USED) return check_used(context, finding, error);
+  if (!context->method) return check_whole(context, finding, error);
+  const opc_status_t status = check_method(context, context->method, finding, error);
+  if (status != OPC_ERR_UNSUPPORTED) return status;
+  opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "%s", error->message);
+  return OPC_OK;
 }
 
 const opc_check_t opc_check_class = {.name = "class", .run = class_run};

@@ -66,10 +66,9 @@ static opc_status_t check_two_runs(opc_case_context_t *context, opc_finding_t *f
   return OPC_OK;
 }
 
-static void package_run(opc_case_context_t *context, opc_finding_t *finding) {
-  opc_error_t error = {0};
-  if (context->simulated) opc_package_run_simulated(context, finding);
-  else if (check_two_runs(context, finding, &error) != OPC_OK) opc_finding_from_error(context, &error, finding);
+static opc_status_t package_run(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
+  return context->simulated ? opc_package_run_simulated(context, finding, error)
+                            : check_two_runs(context, finding, error);
 }
 
 const opc_check_t opc_check_package = {.name = "package", .run = package_run};

@@ -156,9 +156,7 @@ static opc_status_t check_runs(opc_cuda_watch_t *watch, opc_finding_t *finding, 
   return OPC_OK;
 }
 
-void opc_package_run_simulated(opc_case_context_t *context, opc_finding_t *finding) {
+opc_status_t opc_package_run_simulated(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
   OPC_SCOPED(opc_cuda_watch_end) opc_cuda_watch_t watch = {0};
-  opc_error_t error = {0};
-  if (!opc_cuda_watch_begin(&watch, context, finding)) return;
-  if (check_runs(&watch, finding, &error) != OPC_OK) opc_finding_from_error(context, &error, finding);
+  return opc_cuda_watch_begin(&watch, context, finding) ? check_runs(&watch, finding, error) : OPC_OK;
 }

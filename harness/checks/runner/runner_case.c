@@ -41,15 +41,11 @@ static const opc_case_id_t *crashed_in(const opc_run_t *run, const opc_case_cont
   return NULL;
 }
 
-static void must_reject(opc_case_context_t *context, opc_finding_t *finding) {
-  opc_error_t error;
+static opc_status_t must_reject(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
   OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
-  if (opc_call_make(&call, context->op, context->sample, context->device, context->seed, &error) != OPC_OK) {
-    opc_finding_from_error(context, &error, finding);
-    return;
-  }
+  OPC_RETURN_IF_ERROR(opc_call_make(&call, context->op, context->sample, context->device, context->seed, error));
   opc_call_run(&call, context->handle, context->seed);
-  if (opc_finding_from_outcome(context, &call, finding)) return; /* as requested, or why not */
+  if (opc_finding_from_outcome(context, &call, finding)) return OPC_OK; /* as requested, or why not */
   if (context->simulated)
     opc_finding_skip(finding, OPC_SKIP_SIMULATED,
                      "accepted on the simulated device, where no kernel runs that could have refused sample %s",
@@ -57,6 +53,7 @@ static void must_reject(opc_case_context_t *context, opc_finding_t *finding) {
   else
     opc_finding_fail(finding, OPC_RULE_sample_accepted,
                      "the operator accepts sample %s, which its file expects it to refuse", context->base->name);
+  return OPC_OK;
 }
 
 /* Only for cases where it matters: in a whole plan the text would cost more than the calls. */
@@ -284,9 +281,12 @@ bool opc_run_case(opc_run_t *run, const char *id_text, opc_case_context_t *conte
   const uint64_t errors_before = opc_valgrind_errors();
   const double began = opc_clock();
   if (!skip_case(run, context, planned, untracked, &finding)) {
-    if (planned->action == OPC_PLAN_MUST_REJECT) must_reject(context, &finding);
-    if (planned->action == OPC_PLAN_CHECK || (context->rule->samples & OPC_REFUSED))
-      opc_checks[run->check]->run(context, &finding);
+    opc_error_t error = {0};
+    if (planned->action == OPC_PLAN_MUST_REJECT && must_reject(context, &finding, &error) != OPC_OK)
+      opc_finding_from_error(context, &error, &finding);
+    if ((planned->action == OPC_PLAN_CHECK || (context->rule->samples & OPC_REFUSED)) &&
+        opc_checks[run->check]->run(context, &finding, &error) != OPC_OK)
+      opc_finding_from_error(context, &error, &finding);
   }
   report_accesses(context, &finding);
   run->must_replace = opc_cuda_case_end(context, &finding) || context->must_replace;

@@ -236,11 +236,8 @@ static opc_status_t check_declared_aliases(opc_case_context_t *context, opc_find
   return OPC_OK;
 }
 
-static void run_alias(opc_case_context_t *context, opc_finding_t *finding) {
-  opc_error_t error = {0};
-  const opc_status_t status =
-      context->sample ? check_shared(context, finding, &error) : check_declared_aliases(context, finding, &error);
-  if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
+static opc_status_t run_alias(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
+  return context->sample ? check_shared(context, finding, error) : check_declared_aliases(context, finding, error);
 }
 
 const opc_check_t opc_check_alias = {.name = "alias", .run = run_alias};

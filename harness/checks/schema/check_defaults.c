@@ -162,9 +162,4 @@ static opc_status_t check_defaults(opc_case_context_t *context, opc_finding_t *f
   return OPC_OK;
 }
 
-static void run_defaults(opc_case_context_t *context, opc_finding_t *finding) {
-  opc_error_t error = {0};
-  if (check_defaults(context, finding, &error) != OPC_OK) opc_finding_from_error(context, &error, finding);
-}
-
-const opc_check_t opc_check_defaults = {.name = "defaults", .run = run_defaults};
+const opc_check_t opc_check_defaults = {.name = "defaults", .run = check_defaults};

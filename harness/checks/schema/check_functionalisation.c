@@ -134,12 +134,10 @@ static opc_status_t check_functional(functional_case_t *run) {
   return compare_functional(run);
 }
 
-static void run_functional(opc_case_context_t *context, opc_finding_t *finding) {
-  opc_error_t error = {0};
+static opc_status_t run_functional(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
   OPC_SCOPED(functional_case_clear)
-  functional_case_t run = {.context = context, .finding = finding, .error = &error};
-  if (!opc_case_call(context, true, &run.plain, finding)) return;
-  if (check_functional(&run) != OPC_OK) opc_finding_from_error(context, &error, finding);
+  functional_case_t run = {.context = context, .finding = finding, .error = error};
+  return opc_case_call(context, true, &run.plain, finding) ? check_functional(&run) : OPC_OK;
 }
 
 static void report_rule(const opc_case_context_t *context, opc_finding_t *finding) {
@@ -162,9 +160,10 @@ static void report_rule(const opc_case_context_t *context, opc_finding_t *findin
   }
 }
 
-static void run_functionalisation(opc_case_context_t *context, opc_finding_t *finding) {
-  if (context->sample) run_functional(context, finding);
-  else report_rule(context, finding);
+static opc_status_t run_functionalisation(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
+  if (context->sample) return run_functional(context, finding, error);
+  report_rule(context, finding);
+  return OPC_OK;
 }
 
 const opc_check_t opc_check_functionalisation = {.name = "functionalisation", .run = run_functionalisation};

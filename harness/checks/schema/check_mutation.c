@@ -373,11 +373,8 @@ static opc_status_t check_declared_writes(opc_case_context_t *context, opc_findi
   return OPC_OK;
 }
 
-static void run_mutation(opc_case_context_t *context, opc_finding_t *finding) {
-  opc_error_t error = {0};
-  const opc_status_t status =
-      context->sample ? check_arguments(context, finding, &error) : check_declared_writes(context, finding, &error);
-  if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
+static opc_status_t run_mutation(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
+  return context->sample ? check_arguments(context, finding, error) : check_declared_writes(context, finding, error);
 }
 
 const opc_check_t opc_check_mutation = {.name = "mutation", .run = run_mutation};

@@ -389,22 +389,21 @@ static opc_status_t find_hiding(const opc_operator_t *op, const char *base, opc_
   return OPC_OK;
 }
 
-static void check_overloads(const opc_case_context_t *context, opc_finding_t *finding) {
+static void check_overloads(const opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
   const opc_operator_t *op = context->op;
   char base[256];
-  opc_error_t error = {0};
   const char *scope = strstr(op->name, "::");
   const size_t length = scope ? (size_t)(scope - op->name) + strcspn(scope, ".") : 0;
   if (op->kind != OPC_OPERATOR || !op->schema || !op->defined_here || length == 0 || length >= sizeof base) return;
   memcpy(base, op->name, length);
   base[length] = '\0';
-  const opc_status_t status = find_hiding(op, base, finding, &error);
-  if (status != OPC_OK && status != OPC_ERR_NOT_FOUND) opc_finding_from_error(context, &error, finding);
+  const opc_status_t status = find_hiding(op, base, finding, error);
+  if (status != OPC_OK && status != OPC_ERR_NOT_FOUND) opc_finding_from_error(context, error, finding);
 }
 
 /* ---- the check ---- */
 
-static void run_registration(opc_case_context_t *context, opc_finding_t *finding) {
+static opc_status_t run_registration(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
   const opc_operator_t *op = context->op;
   bool fake_in_python = false;
   check_any_kernel(op, finding);
@@ -415,12 +414,13 @@ static void run_registration(opc_case_context_t *context, opc_finding_t *finding
   check_meta_kernel(op, finding, &fake_in_python);
   check_names(op, finding);
   check_sizes(op, finding);
-  check_overloads(context, finding);
+  check_overloads(context, finding, error);
   if (fake_in_python)
     opc_finding_skip(finding, OPC_SKIP_FAKE_IN_PYTHON,
                      "kernels and tags agree with the schema; the fake kernel is said to be in Python module %s",
                      op->python_module);
   else opc_finding_pass(finding, "%zu kernels and %zu tags agree with the schema", op->kernel_count, op->tag_count);
+  return OPC_OK;
 }
 
 const opc_check_t opc_check_registration = {.name = "registration", .run = run_registration};

@@ -195,19 +195,18 @@ static opc_status_t check_calls(opc_leak_probe_t *probe, opc_call_t *call, opc_f
   return OPC_OK;
 }
 
-static void leak_run(opc_case_context_t *context, opc_finding_t *finding) {
+static opc_status_t leak_run(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
   const opc_check_session_t *session = context->session;
   bool first_case = !*session->own;
   OPC_SCOPED(opc_leak_probe_clear) opc_leak_probe_t probe = {.context = context};
   OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
-  opc_error_t error = {0};
   *session->own = (void *)&opc_check_leak;
-  if (check_calls(&probe, &call, finding, first_case, &error) != OPC_OK)
-    opc_finding_from_error(context, &error, finding);
-  else if (probe.outcome != OPC_CALL_RETURNED) opc_finding_from_outcome(context, &call, finding);
+  OPC_RETURN_IF_ERROR(check_calls(&probe, &call, finding, first_case, error));
+  if (probe.outcome != OPC_CALL_RETURNED) opc_finding_from_outcome(context, &call, finding);
   else if (!finding->decided)
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
                      "accepted: what is left behind is counted on the unmodified sample");
+  return OPC_OK;
 }
 
 const opc_check_t opc_check_leak = {.name = "leak", .run = leak_run};

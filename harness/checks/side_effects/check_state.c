@@ -91,24 +91,21 @@ static void report_first_call(report_t *report) {
   report_changes(report, &seen->changes, opc_text_c(&when));
 }
 
-static void state_run(opc_case_context_t *context, opc_finding_t *finding) {
+static opc_status_t state_run(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
   report_t report = {.finding = finding};
   OPC_SCOPED(opc_call_clear) opc_call_t call = {0}, again = {0};
-  opc_error_t error = {0};
   const opc_check_session_t *session = context->session;
   bool first_case = !*session->own;
   *session->own = (void *)&opc_check_state;
   /* If an operator sets something to its usual value, that shows only if the value was different before. */
-  if (state_check(context, false, &call, &report, &error) != OPC_OK ||
-      state_check(context, true, &again, &report, &error) != OPC_OK) {
-    opc_finding_from_error(context, &error, finding);
-    return;
-  }
+  OPC_RETURN_IF_ERROR(state_check(context, false, &call, &report, error));
+  OPC_RETURN_IF_ERROR(state_check(context, true, &again, &report, error));
   if (first_case) report_first_call(&report);
   if (!opc_finding_from_outcome(context, &call, finding))
     opc_finding_pass(finding,
                      "settings, floating-point control, streams, locale, signals, directory and environment are as "
                      "before the call, also under other settings");
+  return OPC_OK;
 }
 
 const opc_check_t opc_check_state = {.name = "state", .run = state_run};

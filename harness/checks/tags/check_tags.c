@@ -133,11 +133,8 @@ static opc_status_t check_all_samples(opc_case_context_t *context, opc_finding_t
   return OPC_OK;
 }
 
-static void run_tags(opc_case_context_t *context, opc_finding_t *finding) {
-  opc_error_t error = {0};
-  const opc_status_t status =
-      context->sample ? check_tag_promises(context, finding, &error) : check_all_samples(context, finding, &error);
-  if (status != OPC_OK) opc_finding_from_error(context, &error, finding);
+static opc_status_t run_tags(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
+  return context->sample ? check_tag_promises(context, finding, error) : check_all_samples(context, finding, error);
 }
 
 const opc_check_t opc_check_tags = {.name = "tags", .run = run_tags};

@@ -30,13 +30,13 @@ typedef struct autocast_case {
   candidate_t candidates[CANDIDATES];
   size_t compared; /* elements */
   bool found;
-  opc_error_t error;
+  opc_error_t *error;
 } autocast_case_t;
 
 /* ---- calls ---- */
 
 static opc_status_t cast_sample(autocast_case_t *run, opc_dtype_t dtype, opc_sample_t *out) {
-  OPC_RETURN_IF_ERROR(opc_sample_copy(run->context->sample, out, &run->error));
+  OPC_RETURN_IF_ERROR(opc_sample_copy(run->context->sample, out, run->error));
   if (dtype != OPC_DTYPE_OTHER) (void)opc_sample_cast(out, dtype);
   return OPC_OK;
 }
@@ -50,15 +50,15 @@ static opc_status_t compute(autocast_case_t *run, candidate_t *candidate) {
                              .sample = &sample,
                              .replay = &run->values,
                              .label = {OPC_CALL_KIND_OTHERWISE, "without autocast"}};
-  OPC_RETURN_IF_ERROR(opc_again_run(&again, &candidate->result, &outcome, NULL, &run->error));
+  OPC_RETURN_IF_ERROR(opc_again_run(&again, &candidate->result, &outcome, NULL, run->error));
   if (outcome == OPC_CALL_RETURNED)
-    OPC_RETURN_IF_ERROR(opc_tolerance_measure(&candidate->change, &again, &candidate->result, &run->error));
+    OPC_RETURN_IF_ERROR(opc_tolerance_measure(&candidate->change, &again, &candidate->result, run->error));
   return OPC_OK;
 }
 
 static opc_status_t call_under_autocast(autocast_case_t *run, opc_sample_t *sample, opc_call_t *call) {
   const opc_again_t again = {.context = run->context, .sample = sample, .replay = &run->values};
-  OPC_RETURN_IF_ERROR(opc_again_make(&again, call, &run->error));
+  OPC_RETURN_IF_ERROR(opc_again_make(&again, call, run->error));
   run->context->announce(OPC_CALL_LABEL(OTHERWISE, "under torch.autocast"));
   opc_bridge_seed(run->context->seed);
   call->outcome = opc_op_call_autocast(run->context->handle, call->arguments, call->absent, call->argument_count,
@@ -165,7 +165,7 @@ static opc_status_t try_dtype(autocast_case_t *run, opc_dtype_t dtype) {
     run->candidates[i].cast = casts[i];
     OPC_RETURN_IF_ERROR(compute(run, &run->candidates[i]));
   }
-  OPC_RETURN_IF_ERROR(opc_result_take(&got, &call, 0, &run->error));
+  OPC_RETURN_IF_ERROR(opc_result_take(&got, &call, 0, run->error));
   compare_autocast(run, &got);
   return OPC_OK;
 }
@@ -203,9 +203,9 @@ static opc_status_t is_nondeterministic(autocast_case_t *run, bool *out) {
   const opc_again_t again = {
       .context = run->context, .replay = &run->values, .label = {OPC_CALL_KIND_OTHERWISE, "without autocast"}};
   *out = false;
-  OPC_RETURN_IF_ERROR(opc_again_run(&again, &plain, &outcome, NULL, &run->error));
+  OPC_RETURN_IF_ERROR(opc_again_run(&again, &plain, &outcome, NULL, run->error));
   if (outcome == OPC_CALL_RETURNED)
-    OPC_RETURN_IF_ERROR(opc_result_is_nondeterministic(&again, &plain, out, &run->error));
+    OPC_RETURN_IF_ERROR(opc_result_is_nondeterministic(&again, &plain, out, run->error));
   return OPC_OK;
 }
 
@@ -240,9 +240,9 @@ static opc_status_t check_dtypes(autocast_case_t *run) {
   return OPC_OK;
 }
 
-static void autocast_run(opc_case_context_t *context, opc_finding_t *finding) {
-  OPC_SCOPED(autocast_case_clear) autocast_case_t autocast = {.context = context, .finding = finding};
-  if (check_dtypes(&autocast) != OPC_OK) opc_finding_from_error(context, &autocast.error, finding);
+static opc_status_t autocast_run(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
+  OPC_SCOPED(autocast_case_clear) autocast_case_t autocast = {.context = context, .finding = finding, .error = error};
+  return check_dtypes(&autocast);
 }
 
 const opc_check_t opc_check_autocast = {.name = "autocast", .run = autocast_run};

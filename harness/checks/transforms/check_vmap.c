@@ -35,7 +35,7 @@ typedef struct vmap_case {
   size_t compared, thrown;
   int64_t elements; /* compared */
   bool wrong;
-  opc_error_t error;
+  opc_error_t *error;
 } vmap_case_t;
 
 /* ---- the slices ---- */
@@ -94,11 +94,11 @@ static opc_status_t call_slice(vmap_case_t *run, size_t slice, opc_replay_t *rep
                                opc_result_t *result) {
   slice_values_t of = {.batching = &run->batching, .values = &run->values, .slice = slice};
   const opc_again_t first = {.context = run->context, .values = values_of_slice, .values_context = &of};
-  OPC_RETURN_IF_ERROR(opc_again_values(&first, replay, &run->error));
+  OPC_RETURN_IF_ERROR(opc_again_values(&first, replay, run->error));
   const opc_again_t again = {
       .context = run->context, .replay = replay, .label = {OPC_CALL_KIND_WITH_OTHERS, "a slice"}};
-  OPC_RETURN_IF_ERROR(opc_again_call(&again, call, &run->error));
-  if (call->outcome == OPC_CALL_RETURNED) OPC_RETURN_IF_ERROR(opc_result_take(result, call, 0, &run->error));
+  OPC_RETURN_IF_ERROR(opc_again_call(&again, call, run->error));
+  if (call->outcome == OPC_CALL_RETURNED) OPC_RETURN_IF_ERROR(opc_result_take(result, call, 0, run->error));
   return OPC_OK;
 }
 
@@ -112,13 +112,13 @@ static opc_status_t compare_slice(vmap_case_t *run, size_t slice, opc_replay_t *
   bool nondeterministic = false;
   char name[64];
   if (difference.kind == OPC_DIFFERENCE_NONE) return OPC_OK;
-  OPC_RETURN_IF_ERROR(opc_result_is_nondeterministic(&again, alone, &nondeterministic, &run->error));
+  OPC_RETURN_IF_ERROR(opc_result_is_nondeterministic(&again, alone, &nondeterministic, run->error));
   if (nondeterministic) {
     opc_finding_skip(run->finding, OPC_SKIP_NOT_APPLICABLE, OPC_NONDETERMINISTIC_TEXT);
     run->wrong = true;
     return OPC_OK;
   }
-  OPC_RETURN_IF_ERROR(opc_tolerance_measure(&tolerance, &again, alone, &run->error));
+  OPC_RETURN_IF_ERROR(opc_tolerance_measure(&tolerance, &again, alone, run->error));
   opc_bound_t bound = {.got = got,
                        .reference = alone,
                        .tolerance = &tolerance,
@@ -208,7 +208,7 @@ static opc_status_t try_batching(vmap_case_t *run, attempt_t *attempt) {
   }
   if (*attempt == ATTEMPT_COMPARED) OPC_RETURN_IF_ERROR(call_batch(run, batch.alone, batch.got, attempt));
   for (size_t i = 0; i < run->batching.slice_count && *attempt == ATTEMPT_COMPARED && !run->wrong; i++) {
-    OPC_RETURN_IF_ERROR(opc_result_take(&batch.got_results[i], &batch.got[i], 0, &run->error));
+    OPC_RETURN_IF_ERROR(opc_result_take(&batch.got_results[i], &batch.got[i], 0, run->error));
     run->elements += opc_result_numel(&batch.results[i]);
     OPC_RETURN_IF_ERROR(compare_slice(run, i, &batch.replays[i], &batch.got_results[i], &batch.results[i]));
   }
@@ -264,7 +264,7 @@ static opc_status_t try_all(vmap_case_t *run, const opc_call_t *call) {
   run->batching.slice_count = slices_for(call);
   run->batching.tensor_count = call->tensor_arg_count;
   run->batching.dims = calloc(call->tensor_arg_count + 1, sizeof *run->batching.dims);
-  if (!run->batching.dims) return opc_out_of_memory(&run->error);
+  if (!run->batching.dims) return opc_out_of_memory(run->error);
   OPC_RETURN_IF_ERROR(try_one(run, call, SIZE_MAX, false));
   OPC_RETURN_IF_ERROR(try_one(run, call, SIZE_MAX, true));
   const size_t alone = call->tensor_arg_count < 2 || some_share_memory(call) ? 0 : call->tensor_arg_count;
@@ -322,9 +322,9 @@ static void vmap_case_clear(vmap_case_t *run) {
   opc_replay_clear(&run->values);
 }
 
-static void vmap_run(opc_case_context_t *context, opc_finding_t *finding) {
-  OPC_SCOPED(vmap_case_clear) vmap_case_t vmap = {.context = context, .finding = finding};
-  if (check_batches(&vmap) != OPC_OK) opc_finding_from_error(context, &vmap.error, finding);
+static opc_status_t vmap_run(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
+  OPC_SCOPED(vmap_case_clear) vmap_case_t vmap = {.context = context, .finding = finding, .error = error};
+  return check_batches(&vmap);
 }
 
 const opc_check_t opc_check_vmap = {.name = "vmap", .run = vmap_run};
