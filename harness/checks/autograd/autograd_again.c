@@ -141,11 +141,10 @@ static opc_status_t each_output(opc_autograd_case_t *c, opc_error_t *error) {
   }
   if (!complete || opc_autograd_failed(c) || !opc_autograd_differ(c, sum, c->plain.values, OPC_AUTOGRAD_SUMMED, &at))
     return OPC_OK;
-  opc_finding_fail(c->finding, OPC_RULE_autograd_undefined_gradient,
-                   "the gradients of %s from each output alone, the others undefined, add up to %.9g; from all "
-                   "outputs together it is %.9g",
-                   at.text, at.left, at.right);
-  return OPC_OK;
+  return opc_finding_fail(c->finding, OPC_RULE_autograd_undefined_gradient,
+                          "the gradients of %s from each output alone, the others undefined, add up to %.9g; from all "
+                          "outputs together it is %.9g",
+                          at.text, at.left, at.right);
 }
 
 opc_status_t opc_autograd_check_alone(opc_autograd_case_t *c, opc_error_t *error) {

@@ -85,10 +85,10 @@ static opc_status_t check_negated(opc_autograd_case_t *c, opc_error_t *error) {
   backward.label = OPC_CALL_LABEL(BACKWARD, "from the negative gradient");
   OPC_RETURN_IF_ERROR(opc_autograd_both(c->point, &opc_autograd_forward_plain, &backward, &got, error));
   if (got.outcome != OPC_CALL_RETURNED || !opc_autograd_differ(c, got.values, expected, ORDER, &at)) return OPC_OK;
-  opc_finding_fail(c->finding, OPC_RULE_autograd_wrong_gradient,
-                   "the gradient of %s is %.9g, and %.9g from the negative incoming gradient: only its sign may change",
-                   at.text, -at.right, at.left);
-  return OPC_OK;
+  return opc_finding_fail(
+      c->finding, OPC_RULE_autograd_wrong_gradient,
+      "the gradient of %s is %.9g, and %.9g from the negative incoming gradient: only its sign may change", at.text,
+      -at.right, at.left);
 }
 
 opc_status_t opc_autograd_check_weights_layout(opc_autograd_case_t *c, opc_error_t *error) {
@@ -198,10 +198,9 @@ static opc_status_t check_inputs_in(opc_autograd_case_t *c, const char *variant,
   if (left.outcome == OPC_CALL_UNCONVERTIBLE) return OPC_OK;
   if (left.outcome != OPC_CALL_RETURNED) {
     opc_finding_note_variant(c->finding, variant);
-    opc_finding_fail(c->finding, OPC_RULE_autograd_input_layout,
-                     "backward throws for inputs that are %s, but not for contiguous ones: %.*s", layout,
-                     opc_autograd_line(&left), opc_text_c(&left.message));
-    return OPC_OK;
+    return opc_finding_fail(c->finding, OPC_RULE_autograd_input_layout,
+                            "backward throws for inputs that are %s, but not for contiguous ones: %.*s", layout,
+                            opc_autograd_line(&left), opc_text_c(&left.message));
   }
   add_up_expanded(c->point, &call, left.values);
   add_up_expanded(c->point, &call, right.values);
@@ -210,11 +209,10 @@ static opc_status_t check_inputs_in(opc_autograd_case_t *c, const char *variant,
   OPC_RETURN_IF_ERROR(is_as_strided_like(c, &laid, &replay, &as_strided, error));
   if (as_strided) return OPC_OK;
   opc_finding_note_variant(c->finding, variant);
-  opc_finding_fail(
+  return opc_finding_fail(
       c->finding, OPC_RULE_autograd_input_layout,
       "the gradient of %s is %.9g when the inputs are %s, and %.9g when they are contiguous, with the same values",
       at.text, at.left, layout, at.right);
-  return OPC_OK;
 }
 
 opc_status_t opc_autograd_check_input_layout(opc_autograd_case_t *c, opc_error_t *error) {

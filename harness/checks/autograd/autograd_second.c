@@ -217,11 +217,10 @@ opc_status_t opc_autograd_check_second(opc_autograd_case_t *c, opc_error_t *erro
   OPC_RETURN_IF_ERROR(take_analytic(&s, &analytic, error));
   c->grad_twice_refused = analytic.refused;
   if (!analytic.usable || analytic.refused) return OPC_OK;
-  if (analytic.thrown) {
-    opc_finding_fail(c->finding, OPC_RULE_autograd_second_order,
-                     "the gradients have a graph, but a second backward through it throws: %s", analytic.message);
-    return OPC_OK;
-  }
+  if (analytic.thrown)
+    return opc_finding_fail(c->finding, OPC_RULE_autograd_second_order,
+                            "the gradients have a graph, but a second backward through it throws: %s",
+                            analytic.message);
   OPC_RETURN_IF_ERROR(compare_second(&s, &analytic, true, error));
   return opc_autograd_failed(c) ? OPC_OK : compare_second(&s, &analytic, false, error);
 }

@@ -117,11 +117,9 @@ static opc_status_t check_without_fallback(opc_case_context_t *context, bool ask
   OPC_SCOPED(opc_text_clear) opc_text_t message = {0};
   bool usable = false;
   OPC_RETURN_IF_ERROR(opc_autograd_point_make(&point, context, false, &usable, &message, error));
-  if (!usable) {
-    opc_finding_skip(finding, OPC_SKIP_REJECTED, "inputs that require grad are refused: %.*s", MESSAGE_SIZE,
-                     opc_text_c(&message));
-    return OPC_OK;
-  }
+  if (!usable)
+    return opc_finding_skip(finding, OPC_SKIP_REJECTED, "inputs that require grad are refused: %.*s", MESSAGE_SIZE,
+                            opc_text_c(&message));
   if (!asks && point.outputs.count && !tracked_output(&point))
     OPC_RETURN_IF_ERROR(check_forgotten(context, finding, error));
   if (!finding->decided) report_unregistered(&point, asks, finding);
@@ -190,11 +188,9 @@ static opc_status_t check_gradients(opc_autograd_case_t *c, opc_error_t *error) 
   backward.watch = true;
   OPC_RETURN_IF_ERROR(opc_autograd_both(c->point, &opc_autograd_forward_plain, &backward, &c->plain, error));
   if (!check_plain(c)) return OPC_OK;
-  if (c->plain.unreadable) {
-    opc_finding_skip(c->finding, OPC_SKIP_NOT_APPLICABLE,
-                     "backward runs, but its gradients are sparse and opcheck-c reads only dense ones");
-    return OPC_OK;
-  }
+  if (c->plain.unreadable)
+    return opc_finding_skip(c->finding, OPC_SKIP_NOT_APPLICABLE,
+                            "backward runs, but its gradients are sparse and opcheck-c reads only dense ones");
   for (size_t i = 0; i < sizeof parts / sizeof *parts && !opc_autograd_failed(c); i++)
     if (!compares_values_only(c) || parts[i] == opc_autograd_check_values) OPC_RETURN_IF_ERROR(parts[i](c, error));
   if (!c->finding->decided)
@@ -241,19 +237,16 @@ static opc_status_t check_registered(opc_case_context_t *context, opc_finding_t 
   OPC_SCOPED(case_clear) opc_autograd_case_t c = {.point = &point, .finding = finding};
   bool usable = false;
   OPC_RETURN_IF_ERROR(make_point(&point, context, &usable, &message, error));
-  if (!usable) {
-    opc_finding_skip(finding, OPC_SKIP_REJECTED, "inputs that require grad are refused: %.*s", MESSAGE_SIZE,
-                     opc_text_c(&message));
-    return OPC_OK;
-  }
+  if (!usable)
+    return opc_finding_skip(finding, OPC_SKIP_REJECTED, "inputs that require grad are refused: %.*s", MESSAGE_SIZE,
+                            opc_text_c(&message));
   const opc_autograd_part_t *tracked = tracked_output(&point);
   if (is_not_comparable(&point, tracked, finding)) return OPC_OK;
   OPC_RETURN_IF_ERROR(opc_autograd_is_deterministic(&point, &c.deterministic, error));
   if (c.deterministic) return tracked ? check_gradients(&c, error) : check_untracked(&c, error);
-  opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
-                   "the result is not finite, or differs from call to call with one seed: there is no slope to "
-                   "compare gradients with");
-  return OPC_OK;
+  return opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                          "the result is not finite, or differs from call to call with one seed: there is no slope to "
+                          "compare gradients with");
 }
 
 /* ---- complex numbers, for samples with real ones ---- */
@@ -294,10 +287,8 @@ static opc_status_t check_complex(opc_case_context_t *context, opc_finding_t *fi
   OPC_SCOPED(case_clear) opc_autograd_case_t c = {.point = &point, .finding = finding};
   bool usable = false;
   OPC_RETURN_IF_ERROR(make_point(&point, context, &usable, &message, error));
-  if (!usable || !tracked_output(&point)) {
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no output for complex numbers requires grad");
-    return OPC_OK;
-  }
+  if (!usable || !tracked_output(&point))
+    return opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no output for complex numbers requires grad");
 
   for (size_t i = 0; i < point.outputs.count; i++)
     for (size_t k = 1; opc_autograd_width(point.outputs.items[i].meta.dtype) == 2 && k < point.outputs.items[i].count;
@@ -308,12 +299,11 @@ static opc_status_t check_complex(opc_case_context_t *context, opc_finding_t *fi
   if (c.deterministic)
     OPC_RETURN_IF_ERROR(
         opc_autograd_both(&point, &opc_autograd_forward_plain, &opc_autograd_backward_plain, &c.plain, error));
-  if (!c.deterministic || c.plain.outcome != OPC_CALL_RETURNED || c.plain.unreadable) {
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no gradients for complex numbers could be compared: %.*s",
-                     c.deterministic ? opc_autograd_line(&c.plain) : MESSAGE_SIZE,
-                     c.deterministic ? opc_text_c(&c.plain.message) : "the result differs from call to call");
-    return OPC_OK;
-  }
+  if (!c.deterministic || c.plain.outcome != OPC_CALL_RETURNED || c.plain.unreadable)
+    return opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                            "no gradients for complex numbers could be compared: %.*s",
+                            c.deterministic ? opc_autograd_line(&c.plain) : MESSAGE_SIZE,
+                            c.deterministic ? opc_text_c(&c.plain.message) : "the result differs from call to call");
   OPC_RETURN_IF_ERROR(opc_autograd_check_repeat(&c, error));
   if (!opc_autograd_failed(&c)) OPC_RETURN_IF_ERROR(check_conjugate(&c, finding, error));
   if (!finding->decided)
@@ -368,11 +358,10 @@ static opc_status_t check_derivative(opc_case_context_t *context, opc_finding_t 
 
 static opc_status_t run_autograd(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
   OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
-  if (!sample_facts(context->sample).floating) {
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
-                     "no argument is floating or complex (float8 has no slopes): there is nothing to differentiate by");
-    return OPC_OK;
-  }
+  if (!sample_facts(context->sample).floating)
+    return opc_finding_skip(
+        finding, OPC_SKIP_NOT_APPLICABLE,
+        "no argument is floating or complex (float8 has no slopes): there is nothing to differentiate by");
   /* A plain call first: it reports if the sample is refused. */
   return opc_case_call(context, false, &call, finding) ? check_derivative(context, finding, error) : OPC_OK;
 }

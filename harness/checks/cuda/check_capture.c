@@ -72,10 +72,7 @@ static opc_status_t capture(opc_cuda_watch_t *watch, opc_finding_t *finding, opc
   watch->capture = false;
   const bool absent = !watch->graph && watch->captured == OPC_ERR_UNSUPPORTED;
   watch->context->must_replace = watch->captured != OPC_OK && !absent;
-  if (absent) {
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "%s", watch->capture_error.message);
-    return OPC_OK;
-  }
+  if (absent) return opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "%s", watch->capture_error.message);
   if (!watch->graph) return opc_error_set(error, watch->captured, "%s", watch->capture_error.message);
   if (check_captured(watch, &watch->capture_error, finding)) return OPC_OK;
   const size_t work = opc_cuda_captured_work(&watch->facts.log);
@@ -86,11 +83,9 @@ static opc_status_t capture(opc_cuda_watch_t *watch, opc_finding_t *finding, opc
 
 static opc_status_t capture_run(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
   OPC_SCOPED(opc_cuda_watch_end) opc_cuda_watch_t watch = {0};
-  if (opc_operator_has_tag(context->op, "cudagraph_unsafe")) {
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
-                     "the tag cudagraph_unsafe says that it must not be captured in a CUDA graph");
-    return OPC_OK;
-  }
+  if (opc_operator_has_tag(context->op, "cudagraph_unsafe"))
+    return opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                            "the tag cudagraph_unsafe says that it must not be captured in a CUDA graph");
   if (!opc_cuda_watch_begin(&watch, context, finding)) return OPC_OK;
   const opc_status_t status = capture(&watch, finding, error);
   if (opc_cuda_stream_use_default(watch.device, NULL) != OPC_OK) context->must_replace = true;

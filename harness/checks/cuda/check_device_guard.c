@@ -38,10 +38,7 @@ static opc_status_t check_devices(opc_cuda_watch_t *watch, opc_finding_t *findin
   watch->device = TENSORS;
   OPC_RETURN_IF_ERROR(opc_cuda_watch_make(watch, error));
   const char *why = why_not(&watch->call);
-  if (why) {
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "%s", why);
-    return OPC_OK;
-  }
+  if (why) return opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "%s", why);
   opc_cuda_watch_run(watch, OPC_CALL_LABEL(OPERATOR, ""));
   opc_cuda_analyse_devices(&watch->facts, &founds);
   OPC_RETURN_IF_ERROR(check_outputs(watch, &founds, error));
@@ -58,9 +55,8 @@ static opc_status_t device_guard_run(opc_case_context_t *context, opc_finding_t 
   OPC_SCOPED(opc_cuda_watch_end) opc_cuda_watch_t watch = {0};
   if (!opc_cuda_watch_begin(&watch, context, finding)) return OPC_OK;
   if (watch.api->device_count() > TENSORS) return check_devices(&watch, finding, error);
-  opc_finding_skip(finding, OPC_SKIP_NO_DEVICE,
-                   "there is one CUDA device here, but this needs two: --device cuda-sim has two");
-  return OPC_OK;
+  return opc_finding_skip(finding, OPC_SKIP_NO_DEVICE,
+                          "there is one CUDA device here, but this needs two: --device cuda-sim has two");
 }
 
 const opc_check_t opc_check_device_guard = {.name = "device_guard", .run = device_guard_run};

@@ -142,10 +142,7 @@ static opc_status_t check_launches(opc_cuda_watch_t *watch, injection_t *injecti
   opc_cuda_founds_t founds = {0};
   const char *why = NULL;
   if (watch->context->rule->judge & OPC_JUDGE_IF_LAUNCHES) OPC_RETURN_IF_ERROR(look_at_sample(watch, &why, error));
-  if (why) {
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "not tried with gigabytes: %s", why);
-    return OPC_OK;
-  }
+  if (why) return opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "not tried with gigabytes: %s", why);
   OPC_RETURN_IF_ERROR(opc_cuda_watch_make(watch, error));
   opc_cuda_watch_run(watch, OPC_CALL_LABEL(OPERATOR, ""));
   opc_cuda_analyse_launches(&watch->facts, &founds);

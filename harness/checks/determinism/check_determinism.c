@@ -180,11 +180,9 @@ static opc_status_t check_again(sample_case_t *run) {
   opc_trial_t trial = trial_of(run, 0, OPC_CALL_LABEL(OPERATOR, "second run"));
   OPC_RETURN_IF_ERROR(compare_under(run, &trial, "a second run", &text, &run->differs));
   if (!run->differs) return OPC_OK;
-  if (run->handles) {
-    opc_finding_fail(run->finding, OPC_RULE_determinism_handle, "%s; only addresses of this process's memory differ",
-                     opc_text_c(&text));
-    return OPC_OK;
-  }
+  if (run->handles)
+    return opc_finding_fail(run->finding, OPC_RULE_determinism_handle,
+                            "%s; only addresses of this process's memory differ", opc_text_c(&text));
   if (run->context->device.type == OPC_DEVICE_CPU) OPC_RETURN_IF_ERROR(is_of_address(run, &of_address));
   if (!of_address) return report_run_to_run(run, opc_text_c(&text));
   opc_text_add(&text, "; with the arguments in the same memory again it does not differ");
@@ -272,12 +270,11 @@ static opc_status_t check_grad(sample_case_t *run, const struct condition_row *r
   if (!*out_differs) return OPC_OK;
   const bool placeholder = returned && differ_in_placeholders(&run->first.result, &again.result);
   if (returned && !placeholder) OPC_RETURN_IF_ERROR(is_grad_rounding(run, &again.result, &rounding));
-  opc_finding_fail(run->finding,
-                   placeholder ? OPC_RULE_determinism_grad_output
-                   : rounding  ? OPC_RULE_determinism_grad_rounding
-                               : row->rule,
-                   "%s", opc_text_c(&text));
-  return OPC_OK;
+  return opc_finding_fail(run->finding,
+                          placeholder ? OPC_RULE_determinism_grad_output
+                          : rounding  ? OPC_RULE_determinism_grad_rounding
+                                      : row->rule,
+                          "%s", opc_text_c(&text));
 }
 
 /* Rules out chance: the call without any change, a few times. */
@@ -348,14 +345,11 @@ static opc_status_t sample_case_run(sample_case_t *run) {
   if (run->finding->decided) return OPC_OK;
 
   int64_t numel = opc_result_numel(&run->first.result);
-  if (opc_operator_has_tag(context->op, "nondeterministic_bitwise")) {
-    opc_finding_skip(run->finding, OPC_SKIP_NOT_APPLICABLE, "it is tagged nondeterministic_bitwise");
-    return OPC_OK;
-  }
-  if (!numel) {
-    opc_finding_skip(run->finding, OPC_SKIP_NOT_APPLICABLE, "the operator returns nothing that could be compared");
-    return OPC_OK;
-  }
+  if (opc_operator_has_tag(context->op, "nondeterministic_bitwise"))
+    return opc_finding_skip(run->finding, OPC_SKIP_NOT_APPLICABLE, "it is tagged nondeterministic_bitwise");
+  if (!numel)
+    return opc_finding_skip(run->finding, OPC_SKIP_NOT_APPLICABLE,
+                            "the operator returns nothing that could be compared");
   OPC_RETURN_IF_ERROR(check_again(run));
   if (!run->differs) OPC_RETURN_IF_ERROR(check_conditions(run));
   if (!run->differs && plain && run->floating) OPC_RETURN_IF_ERROR(check_grad(run, &requires_grad_row, &run->differs));
@@ -363,9 +357,8 @@ static opc_status_t sample_case_run(sample_case_t *run) {
     OPC_RETURN_IF_ERROR(opc_determinism_cache_check(context, &run->calls, run->finding, run->error));
   if (!run->differs && plain && context->device.type == OPC_DEVICE_CUDA && !context->simulated)
     OPC_RETURN_IF_ERROR(check_under_load(run));
-  opc_finding_pass(run->finding, "%lld values have the same bits in %d calls under changing conditions",
-                   (long long)numel, run->calls);
-  return OPC_OK;
+  return opc_finding_pass(run->finding, "%lld values have the same bits in %d calls under changing conditions",
+                          (long long)numel, run->calls);
 }
 
 /* ---- the check ---- */

@@ -213,6 +213,5 @@ opc_status_t opc_determinism_cache_is_cause(opc_case_context_t *context, bool *o
       !opc_trial_differ(&reuse.there, of_other, elsewhere_name, &text))
     return OPC_OK;
   *out = true;
-  opc_finding_fail(finding, rule, "%s%s", before_text, opc_text_c(&text));
-  return OPC_OK;
+  return opc_finding_fail(finding, rule, "%s%s", before_text, opc_text_c(&text));
 }

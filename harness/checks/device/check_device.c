@@ -78,10 +78,8 @@ static opc_status_t check_output_devices(const opc_case_context_t *context, cons
   const int index = device_argument(context->op);
   if (index >= 0) OPC_RETURN_IF_ERROR(check_placed(context, call, index, finding, error));
   if (finding->decided) return OPC_OK;
-  if (!common_device(call, &wanted) || index >= 0) {
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no tensor argument says where the outputs belong");
-    return OPC_OK;
-  }
+  if (!common_device(call, &wanted) || index >= 0)
+    return opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no tensor argument says where the outputs belong");
   OPC_RETURN_IF_ERROR(opc_call_outputs(call, &outputs, &count, error));
   char here[24], there[24];
   device_text(wanted, there, sizeof there);

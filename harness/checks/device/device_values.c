@@ -69,10 +69,7 @@ static opc_status_t check_other_bits(comparison_t *comparison, opc_difference_t 
   OPC_RETURN_IF_ERROR(opc_result_is_nondeterministic(&on_cpu, &comparison->cpu, &nondeterministic, error));
   if (!nondeterministic)
     OPC_RETURN_IF_ERROR(opc_result_is_nondeterministic(&on_cuda, &comparison->cuda, &nondeterministic, error));
-  if (nondeterministic) {
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, OPC_NONDETERMINISTIC_TEXT);
-    return OPC_OK;
-  }
+  if (nondeterministic) return opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, OPC_NONDETERMINISTIC_TEXT);
   if (context->base && context->base->expect.has_tolerance) bound.relative = context->base->expect.tolerance;
   for (size_t i = 0; !bound.relative && i < comparison->cpu.count; i++) {
     exact[i] = must_be_equal(comparison, i);
@@ -101,19 +98,14 @@ static opc_status_t compare_with_cpu(comparison_t *comparison, opc_finding_t *fi
   OPC_SCOPED(opc_text_clear) opc_text_t message = {0};
   OPC_RETURN_IF_ERROR(opc_again_run(&on_cpu, &comparison->cpu, &outcome, &message, error));
   const int64_t numel = opc_result_numel(&comparison->cuda);
-  if (outcome != OPC_CALL_RETURNED) {
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the CPU kernel refuses the same arguments: %.300s",
-                     opc_text_c(&message));
-    return OPC_OK;
-  }
-  if (!numel) {
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the operator returns nothing that could be compared");
-    return OPC_OK;
-  }
+  if (outcome != OPC_CALL_RETURNED)
+    return opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the CPU kernel refuses the same arguments: %.300s",
+                            opc_text_c(&message));
+  if (!numel)
+    return opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the operator returns nothing that could be compared");
   const opc_difference_t difference = opc_result_compare(&comparison->cuda, &comparison->cpu, NULL, NULL);
   if (difference.kind != OPC_DIFFERENCE_NONE) return check_other_bits(comparison, difference, finding, error);
-  opc_finding_pass(finding, "%lld values have the bits of the CPU kernel's", (long long)numel);
-  return OPC_OK;
+  return opc_finding_pass(finding, "%lld values have the bits of the CPU kernel's", (long long)numel);
 }
 
 static void comparison_clear(comparison_t *comparison) {
@@ -133,10 +125,8 @@ static opc_status_t check_values(opc_case_context_t *context, opc_finding_t *fin
 }
 
 opc_status_t opc_device_values_check(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
-  if (!opc_operator_serves(context->op, OPC_DEVICE_CPU)) {
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "there is no CPU kernel to compare with");
-    return OPC_OK;
-  }
+  if (!opc_operator_serves(context->op, OPC_DEVICE_CPU))
+    return opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "there is no CPU kernel to compare with");
   const bool rounding = opc_cuda_tf32_set(false); /* convolutions round their arguments to 10 bits otherwise */
   const opc_status_t status = check_values(context, finding, error);
   (void)opc_cuda_tf32_set(rounding);

@@ -36,12 +36,14 @@ typedef struct opc_finding {
   json_t *evidence; /* object; may be NULL */
 } opc_finding_t;
 
-void opc_finding_pass(opc_finding_t *finding, const char *format, ...) OPC_PRINTF(2, 3);
-void opc_finding_skip(opc_finding_t *finding, opc_skip_reason_t reason, const char *format, ...) OPC_PRINTF(3, 4);
+/* These four return OPC_OK, so that a function can end with one of them. */
+opc_status_t opc_finding_pass(opc_finding_t *finding, const char *format, ...) OPC_PRINTF(2, 3);
+opc_status_t opc_finding_skip(opc_finding_t *finding, opc_skip_reason_t reason, const char *format, ...)
+    OPC_PRINTF(3, 4);
 /* The first failure of a case sets its rule; further failures go to evidence "also" as {rule, message}. The rule gives
  * the severity. A warning never hides a failure. */
-void opc_finding_fail(opc_finding_t *finding, opc_rule_id_t rule, const char *format, ...) OPC_PRINTF(3, 4);
-void opc_finding_error(opc_finding_t *finding, opc_rule_id_t rule, const char *format, ...) OPC_PRINTF(3, 4);
+opc_status_t opc_finding_fail(opc_finding_t *finding, opc_rule_id_t rule, const char *format, ...) OPC_PRINTF(3, 4);
+opc_status_t opc_finding_error(opc_finding_t *finding, opc_rule_id_t rule, const char *format, ...) OPC_PRINTF(3, 4);
 /* Adds to the evidence; takes the reference to value. */
 void opc_finding_evidence(opc_finding_t *finding, const char *key, json_t *value);
 /* For a finding about arguments that the check itself made within the case. `variant`: a variant's name, or a

@@ -139,10 +139,7 @@ static opc_status_t call_and_verify(opc_case_context_t *context, opc_call_t *cal
 opc_status_t opc_device_zones_check(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
   OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
   const char *why = opc_device_zones_missing();
-  if (why && !opc_device_zones_elsewhere()) {
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "%s", why);
-    return OPC_OK;
-  }
+  if (why && !opc_device_zones_elsewhere()) return opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "%s", why);
   OPC_RETURN_IF_ERROR(call_and_verify(context, &call, finding, error));
   if (finding->decided || opc_finding_from_outcome(context, &call, finding)) return OPC_OK;
   if (why) opc_finding_pass(finding, "it returns; the other tool reports what its kernels access");

@@ -58,18 +58,20 @@ static void finding_settle(opc_finding_t *finding, opc_verdict_kind_t verdict, o
   finding->rule = OPC_RULE_NONE;
 }
 
-void opc_finding_pass(opc_finding_t *finding, const char *format, ...) {
+opc_status_t opc_finding_pass(opc_finding_t *finding, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
   finding_settle(finding, OPC_VERDICT_PASS, OPC_SKIP_NONE, format, arguments);
   va_end(arguments);
+  return OPC_OK;
 }
 
-void opc_finding_skip(opc_finding_t *finding, opc_skip_reason_t reason, const char *format, ...) {
+opc_status_t opc_finding_skip(opc_finding_t *finding, opc_skip_reason_t reason, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
   finding_settle(finding, OPC_VERDICT_SKIP, reason, format, arguments);
   va_end(arguments);
+  return OPC_OK;
 }
 
 static void finding_violation(opc_finding_t *finding, opc_verdict_kind_t verdict, opc_rule_id_t rule,
@@ -96,18 +98,20 @@ static void finding_violation(opc_finding_t *finding, opc_verdict_kind_t verdict
   finding->rule = rule;
 }
 
-void opc_finding_fail(opc_finding_t *finding, opc_rule_id_t rule, const char *format, ...) {
+opc_status_t opc_finding_fail(opc_finding_t *finding, opc_rule_id_t rule, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
   finding_violation(finding, OPC_VERDICT_FAIL, rule, format, arguments);
   va_end(arguments);
+  return OPC_OK;
 }
 
-void opc_finding_error(opc_finding_t *finding, opc_rule_id_t rule, const char *format, ...) {
+opc_status_t opc_finding_error(opc_finding_t *finding, opc_rule_id_t rule, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
   finding_violation(finding, OPC_VERDICT_ERROR, rule, format, arguments);
   va_end(arguments);
+  return OPC_OK;
 }
 
 json_t *opc_sample_evidence(const opc_operator_t *op, const opc_sample_t *sample) {

@@ -242,11 +242,9 @@ static opc_status_t check_patterns(opc_case_context_t *context, opc_finding_t *f
 }
 
 static opc_status_t run_initialisation(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
-  if (context->device.type != OPC_DEVICE_CPU && opc_device_zones_missing()) {
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the memory of this device is not filled: %s",
-                     opc_device_zones_missing());
-    return OPC_OK;
-  }
+  if (context->device.type != OPC_DEVICE_CPU && opc_device_zones_missing())
+    return opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the memory of this device is not filled: %s",
+                            opc_device_zones_missing());
   /* With this, out-of-bounds reads always give the same bytes: a result that depends on the pattern does not come from
    * them. */
   opc_cpu_memory_guard(OPC_GUARD_BEHIND);

@@ -332,10 +332,8 @@ static opc_status_t run_memory(opc_case_context_t *context, opc_finding_t *findi
   if (context->device.type != OPC_DEVICE_CPU) return opc_device_zones_check(context, finding, error);
   const opc_check_session_t *session = context->session;
   bool unless_found = context->rule->judge & OPC_JUDGE_UNLESS_FOUND;
-  if (unless_found && *session->own) {
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "it goes out of bounds on ordinary values too");
-    return OPC_OK;
-  }
+  if (unless_found && *session->own)
+    return opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "it goes out of bounds on ordinary values too");
   const opc_status_t status = check_passes(context, &returned, finding, error);
   memory_mode_reset();
   if (finding->rule && !unless_found) *session->own = (void *)&opc_check_memory;

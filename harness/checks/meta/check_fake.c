@@ -54,8 +54,8 @@ static opc_status_t check_fake(opc_case_context_t *context, opc_finding_t *findi
 
 static opc_status_t run_fake(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
   if (context->op->library) return check_fake(context, finding, error);
-  opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "it is libtorch's own, and so is what torch.compile makes of it");
-  return OPC_OK;
+  return opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                          "it is libtorch's own, and so is what torch.compile makes of it");
 }
 
 const opc_check_t opc_check_fake = {.name = "fake", .run = run_fake};

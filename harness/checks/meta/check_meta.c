@@ -314,10 +314,8 @@ static opc_status_t call_on_meta(opc_case_context_t *context, size_t tensor_arg_
   OPC_SCOPED(opc_sample_clear) opc_sample_t sample = {0};
   const opc_device_t device = {OPC_DEVICE_META, -1};
   OPC_RETURN_IF_ERROR(opc_sample_copy(context->sample, &sample, error));
-  if (!move_to_meta(context->op, &sample, tensor_arg_count)) {
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no tensor argument selects the Meta kernel");
-    return OPC_OK;
-  }
+  if (!move_to_meta(context->op, &sample, tensor_arg_count))
+    return opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no tensor argument selects the Meta kernel");
   const opc_again_t again = {
       .context = context, .sample = &sample, .device = &device, .label = {OPC_CALL_KIND_META, ""}};
   OPC_RETURN_IF_ERROR(opc_again_call(&again, call, error));

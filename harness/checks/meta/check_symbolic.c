@@ -386,11 +386,9 @@ static opc_status_t check_symbolic(symbolic_case_t *run) {
   if (!returned) return OPC_OK;
   OPC_RETURN_IF_ERROR(opc_call_make(&arguments, context->op, context->sample, meta_device, context->seed, run->error));
   run->outcome = call_symbolic(run, &arguments, &run->symbolic, &run->message);
-  if (!run->symbolic.symbols) {
-    opc_finding_skip(run->finding, OPC_SKIP_NOT_APPLICABLE,
-                     "no size of these arguments is 2 or more: there is nothing to make a symbol of");
-    return OPC_OK;
-  }
+  if (!run->symbolic.symbols)
+    return opc_finding_skip(run->finding, OPC_SKIP_NOT_APPLICABLE,
+                            "no size of these arguments is 2 or more: there is nothing to make a symbol of");
   bool comparable = run->outcome == OPC_CALL_RETURNED && run->symbolic.output_count == run->output_count;
   if (comparable && (has_number(run) || run->symbolic.event_count)) OPC_RETURN_IF_ERROR(try_other_shapes(run));
   check_symbols(run, &arguments);

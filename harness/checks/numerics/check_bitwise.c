@@ -81,18 +81,14 @@ static opc_status_t compare_golden_tensor(const opc_case_context_t *context, con
                                           const opc_tensor_spec_t *spec, const opc_result_item_t *got,
                                           opc_finding_t *finding, opc_error_t *error) {
   char here[160], there[160];
-  if (got->kind != OPC_VALUE_TENSOR) {
-    opc_finding_fail(finding, OPC_RULE_bitwise_outputs, "%s is %s, the sample states a tensor", path, got->text);
-    return OPC_OK;
-  }
+  if (got->kind != OPC_VALUE_TENSOR)
+    return opc_finding_fail(finding, OPC_RULE_bitwise_outputs, "%s is %s, the sample states a tensor", path, got->text);
   opc_sizes_text(got->meta.ndim, got->meta.sizes, here, sizeof here);
   opc_sizes_text(spec->ndim, spec->sizes, there, sizeof there);
-  if (strcmp(here, there) != 0 || (spec->dtype_given && spec->dtype != got->meta.dtype)) {
-    opc_finding_fail(finding, OPC_RULE_bitwise_outputs, "%s is %s%s, the sample states %s%s", path,
-                     opc_dtype_name(got->meta.dtype), here, spec->dtype_given ? opc_dtype_name(spec->dtype) : "",
-                     there);
-    return OPC_OK;
-  }
+  if (strcmp(here, there) != 0 || (spec->dtype_given && spec->dtype != got->meta.dtype))
+    return opc_finding_fail(finding, OPC_RULE_bitwise_outputs, "%s is %s%s, the sample states %s%s", path,
+                            opc_dtype_name(got->meta.dtype), here, spec->dtype_given ? opc_dtype_name(spec->dtype) : "",
+                            there);
   if (!got->bytes) return opc_error_set(error, OPC_ERR_UNSUPPORTED, "%s: its values cannot be read", path);
 
   OPC_SCOPED(golden_free) opc_tensor_spec_t *own = opc_tensor_spec_copy(spec);
@@ -131,10 +127,9 @@ static opc_status_t compare_golden(const opc_case_context_t *context, const char
     return OPC_OK;
   }
   const opc_result_item_t *got = item_called(result, path);
-  if (!got) {
-    opc_finding_fail(finding, OPC_RULE_bitwise_outputs, "the sample states %s, and there is no such output", path);
-    return OPC_OK;
-  }
+  if (!got)
+    return opc_finding_fail(finding, OPC_RULE_bitwise_outputs, "the sample states %s, and there is no such output",
+                            path);
   if (stated->kind == OPC_VALUE_TENSOR && stated->tensor)
     return compare_golden_tensor(context, path, stated->tensor, got, finding, error);
   char text[128];

@@ -206,11 +206,10 @@ static opc_status_t compare_with_wider(opc_case_context_t *context, opc_dtype_t 
   opc_again_t again = {
       .context = context, .sample = &wide, .replay = replay, .label = {OPC_CALL_KIND_WIDE_REFERENCE, ""}};
   OPC_RETURN_IF_ERROR(take_reference(&again, &wide, dtype, &reference, &wider, &message, error));
-  if (!wider) {
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "it runs, and there is no reference: float64 is refused: %.*s",
-                     MESSAGE_SIZE, opc_text_c(&message));
-    return OPC_OK;
-  }
+  if (!wider)
+    return opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                            "it runs, and there is no reference: float64 is refused: %.*s", MESSAGE_SIZE,
+                            opc_text_c(&message));
   OPC_RETURN_IF_ERROR(at_least_of(context, &reference, &at_least, error));
   const double *stated = context->base && context->base->expect.has_tolerance ? context->base->expect.tolerance : NULL;
   opc_bound_t bound = {.got = got,
@@ -227,10 +226,9 @@ static opc_status_t compare_with_wider(opc_case_context_t *context, opc_dtype_t 
   if (is_far_between(context, &difference, got)) difference.kind = OPC_DIFFERENCE_NONE;
   if (difference.kind != OPC_DIFFERENCE_NONE) OPC_RETURN_IF_ERROR(opc_signs_differ_only(&bound, &signs, error));
   if (signs) difference.kind = OPC_DIFFERENCE_NONE;
-  if (difference.kind != OPC_DIFFERENCE_NONE && opc_operator_is_random(context->op)) {
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "it is random: another dtype may get other random numbers");
-    return OPC_OK;
-  }
+  if (difference.kind != OPC_DIFFERENCE_NONE && opc_operator_is_random(context->op))
+    return opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                            "it is random: another dtype may get other random numbers");
   if (difference.kind != OPC_DIFFERENCE_NONE)
     OPC_RETURN_IF_ERROR(opc_result_is_nondeterministic(&again, &reference, &nondeterministic, error));
   if (nondeterministic) opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, OPC_NONDETERMINISTIC_TEXT);
@@ -413,10 +411,8 @@ static opc_status_t check_dtype(opc_case_context_t *context, const opc_call_t *c
                                 opc_finding_t *finding, opc_error_t *error) {
   OPC_SCOPED(opc_result_clear) opc_result_t got = {0};
   const opc_dtype_t dtype = opc_dtype_find(context->id.dtype);
-  if (!opc_dtype_is_inexact(dtype)) {
-    opc_finding_pass(finding, "it runs on %s (integers have no float64 reference)", context->id.dtype);
-    return OPC_OK;
-  }
+  if (!opc_dtype_is_inexact(dtype))
+    return opc_finding_pass(finding, "it runs on %s (integers have no float64 reference)", context->id.dtype);
   if (dtype == OPC_DTYPE_FLOAT64 || dtype == OPC_DTYPE_COMPLEX128)
     return check_float64(context, call, replay, finding, error);
   OPC_RETURN_IF_ERROR(opc_result_take(&got, call, OPC_RESULT_ARGUMENTS, error));

@@ -75,20 +75,13 @@ static opc_status_t compare_pair(opc_case_context_t *context, const opc_call_t *
       opc_result_compare(pair->got, pair->wanted, element_is_close, (void *)(uintptr_t)pair);
   OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
   bool random = false;
-  if (difference.kind == OPC_DIFFERENCE_NONE) {
-    opc_finding_pass(finding, "%s", way->pass);
-    return OPC_OK;
-  }
+  if (difference.kind == OPC_DIFFERENCE_NONE) return opc_finding_pass(finding, "%s", way->pass);
   const char *why = excuse(way, call, pair->got, &difference);
   OPC_RETURN_IF_ERROR(why ? OPC_OK : opc_result_is_nondeterministic(&again, pair->got, &random, error));
   if (random) why = OPC_NONDETERMINISTIC_TEXT;
-  if (why) {
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "%s", why);
-    return OPC_OK;
-  }
+  if (why) return opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "%s", why);
   opc_difference_text(&difference, pair->got, pair->wanted, way->usual, &text);
-  opc_finding_fail(finding, way->rule, "%s", opc_text_c(&text));
-  return OPC_OK;
+  return opc_finding_fail(finding, way->rule, "%s", opc_text_c(&text));
 }
 
 static opc_status_t check_written_differently(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
@@ -103,9 +96,9 @@ static opc_status_t check_written_differently(opc_case_context_t *context, opc_f
   OPC_RETURN_IF_ERROR(opc_result_take(&got, &call, OPC_RESULT_ARGUMENTS, error));
   OPC_RETURN_IF_ERROR(opc_again_try(&base, &wanted, &returned, error));
   if (returned && opc_result_numel(&got) > 0) return compare_pair(context, &call, &pair, finding, error);
-  opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "%s",
-                   returned ? "nothing is returned that could be compared" : "the sample itself is refused here");
-  return OPC_OK;
+  return opc_finding_skip(
+      finding, OPC_SKIP_NOT_APPLICABLE, "%s",
+      returned ? "nothing is returned that could be compared" : "the sample itself is refused here");
 }
 
 static opc_status_t equivalent_run(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {

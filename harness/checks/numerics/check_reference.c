@@ -169,10 +169,7 @@ static opc_status_t check_difference(reference_t *reference, const opc_replay_t 
   its_again.replay = &its_values;
   if (!random) OPC_RETURN_IF_ERROR(opc_result_is_nondeterministic(&its_again, wanted, &random, error));
   if (!random) OPC_RETURN_IF_ERROR(opc_tolerance_measure(&tolerance, &its_again, wanted, error));
-  if (random) {
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, OPC_NONDETERMINISTIC_TEXT);
-    return OPC_OK;
-  }
+  if (random) return opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, OPC_NONDETERMINISTIC_TEXT);
   if (difference.kind == OPC_DIFFERENCE_VALUE) difference = opc_result_compare(got, wanted, opc_bound_holds, &bound);
   if (difference.kind != OPC_DIFFERENCE_NONE) {
     OPC_RETURN_IF_ERROR(is_vouched_for(reference, wanted, &vouched, error));
@@ -189,29 +186,22 @@ static opc_status_t compare_results(reference_t *reference, const opc_replay_t *
   opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
   const opc_again_t again = {.context = &reference->own, .label = {OPC_CALL_KIND_REFERENCE, ""}};
   OPC_RETURN_IF_ERROR(opc_again_run(&again, &wanted, &outcome, &message, error));
-  if (outcome != OPC_CALL_RETURNED && opc_case_is_declared(reference->context)) {
-    opc_finding_fail(finding, OPC_RULE_reference_unusable, "%s refuses the sample: %.300s", reference->op.name,
-                     opc_text_c(&message));
-    return OPC_OK;
-  }
-  if (outcome != OPC_CALL_RETURNED) {
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "%s refuses these arguments: %.300s", reference->op.name,
-                     opc_text_c(&message));
-    return OPC_OK;
-  }
+  if (outcome != OPC_CALL_RETURNED && opc_case_is_declared(reference->context))
+    return opc_finding_fail(finding, OPC_RULE_reference_unusable, "%s refuses the sample: %.300s", reference->op.name,
+                            opc_text_c(&message));
+  if (outcome != OPC_CALL_RETURNED)
+    return opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "%s refuses these arguments: %.300s", reference->op.name,
+                            opc_text_c(&message));
   /* As many as both have. */
   const size_t count = got->count < wanted.count ? got->count : wanted.count;
   const opc_result_t left = {.items = got->items, .count = count}, right = {.items = wanted.items, .count = count};
   const int64_t numel = opc_result_numel(&left);
-  if (count == 0 || numel == 0) {
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "nothing is returned that could be compared");
-    return OPC_OK;
-  }
+  if (count == 0 || numel == 0)
+    return opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "nothing is returned that could be compared");
   const opc_difference_t difference = opc_result_compare(&left, &right, NULL, NULL);
   if (difference.kind != OPC_DIFFERENCE_NONE)
     return check_difference(reference, values, &left, &right, difference, finding, error);
-  opc_finding_pass(finding, "%lld values have the bits of %s's", (long long)numel, reference->op.name);
-  return OPC_OK;
+  return opc_finding_pass(finding, "%lld values have the bits of %s's", (long long)numel, reference->op.name);
 }
 
 static opc_status_t check_against(reference_t *reference, opc_finding_t *finding, opc_error_t *error) {

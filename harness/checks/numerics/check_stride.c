@@ -151,26 +151,19 @@ static opc_status_t check_bits_that_differ(opc_case_context_t *context, referenc
   OPC_SCOPED(opc_tolerance_clear) opc_tolerance_t tolerance = {0};
   bool nondeterministic = false, depends = true, as_strided_like = false;
   OPC_RETURN_IF_ERROR(opc_call_is_as_strided_like(call, &as_strided_like, error));
-  if (as_strided_like) {
-    opc_finding_skip(
+  if (as_strided_like)
+    return opc_finding_skip(
         finding, OPC_SKIP_NOT_APPLICABLE,
         "its arguments say at which sizes and strides to read a storage: another layout gives another result");
-    return OPC_OK;
-  }
   OPC_RETURN_IF_ERROR(opc_result_is_nondeterministic(&again, &reference->result, &nondeterministic, error));
-  if (nondeterministic) {
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, OPC_NONDETERMINISTIC_TEXT);
-    return OPC_OK;
-  }
+  if (nondeterministic) return opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, OPC_NONDETERMINISTIC_TEXT);
   bool plain_value =
       difference.kind == OPC_DIFFERENCE_VALUE && reference->result.items[difference.item].kind != OPC_VALUE_TENSOR;
   if (plain_value) OPC_RETURN_IF_ERROR(depends_on_values(&again, reference, difference.item, &depends, error));
-  if (!depends) {
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
-                     "%s depends on the layout, not on the values: it describes the layout",
-                     reference->result.items[difference.item].path);
-    return OPC_OK;
-  }
+  if (!depends)
+    return opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                            "%s depends on the layout, not on the values: it describes the layout",
+                            reference->result.items[difference.item].path);
 
   opc_bound_t bound = {.got = got,
                        .reference = &reference->result,
@@ -199,11 +192,9 @@ static opc_status_t compare_with_contiguous(opc_case_context_t *context, referen
   OPC_RETURN_IF_ERROR(opc_result_take(&got, call, OPC_RESULT_ARGUMENTS, error));
   opc_again_t again = reference_again(context, reference);
   OPC_RETURN_IF_ERROR(opc_again_run(&again, &reference->result, &reference->outcome, &reference->message, error));
-  if (reference->outcome != OPC_CALL_RETURNED) {
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "a contiguous copy of the same values is refused: %.300s",
-                     opc_text_c(&reference->message));
-    return OPC_OK;
-  }
+  if (reference->outcome != OPC_CALL_RETURNED)
+    return opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "a contiguous copy of the same values is refused: %.300s",
+                            opc_text_c(&reference->message));
   opc_difference_t difference = opc_result_compare(&got, &reference->result, NULL, NULL);
   int64_t numel = opc_result_numel(&got);
   if (difference.kind != OPC_DIFFERENCE_NONE)
@@ -253,8 +244,7 @@ static opc_status_t check_layout(opc_case_context_t *context, opc_finding_t *fin
     return check_refused_layout(context, &reference, &call, finding, error);
   const char *why = why_not_comparable(&call);
   if (!why) return compare_with_contiguous(context, &reference, &call, finding, error);
-  opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "it returns; %s", why);
-  return OPC_OK;
+  return opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "it returns; %s", why);
 }
 
 const opc_check_t opc_check_stride = {.name = "stride", .run = check_layout};

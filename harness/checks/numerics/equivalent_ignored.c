@@ -94,11 +94,11 @@ static opc_status_t report_nan(ignored_t *ignored, const opc_result_t *with_nan,
   if (random) return OPC_OK;
   opc_difference_text(&difference, with_nan, &ignored->usual, "the result without NaN", &text);
   opc_index_text(&tensor->before, (int64_t)first, place, sizeof place);
-  opc_finding_fail(finding, OPC_RULE_equivalent_ignored_nan,
-                   "%zu elements of %s are ignored, such as %s%s: the result is the same with 1, -1, 1000, -1000 and 0 "
-                   "in it. With NaN in them it is another one: %s",
-                   count, tensor->path, tensor->path, place, opc_text_c(&text));
-  return OPC_OK;
+  return opc_finding_fail(
+      finding, OPC_RULE_equivalent_ignored_nan,
+      "%zu elements of %s are ignored, such as %s%s: the result is the same with 1, -1, 1000, -1000 and 0 "
+      "in it. With NaN in them it is another one: %s",
+      count, tensor->path, tensor->path, place, opc_text_c(&text));
 }
 
 /* The call with one element of a selection changed: *out_decides if the ignored elements then have an influence. */
@@ -224,10 +224,7 @@ static opc_status_t check_tensors(ignored_t *ignored, size_t *out_count, size_t 
   bool random = false;
   OPC_RETURN_IF_ERROR(opc_result_take(&ignored->usual, call, OPC_RESULT_ARGUMENTS, ignored->error));
   OPC_RETURN_IF_ERROR(opc_result_is_nondeterministic(&again, &ignored->usual, &random, ignored->error));
-  if (random) {
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, OPC_NONDETERMINISTIC_TEXT);
-    return OPC_OK;
-  }
+  if (random) return opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, OPC_NONDETERMINISTIC_TEXT);
   OPC_RETURN_IF_ERROR(opc_equivalent_padding(&again, call, false, out_rows, finding, ignored->error));
   for (size_t i = 0; !finding->decided && i < call->tensor_arg_count; i++) {
     const opc_tensor_arg_t *arg = &call->tensor_args[i];
@@ -246,15 +243,11 @@ opc_status_t opc_equivalent_ignored(opc_case_context_t *context, opc_finding_t *
   size_t count = 0, rows = 0;
   own.sample = context->base; /* not the variant's: its NaN may be where it counts */
   ignored.context = &own;
-  if (opc_operator_has_tag(context->op, "pointwise")) {
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "it is tagged pointwise: a factor of 0 is no mask");
-    return OPC_OK;
-  }
+  if (opc_operator_has_tag(context->op, "pointwise"))
+    return opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "it is tagged pointwise: a factor of 0 is no mask");
   if (!opc_case_call_keeping(&own, &values, &call, finding)) return OPC_OK;
-  if (!has_selection(context, &call)) {
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no argument is a mask, a length or an index");
-    return OPC_OK;
-  }
+  if (!has_selection(context, &call))
+    return opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no argument is a mask, a length or an index");
   const opc_status_t status = check_tensors(&ignored, &count, &rows, finding);
   opc_result_clear(&ignored.usual);
   OPC_RETURN_IF_ERROR(status);

@@ -260,6 +260,5 @@ opc_status_t opc_equivalent_narrow(opc_case_context_t *context, opc_finding_t *f
   if (finding->decided) return OPC_OK;
   if (opc_result_numel(&plain) > 0 && !gives_narrow_integers(&plain))
     return check_tensors_and_numbers(&narrow, &call, finding, error);
-  opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the result is no number that 64 bits could change");
-  return OPC_OK;
+  return opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the result is no number that 64 bits could change");
 }

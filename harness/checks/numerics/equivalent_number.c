@@ -81,12 +81,11 @@ static opc_status_t check_float(const number_t *number, bool *out_compared_any, 
   if (returned) OPC_RETURN_IF_ERROR(run_with_number(number, floating_value(own * (1 + seen)), &moved, &returned));
   pair_t pair = {.left = &exact, .right = &moved};
   if (!returned || opc_result_compare(&exact, &moved, moves_little, &pair).kind != OPC_DIFFERENCE_VALUE) return OPC_OK;
-  opc_finding_fail(
+  return opc_finding_fail(
       finding, OPC_RULE_equivalent_narrow_number,
       "with %s = %.17g and with %.17g the result has the same bits, but not with %.17g: of this number the "
       "operator keeps what float32 holds, although its tensors are float64",
       op->arguments[number->argument].name, own, own * (1 + unseen), own * (1 + seen));
-  return OPC_OK;
 }
 
 opc_status_t opc_equivalent_float(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {

@@ -151,11 +151,10 @@ static opc_status_t report_padding(const padding_t *p, const opc_result_t *usual
   while (!is_padding(p, first)) first++;
   opc_index_text(batch_of(p), first, place, sizeof place);
   opc_difference_text(difference, changed, usual, "with the numbers before the change it", &text);
-  opc_finding_fail(finding, OPC_RULE_equivalent_padding,
-                   "%s[%lld] is %lld, so that %s%s lies behind it. Other numbers there change the result: %s",
-                   p->call->tensor_args[p->lengths].path, (long long)p->row, (long long)p->length,
-                   p->call->tensor_args[p->batch].path, place, opc_text_c(&text));
-  return OPC_OK;
+  return opc_finding_fail(finding, OPC_RULE_equivalent_padding,
+                          "%s[%lld] is %lld, so that %s%s lies behind it. Other numbers there change the result: %s",
+                          p->call->tensor_args[p->lengths].path, (long long)p->row, (long long)p->length,
+                          p->call->tensor_args[p->batch].path, place, opc_text_c(&text));
 }
 
 /* Other indices or tokens than those of the batch may be none. */

@@ -135,10 +135,8 @@ static opc_status_t architecture_run(opc_case_context_t *context, opc_finding_t 
   OPC_SCOPED(library_clear) library_t library = {0};
   OPC_SCOPED(opc_text_clear) opc_text_t has = {0};
   if (opc_elf_open(context->op->library, &library.file, error) != OPC_OK ||
-      opc_facts_read(library.file, &library.facts, error) != OPC_OK) {
-    opc_finding_error(finding, OPC_RULE_harness, "%s cannot be read: %s", context->op->library, error->message);
-    return OPC_OK;
-  }
+      opc_facts_read(library.file, &library.facts, error) != OPC_OK)
+    return opc_finding_error(finding, OPC_RULE_harness, "%s cannot be read: %s", context->op->library, error->message);
   read_torch(&library.torch);
   opc_gpu_codes_words(&library.facts.gpu, &has);
   check_code(&library, opc_text_c(&has), finding);

@@ -208,15 +208,11 @@ static opc_status_t check_copy(subject_t *subject, const char *method, bool deep
   if (!found || !found->schema || opc_schema_arguments(found->schema, &schema, NULL) != OPC_OK) return OPC_OK;
   ask_object(subject, method, &none, schema.argument_count == 2 && !schema.arguments[1].has_default, &call);
   if (call.outcome == OPC_CALL_UNCONVERTIBLE) return OPC_OK; /* it requires arguments that the harness cannot make */
-  if (call.outcome != OPC_CALL_RETURNED) {
-    opc_finding_fail(subject->finding, OPC_RULE_class_copy_differs, "%s is refused: %.*s", method,
-                     first_line(&call.message), opc_text_c(&call.message));
-    return OPC_OK;
-  }
-  if (call.return_count != 1 || call.returns[0].kind != OPC_VALUE_OBJECT) {
-    opc_finding_fail(subject->finding, OPC_RULE_class_copy_differs, "%s returns no object", method);
-    return OPC_OK;
-  }
+  if (call.outcome != OPC_CALL_RETURNED)
+    return opc_finding_fail(subject->finding, OPC_RULE_class_copy_differs, "%s is refused: %.*s", method,
+                            first_line(&call.message), opc_text_c(&call.message));
+  if (call.return_count != 1 || call.returns[0].kind != OPC_VALUE_OBJECT)
+    return opc_finding_fail(subject->finding, OPC_RULE_class_copy_differs, "%s returns no object", method);
   opc_text_addf(&subject->done, ", copied by %s", method);
   OPC_RETURN_IF_ERROR(
       compare_state(subject, call.returns[0].handle, "the copy", OPC_RULE_class_copy_differs, &state, error));
@@ -264,11 +260,10 @@ static opc_status_t check_whole(opc_case_context_t *context, opc_finding_t *find
   OPC_SCOPED(class_subject_clear) subject_t subject = {.context = context, .finding = finding};
   OPC_RETURN_IF_ERROR(object_make(context, &subject.object, error));
   if (opc_finding_from_outcome(context, &subject.object.call, finding)) return OPC_OK;
-  if (context->base->expect.rejects) {
-    opc_finding_fail(finding, OPC_RULE_sample_accepted,
-                     "the constructor accepts sample %s, which its file expects it to refuse", context->base->name);
-    return OPC_OK;
-  }
+  if (context->base->expect.rejects)
+    return opc_finding_fail(finding, OPC_RULE_sample_accepted,
+                            "the constructor accepts sample %s, which its file expects it to refuse",
+                            context->base->name);
   OPC_RETURN_IF_ERROR(take_fresh(context, &subject.fresh, error));
   OPC_RETURN_IF_ERROR(take_fresh(context, &subject.control, error));
   opc_text_add(&subject.done, opc_class_has_constructor(context->op) ? "constructed" : "returned by an operator");
@@ -385,8 +380,7 @@ static opc_status_t check_method(opc_case_context_t *context, const opc_method_t
   OPC_RETURN_IF_ERROR(call_until_accepted(context, NULL, &schema.op, &call, error));
   if (opc_finding_from_outcome(context, &call, finding)) return OPC_OK;
   if (call.return_count) opc_value_describe(&call.returns[0], text, sizeof text);
-  opc_finding_pass(finding, "%s returns %s", method->name, text);
-  return OPC_OK;
+  return opc_finding_pass(finding, "%s returns %s", method->name, text);
 }
 
 static opc_status_t use_method(opc_case_context_t *context, const opc_object_t *object, const opc_method_t *method,
@@ -448,23 +442,18 @@ static opc_status_t check_used(opc_case_context_t *context, opc_finding_t *findi
   for (int i = 0; i < USED; i++) {
     made_t *made = &used.made[i];
     OPC_RETURN_IF_ERROR(object_make(context, made, error));
-    if (!made->object) {
-      opc_finding_skip(finding, OPC_SKIP_REJECTED, "the constructor refuses these arguments: %.*s",
-                       first_line(&made->call.message), opc_text_c(&made->call.message));
-      return OPC_OK;
-    }
+    if (!made->object)
+      return opc_finding_skip(finding, OPC_SKIP_REJECTED, "the constructor refuses these arguments: %.*s",
+                              first_line(&made->call.message), opc_text_c(&made->call.message));
     OPC_RETURN_IF_ERROR(use_methods(context, made->object, &calls, error));
   }
   context->announce(OPC_CALL_LABEL(PICKLE, ""));
-  if (!calls) {
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no method accepts the simple arguments that it was given");
-    return OPC_OK;
-  }
-  if (opc_object_round_trip(used.made[2].object, &used.unpickled, &pickled, &message) != OPC_CALL_RETURNED) {
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "it is not pickled after such calls: %.*s", first_line(&message),
-                     opc_text_c(&message));
-    return OPC_OK;
-  }
+  if (!calls)
+    return opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                            "no method accepts the simple arguments that it was given");
+  if (opc_object_round_trip(used.made[2].object, &used.unpickled, &pickled, &message) != OPC_CALL_RETURNED)
+    return opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "it is not pickled after such calls: %.*s",
+                            first_line(&message), opc_text_c(&message));
   const opc_object_t *objects[USED] = {used.made[0].object, used.made[1].object, used.unpickled};
   for (int i = 0; i < USED; i++)
     OPC_RETURN_IF_ERROR(opc_class_state_take(context->op, objects[i], context->announce, &used.states[i], error));
@@ -477,8 +466,7 @@ static opc_status_t class_run(opc_case_context_t *context, opc_finding_t *findin
   if (!context->method) return check_whole(context, finding, error);
   const opc_status_t status = check_method(context, context->method, finding, error);
   if (status != OPC_ERR_UNSUPPORTED) return status;
-  opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "%s", error->message);
-  return OPC_OK;
+  return opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "%s", error->message);
 }
 
 const opc_check_t opc_check_class = {.name = "class", .run = class_run};

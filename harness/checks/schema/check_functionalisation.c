@@ -80,9 +80,8 @@ static opc_status_t check_functional_result(functional_case_t *run, opc_differen
     difference = opc_result_compare(bound.got, bound.reference, opc_bound_holds, &bound);
   if (difference.kind == OPC_DIFFERENCE_NONE) return OPC_OK;
   opc_difference_text(&difference, bound.got, bound.reference, "on plain tensors it", &text);
-  opc_finding_fail(run->finding, OPC_RULE_functionalisation_wrong_result, "under functionalisation %s",
-                   opc_text_c(&text));
-  return OPC_OK;
+  return opc_finding_fail(run->finding, OPC_RULE_functionalisation_wrong_result, "under functionalisation %s",
+                          opc_text_c(&text));
 }
 
 /* The fallback calls the same kernel as a plain call, so functionalisation does not cause a different result. */
@@ -95,18 +94,14 @@ static bool has_other_code(const opc_operator_t *op) {
 static opc_status_t compare_functional(functional_case_t *run) {
   const char *message = opc_text_c(&run->functional.message);
   if (run->functional.outcome != OPC_CALL_RETURNED && opc_torch_says(OPC_TORCH_WANTS_DATA, message) &&
-      opc_operator_fake_may_be_in_python(run->context->op)) {
-    opc_finding_skip(run->finding, OPC_SKIP_NO_KERNEL,
-                     "there is no Meta kernel in C++, and the kernel for every device needs data: %.*s",
-                     (int)strcspn(message, "\n"), message);
-    return OPC_OK;
-  }
-  if (run->functional.outcome != OPC_CALL_RETURNED) {
-    opc_finding_fail(run->finding, OPC_RULE_functionalisation_fails,
-                     "the call returns on plain tensors; under functionalisation it throws: %.*s",
-                     (int)strcspn(message, "\n"), message);
-    return OPC_OK;
-  }
+      opc_operator_fake_may_be_in_python(run->context->op))
+    return opc_finding_skip(run->finding, OPC_SKIP_NO_KERNEL,
+                            "there is no Meta kernel in C++, and the kernel for every device needs data: %.*s",
+                            (int)strcspn(message, "\n"), message);
+  if (run->functional.outcome != OPC_CALL_RETURNED)
+    return opc_finding_fail(run->finding, OPC_RULE_functionalisation_fails,
+                            "the call returns on plain tensors; under functionalisation it throws: %.*s",
+                            (int)strcspn(message, "\n"), message);
   const bool other_code = has_other_code(run->context->op);
   opc_difference_t difference = {.kind = OPC_DIFFERENCE_NONE};
   OPC_RETURN_IF_ERROR(opc_result_take(&run->plain_result, &run->plain, 0, run->error));

@@ -270,11 +270,9 @@ static opc_status_t check_arguments(opc_case_context_t *context, opc_finding_t *
   bool returned = false;
   OPC_RETURN_IF_ERROR(run_operator(context, &call, &returned, finding, error));
   if (!returned) return OPC_OK;
-  if (opc_operator_may_alias_or_mutate(context->op)) {
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
-                     "the tag maybe_aliasing_or_mutating says that the operator may change its arguments");
-    return OPC_OK;
-  }
+  if (opc_operator_may_alias_or_mutate(context->op))
+    return opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                            "the tag maybe_aliasing_or_mutating says that the operator may change its arguments");
   for (size_t i = 0; i < call.tensor_arg_count; i++) {
     const opc_tensor_arg_t *tensor_arg = &call.tensor_args[i];
     check_metadata(&call, tensor_arg, finding);

@@ -180,12 +180,10 @@ static opc_status_t check_calls(opc_leak_probe_t *probe, opc_call_t *call, opc_f
 
   opc_cpu_memory_plain(); /* guarded memory creates mappings of its own */
   const opc_status_t status = opc_leak_probe_run(probe, call, first_case, error);
-  if (status == OPC_ERR_SYSTEM && errno == EMFILE) {
-    opc_finding_fail(finding, OPC_RULE_leak_file_descriptor,
-                     "no file descriptor is left after the %llu calls that were made in this process",
-                     (unsigned long long)opc_call_count().made);
-    return OPC_OK;
-  }
+  if (status == OPC_ERR_SYSTEM && errno == EMFILE)
+    return opc_finding_fail(finding, OPC_RULE_leak_file_descriptor,
+                            "no file descriptor is left after the %llu calls that were made in this process",
+                            (unsigned long long)opc_call_count().made);
   OPC_RETURN_IF_ERROR(status);
   report_leaks(probe, finding);
   report_earlier(probe, finding);

@@ -145,10 +145,9 @@ static opc_status_t report_stray(const opc_tag_case_t *tagged, const opc_tensor_
   char here[160], there[160];
   opc_index_text(&item->meta, at, here, sizeof here);
   opc_index_text(&tensor_arg->before, element, there, sizeof there);
-  opc_finding_fail(tagged->finding, OPC_RULE_tags_pointwise,
-                   "tagged pointwise, but %s%s changes when only %s%s changes, which is not its element", item->path,
-                   here, tensor_arg->path, there);
-  return OPC_OK;
+  return opc_finding_fail(tagged->finding, OPC_RULE_tags_pointwise,
+                          "tagged pointwise, but %s%s changes when only %s%s changes, which is not its element",
+                          item->path, here, tensor_arg->path, there);
 }
 
 /* *out_found: an element changed that does not correspond to the moved one. */

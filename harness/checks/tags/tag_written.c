@@ -99,10 +99,9 @@ static opc_status_t report_kept(const opc_tag_case_t *tagged, const opc_result_i
   }
   char index[160];
   opc_index_text(&left->meta, first, index, sizeof index);
-  opc_finding_fail(tagged->finding, OPC_RULE_tags_out_not_written,
-                   "%s%s depends on what %s held before the call; so do %lld of its %lld elements", left->path, index,
-                   left->path, (long long)kept, (long long)left->meta.numel);
-  return OPC_OK;
+  return opc_finding_fail(tagged->finding, OPC_RULE_tags_out_not_written,
+                          "%s%s depends on what %s held before the call; so do %lld of its %lld elements", left->path,
+                          index, left->path, (long long)kept, (long long)left->meta.numel);
 }
 
 /* Calls the operator with `value` in all elements of its out arguments. */

@@ -222,10 +222,7 @@ static opc_status_t check_dtypes(autocast_case_t *run) {
   bool random = false;
   if (!opc_case_call_keeping(run->context, &run->values, &call, run->finding)) return OPC_OK;
   OPC_RETURN_IF_ERROR(is_nondeterministic(run, &random));
-  if (random) {
-    opc_finding_skip(run->finding, OPC_SKIP_NOT_APPLICABLE, OPC_NONDETERMINISTIC_TEXT);
-    return OPC_OK;
-  }
+  if (random) return opc_finding_skip(run->finding, OPC_SKIP_NOT_APPLICABLE, OPC_NONDETERMINISTIC_TEXT);
   for (size_t i = 0; i < DTYPES && !run->found; i++) {
     OPC_RETURN_IF_ERROR(try_dtype(run, autocast_dtypes[i]));
     if (!run->found) OPC_RETURN_IF_ERROR(try_mixed(run));

@@ -129,9 +129,8 @@ static opc_status_t compare_slice(vmap_case_t *run, size_t slice, opc_replay_t *
   run->wrong = true;
   snprintf(name, sizeof name, "a call with slice %zu alone", slice);
   opc_difference_text(&difference, got, alone, name, &text);
-  opc_finding_fail(run->finding, OPC_RULE_vmap_wrong_result, "under torch.vmap, with %s (slice %zu of %zu): %s",
-                   opc_text_c(&run->batching.name), slice, run->batching.slice_count, opc_text_c(&text));
-  return OPC_OK;
+  return opc_finding_fail(run->finding, OPC_RULE_vmap_wrong_result, "under torch.vmap, with %s (slice %zu of %zu): %s",
+                          opc_text_c(&run->batching.name), slice, run->batching.slice_count, opc_text_c(&text));
 }
 
 /* The rule says itself that it leaves this out. */
@@ -300,14 +299,10 @@ static void vmap_conclude(const vmap_case_t *run) {
 static opc_status_t check_batches(vmap_case_t *run) {
   OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
   if (!opc_case_call_keeping(run->context, &run->values, &call, run->finding)) return OPC_OK;
-  if (opc_operator_is_random(run->context->op)) {
-    opc_finding_skip(run->finding, OPC_SKIP_NOT_APPLICABLE, OPC_NONDETERMINISTIC_TEXT);
-    return OPC_OK;
-  }
-  if (call.tensor_arg_count == 0) {
-    opc_finding_skip(run->finding, OPC_SKIP_NOT_APPLICABLE, "the sample gives no tensor that could be batched");
-    return OPC_OK;
-  }
+  if (opc_operator_is_random(run->context->op))
+    return opc_finding_skip(run->finding, OPC_SKIP_NOT_APPLICABLE, OPC_NONDETERMINISTIC_TEXT);
+  if (call.tensor_arg_count == 0)
+    return opc_finding_skip(run->finding, OPC_SKIP_NOT_APPLICABLE, "the sample gives no tensor that could be batched");
   OPC_RETURN_IF_ERROR(try_all(run, &call));
   vmap_conclude(run);
   return OPC_OK;
