@@ -20,8 +20,8 @@ typedef struct sample_case {
   int calls;
 } sample_case_t;
 
-static opc_trial_t trial_of(const sample_case_t *run, unsigned conditions, opc_call_label_t label) {
-  return (opc_trial_t){
+static opc_again_t trial_of(const sample_case_t *run, unsigned conditions, opc_call_label_t label) {
+  return (opc_again_t){
       .context = run->context, .sample = run->context->sample, .conditions = conditions, .label = label};
 }
 
@@ -46,7 +46,7 @@ static bool differ_in_unwritten(const opc_result_t *left, const opc_result_t *ri
 }
 
 /* Runs under `conditions` and compares with the first call. *out_differs: they differ, and the text says where. */
-static opc_status_t compare_under(sample_case_t *run, const opc_trial_t *trial, const char *name, opc_text_t *out,
+static opc_status_t compare_under(sample_case_t *run, const opc_again_t *trial, const char *name, opc_text_t *out,
                                   bool *out_differs) {
   OPC_SCOPED(opc_trial_outcome_clear) opc_trial_outcome_t again = {0};
   *out_differs = run->handles = false;
@@ -82,7 +82,7 @@ static void look_at_arguments(sample_case_t *run) {
 /* The call that all others are compared with, and what one call shows by itself. */
 static opc_status_t first_call(sample_case_t *run, bool plain) {
   opc_case_context_t *context = run->context;
-  opc_trial_t trial = trial_of(run, 0, OPC_CALL_LABEL(OPERATOR, ""));
+  opc_again_t trial = trial_of(run, 0, OPC_CALL_LABEL(OPERATOR, ""));
   OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
   OPC_SCOPED(opc_generators_clear) opc_generators_t generators = {0};
   OPC_SCOPED(opc_threads_clear) opc_threads_t threads = {0};
@@ -103,7 +103,7 @@ static opc_status_t first_call(sample_case_t *run, bool plain) {
 }
 
 /* Repeats the same call a few times, to see whether the results differ from each other. */
-static opc_status_t differ_among_each_other(sample_case_t *run, const opc_trial_t *trial, bool *out_differ) {
+static opc_status_t differ_among_each_other(sample_case_t *run, const opc_again_t *trial, bool *out_differ) {
   OPC_SCOPED(opc_trial_outcome_clear) opc_trial_outcome_t first = {0};
   *out_differ = false;
   OPC_RETURN_IF_ERROR(opc_trial_run(trial, &first, run->error));
@@ -116,7 +116,7 @@ static opc_status_t differ_among_each_other(sample_case_t *run, const opc_trial_
 }
 
 static opc_status_t differ_in_place(sample_case_t *run, bool *out_differ) {
-  opc_trial_t trial = trial_of(run, 0, OPC_CALL_LABEL(CALL, "in the same memory as before"));
+  opc_again_t trial = trial_of(run, 0, OPC_CALL_LABEL(CALL, "in the same memory as before"));
   trial.places = opc_places_new(run->context->sample);
   if (!trial.places) return opc_error_set(run->error, OPC_ERR_MEMORY, "out of memory for the arguments");
   const opc_status_t status = differ_among_each_other(run, &trial, out_differ);
@@ -131,7 +131,7 @@ static opc_status_t is_of_address(sample_case_t *run, bool *out_of_address) {
   *out_of_address = false;
   OPC_RETURN_IF_ERROR(differ_in_place(run, &in_place));
   if (in_place) return OPC_OK;
-  opc_trial_t trial = trial_of(run, OPC_TRIAL_ELSEWHERE, OPC_CALL_LABEL(CALL, "at other addresses"));
+  opc_again_t trial = trial_of(run, OPC_TRIAL_ELSEWHERE, OPC_CALL_LABEL(CALL, "at other addresses"));
   OPC_RETURN_IF_ERROR(differ_among_each_other(run, &trial, out_of_address));
   if (*out_of_address) return OPC_OK;
   trial = trial_of(run, 0, OPC_CALL_LABEL(OPERATOR, "once more"));
@@ -142,7 +142,7 @@ static opc_status_t is_of_address(sample_case_t *run, bool *out_of_address) {
  * only deterministic algorithms are allowed. */
 static opc_status_t is_declared(sample_case_t *run, bool *out) {
   OPC_SCOPED(opc_trial_outcome_clear) opc_trial_outcome_t outcome = {0};
-  opc_trial_t trial =
+  opc_again_t trial =
       trial_of(run, OPC_TRIAL_ONLY_DETERMINISTIC, OPC_CALL_LABEL(CALL, "that allows deterministic algorithms only"));
   OPC_RETURN_IF_ERROR(opc_trial_run(&trial, &outcome, run->error));
   *out = outcome.outcome != OPC_CALL_RETURNED &&
@@ -177,7 +177,7 @@ static opc_status_t report_address(sample_case_t *run, const char *text) {
 static opc_status_t check_again(sample_case_t *run) {
   OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
   bool of_address = false;
-  opc_trial_t trial = trial_of(run, 0, OPC_CALL_LABEL(OPERATOR, "second run"));
+  opc_again_t trial = trial_of(run, 0, OPC_CALL_LABEL(OPERATOR, "second run"));
   OPC_RETURN_IF_ERROR(compare_under(run, &trial, "a second run", &text, &run->differs));
   if (!run->differs) return OPC_OK;
   if (run->handles)
@@ -225,7 +225,7 @@ static opc_status_t is_grad_rounding(sample_case_t *run, const opc_result_t *got
   OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
   OPC_SCOPED(opc_replay_clear) opc_replay_t values = {0};
   OPC_SCOPED(opc_tolerance_clear) opc_tolerance_t tolerance = {0};
-  opc_trial_t trial = trial_of(run, 0, OPC_CALL_LABEL(NONE, ""));
+  opc_again_t trial = trial_of(run, 0, OPC_CALL_LABEL(NONE, ""));
   opc_again_t again = {.context = context,
                        .replay = &values,
                        .label = {OPC_CALL_KIND_CALL_OF_OTHERS, "on values moved by a unit in the last place"}};
@@ -260,7 +260,7 @@ static opc_status_t check_grad(sample_case_t *run, const struct condition_row *r
   OPC_SCOPED(opc_trial_outcome_clear) opc_trial_outcome_t again = {0};
   OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
   bool rounding = false;
-  opc_trial_t trial = trial_of(run, row->condition, row->label);
+  opc_again_t trial = trial_of(run, row->condition, row->label);
   *out_differs = false;
   run->calls++;
   OPC_RETURN_IF_ERROR(opc_trial_run(&trial, &again, run->error));
@@ -280,7 +280,7 @@ static opc_status_t check_grad(sample_case_t *run, const struct condition_row *r
 /* Rules out chance: the call without any change, a few times. */
 static opc_status_t check_unchanged(sample_case_t *run, bool *out_found) {
   OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
-  opc_trial_t trial = trial_of(run, 0, OPC_CALL_LABEL(OPERATOR, "once more"));
+  opc_again_t trial = trial_of(run, 0, OPC_CALL_LABEL(OPERATOR, "once more"));
   *out_found = false;
   for (int i = 0; !*out_found && i < AGAIN; i++) {
     opc_text_reset(&text);
@@ -293,7 +293,7 @@ static opc_status_t check_unchanged(sample_case_t *run, bool *out_found) {
 
 static opc_status_t check_condition(sample_case_t *run, const struct condition_row *row, bool *out_differs) {
   OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
-  opc_trial_t trial = trial_of(run, row->condition, row->label);
+  opc_again_t trial = trial_of(run, row->condition, row->label);
   if (row->condition == OPC_TRIAL_NO_GRAD) return check_grad(run, row, out_differs);
   OPC_RETURN_IF_ERROR(compare_under(run, &trial, row->name, &text, out_differs));
   if (*out_differs && row->condition == OPC_TRIAL_ELSEWHERE) return report_address(run, opc_text_c(&text));
@@ -310,7 +310,7 @@ static opc_status_t check_conditions(sample_case_t *run) {
   if (run->says_dtype && !run->uses_generator) conditions |= OPC_TRIAL_DEFAULT_DTYPE;
   if (!run->uses_generator && !opc_operator_has_tag(run->context->op, "nondeterministic_seeded"))
     conditions |= OPC_TRIAL_OTHER_SEED;
-  opc_trial_t trial = trial_of(run, conditions, OPC_CALL_LABEL(CALL, "in other surroundings"));
+  opc_again_t trial = trial_of(run, conditions, OPC_CALL_LABEL(CALL, "in other surroundings"));
   OPC_RETURN_IF_ERROR(compare_under(run, &trial, "in other surroundings it", &together, &run->differs));
   if (!run->differs) return OPC_OK;
   OPC_RETURN_IF_ERROR(check_unchanged(run, &found));
@@ -331,7 +331,7 @@ static opc_status_t check_conditions(sample_case_t *run) {
 /* On a real device, the call's kernels then run concurrently with others. */
 static opc_status_t check_under_load(sample_case_t *run) {
   OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
-  opc_trial_t trial = trial_of(run, 0, OPC_CALL_LABEL(CALL, "while the device is busy"));
+  opc_again_t trial = trial_of(run, 0, OPC_CALL_LABEL(CALL, "while the device is busy"));
   OPC_RETURN_IF_ERROR(opc_determinism_under_load(&trial, &run->first, &run->differs, &run->calls, &text, run->error));
   if (run->differs) opc_finding_fail(run->finding, OPC_RULE_determinism_busy_stream, "%s", opc_text_c(&text));
   return OPC_OK;

@@ -19,15 +19,6 @@ typedef enum opc_trial_condition {
   OPC_TRIAL_ONLY_DETERMINISTIC = 1 << 5 /* torch.use_deterministic_algorithms(True) */
 } opc_trial_condition_t;
 
-typedef struct opc_trial {
-  opc_case_context_t *context;
-  const opc_sample_t *sample;
-  opc_replay_t *values;   /* NULL: the sample's own fills */
-  unsigned conditions;    /* OPC_TRIAL_… */
-  opc_places_t *places;   /* NULL: addresses from libtorch's allocator */
-  opc_call_label_t label; /* name of the call in a crash report */
-} opc_trial_t;
-
 typedef struct opc_trial_outcome {
   opc_call_outcome_t outcome;
   opc_result_t result; /* with mutable arguments; empty unless it returned */
@@ -40,13 +31,13 @@ void opc_trial_outcome_clear(opc_trial_outcome_t *outcome);
 void opc_trial_memory_begin(void);
 void opc_trial_memory_end(void);
 
-/* Makes the arguments, calls the operator once, takes the outcome. */
-opc_status_t opc_trial_run(const opc_trial_t *trial, opc_trial_outcome_t *out, opc_error_t *error) OPC_CHECKED;
+/* Makes the arguments, calls the operator once under trial->conditions, takes the outcome. */
+opc_status_t opc_trial_run(const opc_again_t *trial, opc_trial_outcome_t *out, opc_error_t *error) OPC_CHECKED;
 /* The steps of opc_trial_run, for conditions other than ELSEWHERE. Whatever the status, the caller clears the call,
  * then frees the places. */
-opc_status_t opc_trial_make(const opc_trial_t *trial, opc_call_t *call, opc_error_t *error) OPC_CHECKED;
-void opc_trial_call(const opc_trial_t *trial, opc_call_t *call);
-opc_status_t opc_trial_take(const opc_call_t *call, opc_trial_outcome_t *out, opc_error_t *error) OPC_CHECKED;
+opc_status_t opc_trial_make(const opc_again_t *trial, opc_call_t *call, opc_error_t *error) OPC_CHECKED;
+void opc_trial_call(const opc_again_t *trial, opc_call_t *call);
+opc_status_t opc_again_take(const opc_call_t *call, opc_trial_outcome_t *out, opc_error_t *error) OPC_CHECKED;
 /* The same without copies that can be avoided, for an outcome that is cleared before the call. */
 opc_status_t opc_trial_look(const opc_call_t *call, opc_trial_outcome_t *out, opc_error_t *error) OPC_CHECKED;
 
@@ -66,7 +57,7 @@ opc_status_t opc_generators_used(const opc_case_context_t *context, const opc_ge
                                  opc_error_t *error) OPC_CHECKED;
 void opc_generators_clear(opc_generators_t *generators);
 /* opc_trial_run between the two. *out_random: the call drew numbers from a default generator; false on errors. */
-opc_status_t opc_trial_run_watched(const opc_trial_t *trial, opc_trial_outcome_t *out, bool *out_random,
+opc_status_t opc_trial_run_watched(const opc_again_t *trial, opc_trial_outcome_t *out, bool *out_random,
                                    opc_error_t *error) OPC_CHECKED;
 
 /* ---- comparing ---- */
@@ -274,7 +265,7 @@ opc_status_t opc_determinism_cache_is_cause(opc_case_context_t *context, bool *o
 /* An operator that launches on a stream without synchronising, or reads a result too early, is right on an idle device
  * and wrong under concurrent load. Runs the trial several times under load, and compares with `first`. *out_differs:
  * the bits differed at least once; *out says where. Adds its calls to *calls. */
-opc_status_t opc_determinism_under_load(const opc_trial_t *trial, const opc_trial_outcome_t *first, bool *out_differs,
+opc_status_t opc_determinism_under_load(const opc_again_t *trial, const opc_trial_outcome_t *first, bool *out_differs,
                                         int *calls, opc_text_t *out, opc_error_t *error) OPC_CHECKED;
 
 /* ---- determinism_counts.c, determinism_concurrent.c: threads ---- */

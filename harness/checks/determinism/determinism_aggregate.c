@@ -51,7 +51,7 @@ static void add_compared(aggregate_t *run, int64_t count, const char *text) {
 
 /* These arguments were accepted before. If a call is refused and the repeated call is not, earlier calls left something
  * behind that caused the refusal. */
-static opc_status_t check_first_refusal(aggregate_t *run, const opc_trial_t *trial, const opc_trial_outcome_t *first) {
+static opc_status_t check_first_refusal(aggregate_t *run, const opc_again_t *trial, const opc_trial_outcome_t *first) {
   OPC_SCOPED(opc_trial_outcome_clear) opc_trial_outcome_t again = {0};
   bool any_refused = opc_call_count().refused > 1;
   OPC_RETURN_IF_ERROR(opc_trial_run(trial, &again, run->error));
@@ -82,7 +82,7 @@ static bool give_generators(const opc_operator_t *op, opc_sample_t *sample) {
 /* It draws from the default generator; if it is given a generator, it must draw from that one. */
 static opc_status_t check_given_generator(aggregate_t *run, const opc_sample_t *sample) {
   OPC_SCOPED(opc_sample_clear) opc_sample_t given = {0};
-  opc_trial_t trial = {
+  opc_again_t trial = {
       .context = run->context, .sample = &given, .label = {OPC_CALL_KIND_CALL, "with a generator given"}};
   OPC_SCOPED(opc_trial_outcome_clear) opc_trial_outcome_t outcome = {0};
   bool used = false;
@@ -100,7 +100,7 @@ static opc_status_t check_given_generator(aggregate_t *run, const opc_sample_t *
 static opc_status_t aggregate_check_sample(aggregate_t *run, size_t number) {
   opc_case_context_t *context = run->context;
   const opc_sample_t *sample = &context->samples[number];
-  opc_trial_t trial = {.context = context, .sample = sample, .label = {OPC_CALL_KIND_OPERATOR, ""}};
+  opc_again_t trial = {.context = context, .sample = sample, .label = {OPC_CALL_KIND_OPERATOR, ""}};
   OPC_SCOPED(opc_trial_outcome_clear) opc_trial_outcome_t other = {0}, again = {0}, first = {0};
   bool used = false;
   OPC_RETURN_IF_ERROR(opc_trial_run_watched(&trial, &first, &used, run->error));
@@ -184,9 +184,9 @@ static opc_status_t compare_here(aggregate_t *run, const opc_subprocess_t *subpr
   OPC_SCOPED(opc_replay_clear) opc_replay_t other = {0};
   OPC_SCOPED(opc_trial_outcome_clear) opc_trial_outcome_t here = {0}, elsewhere = {0};
   bool changed = false;
-  opc_trial_t trial = {.context = context,
+  opc_again_t trial = {.context = context,
                        .sample = &context->samples[sample],
-                       .values = &other,
+                       .replay = &other,
                        .label = {OPC_CALL_KIND_CALL_OF_OTHERS, "with other values"}};
   const opc_trial_outcome_t *there = opc_subprocess_outcome(subprocess, OPC_SUBPROCESS_FIRST, sample);
   OPC_RETURN_IF_ERROR(opc_trial_other_values(context, &context->samples[sample], &other, &changed, run->error));

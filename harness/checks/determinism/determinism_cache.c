@@ -67,25 +67,25 @@ static void clear_before(opc_call_t *call, int attempt) {
   for (int i = 0; i < blocks; i++) free(held[i]);
 }
 
-static opc_status_t call_own(reuse_t *reuse, opc_trial_t *trial, int attempt, addresses_t *out, opc_error_t *error) {
+static opc_status_t call_own(reuse_t *reuse, opc_again_t *trial, int attempt, addresses_t *out, opc_error_t *error) {
   OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
   opc_trial_outcome_clear(&reuse->own);
-  trial->values = NULL;
+  trial->replay = NULL;
   trial->label = OPC_CALL_LABEL(CALL, "before other data come into its arguments' memory");
   OPC_RETURN_IF_ERROR(opc_trial_make(trial, &call, error));
   *out = addresses_of(&call);
   opc_trial_call(trial, &call);
-  OPC_RETURN_IF_ERROR(opc_trial_take(&call, &reuse->own, error));
+  OPC_RETURN_IF_ERROR(opc_again_take(&call, &reuse->own, error));
   clear_before(&call, attempt);
   return OPC_OK;
 }
 
 /* Does not call if no tensor has its address for the first time, unless `any`. */
-static opc_status_t call_there(reuse_t *reuse, opc_trial_t *trial, const addresses_t *own, bool any,
+static opc_status_t call_there(reuse_t *reuse, opc_again_t *trial, const addresses_t *own, bool any,
                                opc_error_t *error) {
   OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
   opc_trial_outcome_clear(&reuse->there);
-  trial->values = &reuse->other;
+  trial->replay = &reuse->other;
   trial->label = OPC_CALL_LABEL(CALL_OF_OTHERS, "on other data in the same memory");
   reuse->called = false;
   OPC_RETURN_IF_ERROR(opc_trial_make(trial, &call, error));
@@ -96,11 +96,11 @@ static opc_status_t call_there(reuse_t *reuse, opc_trial_t *trial, const address
   reuse->all = (1U << addresses.count) - 1;
   if (!reuse->called) return OPC_OK;
   opc_trial_call(trial, &call);
-  return opc_trial_take(&call, &reuse->there, error);
+  return opc_again_take(&call, &reuse->there, error);
 }
 
 static opc_status_t run_both(reuse_t *reuse, opc_case_context_t *context, int attempt, bool any, opc_error_t *error) {
-  opc_trial_t trial = {.context = context, .sample = context->sample, .places = reuse->places};
+  opc_again_t trial = {.context = context, .sample = context->sample, .places = reuse->places};
   addresses_t own = {0};
   OPC_RETURN_IF_ERROR(call_own(reuse, &trial, attempt, &own, error));
   return call_there(reuse, &trial, &own, any, error);
@@ -115,10 +115,10 @@ static opc_status_t reuse_prepare(reuse_t *reuse, opc_case_context_t *context, o
 static opc_status_t call_elsewhere(reuse_t *reuse, opc_case_context_t *context, opc_trial_outcome_t *out,
                                    opc_error_t *error) {
   OPC_SCOPED(opc_call_clear) opc_call_t second = {0}, first = {0};
-  const opc_trial_t holder = {.context = context, .sample = context->sample};
-  const opc_trial_t trial = {.context = context,
+  const opc_again_t holder = {.context = context, .sample = context->sample};
+  const opc_again_t trial = {.context = context,
                              .sample = context->sample,
-                             .values = &reuse->other,
+                             .replay = &reuse->other,
                              .conditions = OPC_TRIAL_ELSEWHERE,
                              .label = {OPC_CALL_KIND_CALL_OF_OTHERS, "on other data"}};
   OPC_RETURN_IF_ERROR(opc_trial_make(&holder, &first, error));
@@ -170,9 +170,9 @@ static opc_status_t trials_run(trials_t *trials, opc_case_context_t *context, op
                                opc_error_t *error) {
   for (int i = 0; i < PLACES; i++) {
     OPC_RETURN_IF_ERROR(place_new(context, &trials->places[i], error));
-    const opc_trial_t trial = {.context = context,
+    const opc_again_t trial = {.context = context,
                                .sample = context->sample,
-                               .values = values,
+                               .replay = values,
                                .places = trials->places[i],
                                .label = {OPC_CALL_KIND_CALL_OF_OTHERS, "on data in new memory"}};
     OPC_RETURN_IF_ERROR(opc_trial_run(&trial, &trials->outcomes[i], error));

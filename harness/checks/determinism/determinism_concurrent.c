@@ -197,7 +197,7 @@ static opc_status_t caller_compare(caller_t *caller, const meeting_t *meeting, o
   OPC_RETURN_IF_ERROR(opc_trial_look(&caller->call, &now, error));
   if (meeting && now.outcome != OPC_CALL_RETURNED) return OPC_OK; /* the trap may have made a system call fail */
   if (!opc_trial_differ(&now, &caller->alone, "alone it", NULL)) return OPC_OK;
-  OPC_RETURN_IF_ERROR(opc_trial_take(&caller->call, &caller->differing, error));
+  OPC_RETURN_IF_ERROR(opc_again_take(&caller->call, &caller->differing, error));
   caller->differs = opc_trial_differ(&caller->differing, &caller->alone, "alone it", NULL);
   if (!caller->differs) opc_trial_outcome_clear(&caller->differing);
   return OPC_OK;
@@ -310,7 +310,7 @@ static opc_status_t caller_prepare(caller_t *caller, opc_case_context_t *context
     caller->writes |= opc_tensor_arg_is_mutable(&caller->call.tensor_args[i]);
   context->announce(OPC_CALL_LABEL(CALL_OF_OTHERS, "on larger tensors"));
   OPC_RETURN_IF_ERROR(caller_call(caller, NULL, error));
-  OPC_RETURN_IF_ERROR(opc_trial_take(&caller->call, &caller->alone, error));
+  OPC_RETURN_IF_ERROR(opc_again_take(&caller->call, &caller->alone, error));
   caller_returns_free(caller);
   OPC_RETURN_IF_ERROR(caller_repeat(caller, out_same, error));
   caller_returns_free(caller);

@@ -177,7 +177,7 @@ typedef struct effort {
 
 /* Holds a thread only at fixed addresses. `effort` (may be NULL) is the smallest of earlier calls; this call may lower
  * it. */
-static opc_status_t counts_call(const opc_trial_t *trial, int threads, opc_hold_t where, effort_t *effort,
+static opc_status_t counts_call(const opc_again_t *trial, int threads, opc_hold_t where, effort_t *effort,
                                 opc_call_t *call, opc_error_t *error) {
   OPC_RETURN_IF_ERROR(opc_trial_make(trial, call, error));
   opc_bridge_threads(threads);
@@ -192,15 +192,15 @@ static opc_status_t counts_call(const opc_trial_t *trial, int threads, opc_hold_
   return OPC_OK;
 }
 
-static opc_status_t counts_run(const opc_trial_t *trial, int threads, opc_trial_outcome_t *out, opc_error_t *error) {
+static opc_status_t counts_run(const opc_again_t *trial, int threads, opc_trial_outcome_t *out, opc_error_t *error) {
   OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
   OPC_RETURN_IF_ERROR(counts_call(trial, threads, OPC_HOLD_NOWHERE, NULL, &call, error));
-  return opc_trial_take(&call, out, error);
+  return opc_again_take(&call, out, error);
 }
 
 /* Runs once more with so many threads. *out_differs: differs from `before`, and the text says where. A call that throws
  * may have passed its memory to the system: EFAULT. */
-static opc_status_t counts_run_again(const opc_trial_t *trial, int threads, opc_hold_t where, effort_t *effort,
+static opc_status_t counts_run_again(const opc_again_t *trial, int threads, opc_hold_t where, effort_t *effort,
                                      const opc_trial_outcome_t *before, opc_text_t *out, bool *out_differs,
                                      opc_error_t *error) {
   OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
@@ -213,19 +213,19 @@ static opc_status_t counts_run_again(const opc_trial_t *trial, int threads, opc_
 }
 
 /* First run with several threads. *out stays empty if the result is the same as with one. */
-static opc_status_t counts_run_first(const opc_trial_t *trial, effort_t *effort, const opc_trial_outcome_t *one,
+static opc_status_t counts_run_first(const opc_again_t *trial, effort_t *effort, const opc_trial_outcome_t *one,
                                      opc_trial_outcome_t *out, bool *out_differs, opc_error_t *error) {
   OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
   OPC_SCOPED(opc_trial_outcome_clear) opc_trial_outcome_t first = {0};
   OPC_RETURN_IF_ERROR(counts_call(trial, THREADS, OPC_HOLD_NOWHERE, effort, &call, error));
   OPC_RETURN_IF_ERROR(opc_trial_look(&call, &first, error));
   *out_differs = opc_trial_differ(one, &first, "", NULL);
-  return *out_differs ? opc_trial_take(&call, out, error) : OPC_OK;
+  return *out_differs ? opc_again_take(&call, out, error) : OPC_OK;
 }
 
 /* One thread for everything that the operator calls in turn, several for its own code. *out_inside: the result is then
  * as with one thread, so the parallel parts are libtorch's own. */
-static opc_status_t is_in_libtorch(const opc_trial_t *trial, int threads, const opc_trial_outcome_t *one,
+static opc_status_t is_in_libtorch(const opc_again_t *trial, int threads, const opc_trial_outcome_t *one,
                                    bool *out_inside, opc_error_t *error) {
   OPC_SCOPED(opc_trial_outcome_clear) opc_trial_outcome_t outer = {0};
   opc_bridge_inner_threads(1);
@@ -237,12 +237,12 @@ static opc_status_t is_in_libtorch(const opc_trial_t *trial, int threads, const 
 }
 
 /* In float64, if the operator accepts it, rounding is too small to hide anything else. */
-static opc_status_t is_rounding_of(const opc_trial_t *trial, const opc_grown_t *grown, int threads,
+static opc_status_t is_rounding_of(const opc_again_t *trial, const opc_grown_t *grown, int threads,
                                    const opc_trial_outcome_t *one, const opc_trial_outcome_t *several,
                                    bool *out_rounding, opc_error_t *error) {
   OPC_SCOPED(opc_sample_clear) opc_sample_t wide = {0};
   OPC_SCOPED(opc_trial_outcome_clear) opc_trial_outcome_t one_wide = {0}, several_wide = {0};
-  opc_trial_t trial_wide = *trial;
+  opc_again_t trial_wide = *trial;
   OPC_RETURN_IF_ERROR(opc_sample_copy(trial->sample, &wide, error));
   opc_sample_widen(&wide);
   trial_wide.sample = &wide;
@@ -257,7 +257,7 @@ static opc_status_t is_rounding_of(const opc_trial_t *trial, const opc_grown_t *
 }
 
 typedef struct counts {
-  const opc_trial_t *trial;
+  const opc_again_t *trial;
   const opc_grown_t *grown;
   const opc_trial_outcome_t *one; /* with one thread */
   opc_finding_t *finding;
@@ -329,7 +329,7 @@ static opc_status_t check_other_counts(const counts_t *counts) {
   return OPC_OK;
 }
 
-static opc_status_t check_counts(const opc_trial_t *trial, const opc_grown_t *grown, int64_t *compared,
+static opc_status_t check_counts(const opc_again_t *trial, const opc_grown_t *grown, int64_t *compared,
                                  opc_finding_t *finding, opc_error_t *error) {
   OPC_SCOPED(opc_trial_outcome_clear) opc_trial_outcome_t one = {0}, first = {0};
   OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
@@ -354,9 +354,9 @@ static opc_status_t check_counts(const opc_trial_t *trial, const opc_grown_t *gr
 
 opc_status_t opc_thread_counts_check(opc_case_context_t *context, opc_grown_t *grown, int64_t *compared,
                                      opc_finding_t *finding, opc_error_t *error) {
-  const opc_trial_t trial = {.context = context,
+  const opc_again_t trial = {.context = context,
                              .sample = &grown->sample,
-                             .values = &grown->values,
+                             .replay = &grown->values,
                              .places = opc_places_new(&grown->sample),
                              .label = {OPC_CALL_KIND_CALL, "with several intra-op threads"}};
   if (!trial.places) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for a larger sample");

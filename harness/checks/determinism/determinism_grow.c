@@ -93,9 +93,9 @@ static opc_status_t growth_try(opc_case_context_t *context, const opc_sample_t *
                                opc_replay_t *values, int64_t *out_largest, double *out_seconds, opc_error_t *error) {
   OPC_SCOPED(opc_sample_clear) opc_sample_t larger = {0};
   OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
-  opc_trial_t trial = {.context = context,
+  opc_again_t trial = {.context = context,
                        .sample = &larger,
-                       .values = values,
+                       .replay = values,
                        .label = {OPC_CALL_KIND_CALL_OF_OTHERS, "on larger tensors"}};
   OPC_RETURN_IF_ERROR(sample_grow(sample, growth, &larger, out_largest, error));
   if (!*out_largest) return OPC_OK;

@@ -80,8 +80,8 @@ static void say_nothing(opc_call_label_t label) { (void)label; } /* the crash re
 
 static opc_status_t other_call(life_t *life, opc_subprocess_stage_t stage, size_t sample, opc_trial_outcome_t *out,
                                opc_error_t *error) {
-  opc_trial_t trial = {
-      .context = &life->context, .sample = &life->context.samples[sample], .values = &life->other[sample]};
+  opc_again_t trial = {
+      .context = &life->context, .sample = &life->context.samples[sample], .replay = &life->other[sample]};
   if (stage == OPC_SUBPROCESS_THIRD) trial.conditions = OPC_TRIAL_ELSEWHERE;
   life->log->stage = stage;
   life->log->calling = true;
@@ -101,7 +101,7 @@ static opc_status_t stage_run(life_t *life, opc_subprocess_stage_t stage, opc_er
 
 static opc_status_t own_values_run(life_t *life, opc_error_t *error) {
   for (size_t i = 0; i < life->count; i++) {
-    opc_trial_t trial = {.context = &life->context, .sample = &life->context.samples[i]};
+    opc_again_t trial = {.context = &life->context, .sample = &life->context.samples[i]};
     OPC_SCOPED(opc_trial_outcome_clear) opc_trial_outcome_t outcome = {0};
     OPC_RETURN_IF_ERROR(opc_trial_run(&trial, &outcome, error));
   }
@@ -120,7 +120,7 @@ static bool record_difference(life_t *life, opc_subprocess_stage_t stage, const 
 
 /* Runs a changed call, then the one that is compared. False: the change made a difference, which was recorded. */
 static bool change_run(life_t *life, opc_sample_t *changed, const char *what, const opc_trial_outcome_t *before) {
-  opc_trial_t trial = {.context = &life->context, .sample = changed};
+  opc_again_t trial = {.context = &life->context, .sample = changed};
   OPC_SCOPED(opc_trial_outcome_clear) opc_trial_outcome_t outcome = {0};
   opc_error_t ignored;
   bool random = false;
@@ -189,7 +189,7 @@ static opc_status_t changes_run(life_t *life, opc_error_t *error) {
 /* Called twice, with the same outcome, and without randomness. */
 static bool turned_call(life_t *life, opc_turn_t turn, opc_trial_outcome_t *out) {
   OPC_SCOPED(opc_sample_clear) opc_sample_t changed = {0};
-  opc_trial_t trial = {.context = &life->context, .sample = &changed};
+  opc_again_t trial = {.context = &life->context, .sample = &changed};
   OPC_SCOPED(opc_trial_outcome_clear) opc_trial_outcome_t again = {0};
   opc_error_t ignored;
   char *what = life->log->turned[turn];

@@ -22,7 +22,7 @@ bool opc_trial_out_of_bounds(void) {
 
 /* ---- one call ---- */
 
-static opc_status_t sample_with_grad(const opc_trial_t *trial, opc_sample_t *out, opc_error_t *error) {
+static opc_status_t sample_with_grad(const opc_again_t *trial, opc_sample_t *out, opc_error_t *error) {
   OPC_RETURN_IF_ERROR(opc_sample_copy(trial->sample, out, error));
   for (size_t i = 0; i < out->argument_count; i++) {
     const opc_alias_t *alias = &trial->context->op->arguments[i].alias;
@@ -33,9 +33,8 @@ static opc_status_t sample_with_grad(const opc_trial_t *trial, opc_sample_t *out
   return OPC_OK;
 }
 
-opc_status_t opc_trial_make(const opc_trial_t *trial, opc_call_t *call, opc_error_t *error) {
-  opc_again_t again = {
-      .context = trial->context, .sample = trial->sample, .replay = trial->values, .places = trial->places};
+opc_status_t opc_trial_make(const opc_again_t *trial, opc_call_t *call, opc_error_t *error) {
+  opc_again_t again = *trial;
   OPC_SCOPED(opc_sample_clear) opc_sample_t with_grad = {0};
   *call = (opc_call_t){0};
   if (trial->conditions & OPC_TRIAL_REQUIRES_GRAD) {
@@ -43,11 +42,11 @@ opc_status_t opc_trial_make(const opc_trial_t *trial, opc_call_t *call, opc_erro
     again.sample = &with_grad;
   }
   OPC_RETURN_IF_ERROR(opc_again_make(&again, call, error));
-  call->absent = trial->sample->absent; /* the same, and outlives the copy */
+  if (!call->placed) call->absent = trial->sample->absent; /* the same, and outlives the copy */
   return OPC_OK;
 }
 
-void opc_trial_call(const opc_trial_t *trial, opc_call_t *call) {
+void opc_trial_call(const opc_again_t *trial, opc_call_t *call) {
   opc_case_context_t *context = trial->context;
   int64_t settings[OPC_SETTING_COUNT];
   bool changes = trial->conditions & (OPC_TRIAL_NO_GRAD | OPC_TRIAL_DEFAULT_DTYPE | OPC_TRIAL_ONLY_DETERMINISTIC);
@@ -68,7 +67,7 @@ static opc_status_t outcome_take(const opc_call_t *call, unsigned flags, opc_tri
   return OPC_OK;
 }
 
-opc_status_t opc_trial_take(const opc_call_t *call, opc_trial_outcome_t *out, opc_error_t *error) {
+opc_status_t opc_again_take(const opc_call_t *call, opc_trial_outcome_t *out, opc_error_t *error) {
   return outcome_take(call, 0, out, error);
 }
 
@@ -76,15 +75,15 @@ opc_status_t opc_trial_look(const opc_call_t *call, opc_trial_outcome_t *out, op
   return outcome_take(call, OPC_RESULT_BORROW, out, error);
 }
 
-static opc_status_t trial_call_once(const opc_trial_t *trial, opc_trial_outcome_t *out, opc_error_t *error) {
+static opc_status_t trial_call_once(const opc_again_t *trial, opc_trial_outcome_t *out, opc_error_t *error) {
   OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
   OPC_RETURN_IF_ERROR(opc_trial_make(trial, &call, error));
   opc_trial_call(trial, &call);
-  return opc_trial_take(&call, out, error);
+  return opc_again_take(&call, out, error);
 }
 
-opc_status_t opc_trial_run(const opc_trial_t *trial, opc_trial_outcome_t *out, opc_error_t *error) {
-  opc_trial_t elsewhere = *trial;
+opc_status_t opc_trial_run(const opc_again_t *trial, opc_trial_outcome_t *out, opc_error_t *error) {
+  opc_again_t elsewhere = *trial;
   *out = (opc_trial_outcome_t){0};
   if (!(trial->conditions & OPC_TRIAL_ELSEWHERE)) return trial_call_once(trial, out, error);
   elsewhere.places = opc_places_new(trial->sample);
@@ -135,7 +134,7 @@ void opc_generators_clear(opc_generators_t *generators) {
   *generators = (opc_generators_t){0};
 }
 
-opc_status_t opc_trial_run_watched(const opc_trial_t *trial, opc_trial_outcome_t *out, bool *out_random,
+opc_status_t opc_trial_run_watched(const opc_again_t *trial, opc_trial_outcome_t *out, bool *out_random,
                                    opc_error_t *error) {
   OPC_SCOPED(opc_generators_clear) opc_generators_t generators = {0};
   *out_random = false;

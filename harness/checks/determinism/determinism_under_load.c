@@ -10,7 +10,7 @@ static const struct {
 enum { CALLS = 4, LOADS = sizeof loads / sizeof *loads };
 
 /* The arguments are made first: copying them waits for the stream. */
-static opc_status_t run_loaded(const opc_trial_t *trial, bool on_current, opc_trial_outcome_t *out,
+static opc_status_t run_loaded(const opc_again_t *trial, bool on_current, opc_trial_outcome_t *out,
                                opc_error_t *error) {
   int device = trial->context->device.index < 0 ? 0 : trial->context->device.index;
   opc_cuda_load_t *load = NULL;
@@ -18,12 +18,12 @@ static opc_status_t run_loaded(const opc_trial_t *trial, bool on_current, opc_tr
   OPC_RETURN_IF_ERROR(opc_trial_make(trial, &call, error));
   OPC_RETURN_IF_ERROR(opc_cuda_load_begin(device, on_current, &load, error));
   opc_trial_call(trial, &call);
-  const opc_status_t status = opc_trial_take(&call, out, error);
+  const opc_status_t status = opc_again_take(&call, out, error);
   opc_cuda_load_end(load);
   return status;
 }
 
-opc_status_t opc_determinism_under_load(const opc_trial_t *trial, const opc_trial_outcome_t *first, bool *out_differs,
+opc_status_t opc_determinism_under_load(const opc_again_t *trial, const opc_trial_outcome_t *first, bool *out_differs,
                                         int *calls, opc_text_t *out, opc_error_t *error) {
   *out_differs = false;
   for (int i = 0; i < CALLS && !*out_differs; i++) {

@@ -161,6 +161,7 @@ typedef struct opc_again {
   uint64_t other_seed;    /* added to the case's seed, for fills and generators */
   opc_call_label_t label; /* name of the call in a crash report */
   opc_places_t *places;   /* memory for its tensors; NULL: any */
+  unsigned conditions;    /* OPC_TRIAL_…, of a trial of check determinism; the functions below ignore them */
   bool other_padding;     /* other padding bytes in their storages */
   bool only_shapes;       /* the result has no mutable arguments and no values */
 } opc_again_t;
