@@ -127,8 +127,6 @@ size_t opc_device_zones_hits(const opc_device_zone_hit_t **out) {
 
 void opc_device_zones_reset(void) { tracker.hit_count = 0; }
 
-size_t opc_device_zones_live(void) { return tracker.count; }
-
 bool opc_device_zones_hold(uint64_t address) {
   bool found = false;
   if (pthread_mutex_trylock(&tracker.lock) != 0) return false;

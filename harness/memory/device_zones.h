@@ -45,7 +45,6 @@ void opc_device_zones_verify(void);
  * functions. */
 size_t opc_device_zones_hits(const opc_device_zone_hit_t **out);
 void opc_device_zones_reset(void);
-size_t opc_device_zones_live(void); /* allocations */
 /* True: the address is in such an allocation or its red zones. For signal handlers: false if another call holds the
  * lock. */
 bool opc_device_zones_hold(uint64_t address);

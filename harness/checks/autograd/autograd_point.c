@@ -146,10 +146,8 @@ void opc_autograd_run_clear(opc_autograd_run_t *run) {
 bool opc_autograd_run_fits(const opc_autograd_point_t *point, const opc_autograd_run_t *run) {
   if (run->parts.count != point->outputs.count) return false;
   for (size_t i = 0; i < run->parts.count; i++) {
-    const opc_tensor_meta_t *is = &run->parts.items[i].meta, *was = &point->outputs.items[i].meta;
-    if (is->ndim != was->ndim || memcmp(is->sizes, was->sizes, (size_t)is->ndim * sizeof is->sizes[0]) != 0)
-      return false;
-    if (run->parts.items[i].count != point->outputs.items[i].count) return false;
+    const opc_autograd_part_t *is = &run->parts.items[i], *was = &point->outputs.items[i];
+    if (is->count != was->count || !opc_tensor_same_sizes(&is->meta, &was->meta)) return false;
   }
   return true;
 }

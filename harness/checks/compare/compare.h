@@ -64,9 +64,6 @@ typedef struct opc_bound {
   const double *at_least; /* one per item: lower limit of the bound; NULL: none */
 } opc_bound_t;
 bool opc_bound_holds(size_t item, int64_t element, void *bound); /* an opc_element_equal_t */
-/* For the evidence: units in the last place always allowed for the item, and the bound of an element. */
-int opc_bound_ulps(const opc_bound_t *bound, size_t item);
-double opc_bound_value(const opc_bound_t *bound, size_t item, int64_t element);
 /* Evidence "tolerance" of an element that differs by more. New reference; NULL: out of memory. */
 json_t *opc_bound_evidence(const opc_bound_t *bound, const opc_difference_t *difference);
 

@@ -237,13 +237,13 @@ double opc_result_largest(const opc_result_item_t *item) {
   return result;
 }
 
-int opc_bound_ulps(const opc_bound_t *bound, size_t item) {
+static int bound_ulps(const opc_bound_t *bound, size_t item) {
   opc_dtype_t dtype = coarser(bound->got->items[item].meta.dtype, bound->narrow);
   return opc_dtype_is_float8(dtype) && bound->ulps > OPC_TOLERANCE_FLOAT8_ULPS ? OPC_TOLERANCE_FLOAT8_ULPS
                                                                                : bound->ulps;
 }
 
-double opc_bound_value(const opc_bound_t *bound, size_t item, int64_t e) {
+static double bound_value(const opc_bound_t *bound, size_t item, int64_t e) {
   const opc_result_item_t *got = &bound->got->items[item], *reference = &bound->reference->items[item];
   if (bound->relative && bound->relative[got->meta.dtype] >= 0.0)
     return bound->relative[got->meta.dtype] * opc_result_largest(reference);
@@ -253,7 +253,7 @@ double opc_bound_value(const opc_bound_t *bound, size_t item, int64_t e) {
   double change = bound->tolerance ? bound->tolerance->change[item] : 0.0;
   double scale = OPC_TOLERANCE_FACTOR * change;
   if (bound->tolerance && bound->tolerance->far) scale = fmax(scale, bound->tolerance->far[item][e]);
-  double allowed = scale + opc_bound_ulps(bound, item) * opc_dtype_ulp(dtype, value);
+  double allowed = scale + bound_ulps(bound, item) * opc_dtype_ulp(dtype, value);
   if (bound->at_least) allowed = fmax(allowed, bound->at_least[item]);
   return value < normal && allowed < normal
              ? normal
@@ -261,9 +261,9 @@ double opc_bound_value(const opc_bound_t *bound, size_t item, int64_t e) {
 }
 
 json_t *opc_bound_evidence(const opc_bound_t *bound, const opc_difference_t *difference) {
-  return json_pack("{s:f, s:f, s:i, s:i}", "bound", opc_bound_value(bound, difference->item, difference->first),
+  return json_pack("{s:f, s:f, s:i, s:i}", "bound", bound_value(bound, difference->item, difference->first),
                    "change_by_one_ulp", bound->tolerance->change[difference->item], "factor", OPC_TOLERANCE_FACTOR,
-                   "ulps", opc_bound_ulps(bound, difference->item));
+                   "ulps", bound_ulps(bound, difference->item));
 }
 
 /* A value that is too large may become infinity, NaN if the dtype has no infinity, or the largest number. */
@@ -291,7 +291,7 @@ bool opc_bound_holds(size_t item, int64_t e, void *context) {
     return bound->tolerance && bound->tolerance->changed[item];
   opc_number_t left = element(got, e), right = element(reference, e);
   const opc_dtype_t dtype = coarser(got->meta.dtype, bound->narrow);
-  double allowed = opc_bound_value(bound, item, e), max = opc_dtype_max(dtype);
+  double allowed = bound_value(bound, item, e), max = opc_dtype_max(dtype);
   bool complex = left.kind == OPC_NUMBER_COMPLEX && right.kind == OPC_NUMBER_COMPLEX;
   if (complex && (fabs(right.c.re) > max || fabs(right.c.im) > max) && !(isfinite(left.c.re) && isfinite(left.c.im)))
     return true; /* if a product of complex numbers overflows, its other part becomes inf - inf */

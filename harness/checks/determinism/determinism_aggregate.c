@@ -276,10 +276,8 @@ static opc_status_t check_threads(aggregate_t *run, const opc_subprocess_t *subp
 
 static opc_status_t aggregate_run(aggregate_t *run, opc_subprocess_t *subprocess) {
   opc_case_context_t *context = run->context;
-  for (size_t i = 0; i < context->sample_count; i++) {
-    const opc_status_t status = aggregate_check_sample(run, i);
-    if (status != OPC_ERR_UNSUPPORTED) OPC_RETURN_IF_ERROR(status); /* otherwise that sample's own cases report it */
-  }
+  for (size_t i = 0; i < context->sample_count; i++)
+    OPC_RETURN_IF_ERROR(opc_status_of_sample(aggregate_check_sample(run, i)));
   if (subprocess) {
     context->announce(OPC_CALL_LABEL(OTHERWISE, "in a process of its own"));
     opc_subprocess_join(subprocess);
@@ -290,8 +288,7 @@ static opc_status_t aggregate_run(aggregate_t *run, opc_subprocess_t *subprocess
     return OPC_OK;
   OPC_RETURN_IF_ERROR(check_order(run, subprocess));
   if (run->finding->decided || !run->callable[0]) return OPC_OK;
-  const opc_status_t status = check_threads(run, subprocess);
-  return status == OPC_ERR_UNSUPPORTED ? OPC_OK : status;
+  return opc_status_of_sample(check_threads(run, subprocess));
 }
 
 /* The verdict, unless the finding is decided. */

@@ -78,13 +78,10 @@ static void compare_sharing(const comparison_t *comparison) {
 static bool compare_shape(const comparison_t *comparison, const opc_result_item_t *real,
                           const opc_result_item_t *meta) {
   char here[160], there[160];
-  int ndim = real->meta.ndim;
-  bool same = ndim == meta->meta.ndim;
-  if (same && !comparison->shape_depends_on_data)
-    same = memcmp(real->meta.sizes, meta->meta.sizes,
-                  (size_t)(ndim < OPC_MAX_DIMS ? ndim : OPC_MAX_DIMS) * sizeof real->meta.sizes[0]) == 0;
-  if (same) return true;
-  opc_sizes_text(ndim, real->meta.sizes, here, sizeof here);
+  if (comparison->shape_depends_on_data ? real->meta.ndim == meta->meta.ndim
+                                        : opc_tensor_same_sizes(&real->meta, &meta->meta))
+    return true;
+  opc_sizes_text(real->meta.ndim, real->meta.sizes, here, sizeof here);
   opc_sizes_text(meta->meta.ndim, meta->meta.sizes, there, sizeof there);
   opc_finding_fail(
       comparison->finding, OPC_RULE_meta_shape, "%s has shape %s from the real kernel and %s from the Meta kernel%s",

@@ -10,11 +10,7 @@
 #include "plan/variant/resize.h"
 #include "plan/variant/variant_change.h"
 
-enum {
-  STEPS = 3 /* sizes 1, 2, 3 */,
-  FAR = 9 /* no multiple of a power of two */,
-  TOUCHED = 1u << OPC_ACCESS_OUTSIDE | 1u << OPC_ACCESS_FREED
-};
+enum { STEPS = 3 /* sizes 1, 2, 3 */, FAR = 9 /* no multiple of a power of two */ };
 
 /* ---- the case's sample with size n instead of 0: a piece of the sample from which it was made ---- */
 
@@ -377,7 +373,7 @@ static opc_status_t check_result(opc_case_context_t *context, const opc_call_t *
   OPC_SCOPED(opc_result_clear) opc_result_t got = {0};
   int known = 0;
   OPC_RETURN_IF_ERROR(opc_result_take(&got, call, 0, error));
-  const bool touched = opc_accesses_count(TOUCHED) > 0;
+  const bool touched = opc_accesses_count(OPC_ACCESSES_INVALID) > 0;
   const opc_status_t status = check_shapes(context, call, &got, &known, finding, error);
   /* Uses only part of the sample's values, so its indices may be out of range. */
   if (!touched) opc_guard_accesses_reset();

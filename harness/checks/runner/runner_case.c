@@ -105,8 +105,7 @@ static const char *untracked_in(const opc_run_t *run, const opc_case_context_t *
 /* Out-of-bounds accesses while a check other than memory ran. If the input is not known to be valid, the result depends
  * on that memory, and proves nothing for this check. */
 static void report_accesses(const opc_case_context_t *context, opc_finding_t *finding) {
-  enum { OUTSIDE = 1u << OPC_ACCESS_OUTSIDE, FREED = 1u << OPC_ACCESS_FREED };
-  bool touched = opc_accesses_count(OUTSIDE | FREED) && !(context->rule->judge & OPC_JUDGE_ACCESSES);
+  bool touched = opc_accesses_count(OPC_ACCESSES_INVALID) && !(context->rule->judge & OPC_JUDGE_ACCESSES);
   if (touched && !opc_provenance_is_valid(&context->provenance)) {
     opc_finding_clear(finding);
     *finding = (opc_finding_t){0};
@@ -117,7 +116,7 @@ static void report_accesses(const opc_case_context_t *context, opc_finding_t *fi
                      "tensors: see check memory");
     return;
   }
-  opc_accesses_report(context, OUTSIDE | FREED, OPC_ACCESSES_ALL, NULL, finding);
+  opc_accesses_report(context, OPC_ACCESSES_INVALID, OPC_ACCESSES_ALL, NULL, finding);
 }
 
 static int64_t numel_of_result(const opc_result_t *result) {

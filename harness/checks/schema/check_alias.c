@@ -217,8 +217,7 @@ static opc_status_t check_declared_aliases(opc_case_context_t *context, opc_find
   if (!uses) return opc_out_of_memory(error);
   for (size_t i = 0; i < context->sample_count; i++) {
     if (context->samples[i].expect.rejects) continue;
-    const opc_status_t status = see_aliases(context, &context->samples[i], uses, error);
-    if (status != OPC_ERR_UNSUPPORTED) OPC_RETURN_IF_ERROR(status); /* that sample's own cases report this */
+    OPC_RETURN_IF_ERROR(opc_status_of_sample(see_aliases(context, &context->samples[i], uses, error)));
   }
   for (size_t r = 0; r < op->return_count; r++) {
     if (!op->returns[r].alias.present) continue;

@@ -86,8 +86,7 @@ static opc_status_t check_unneeded(opc_case_context_t *context, opc_finding_t *f
   OPC_SCOPED(seen_clear) seen_t seen = {0};
   for (size_t i = 0; (shape || number) && i < context->sample_count; i++) {
     if (has_integers(&context->samples[i])) continue;
-    const opc_status_t status = see_other_values(context, &context->samples[i], &seen, error);
-    if (status != OPC_ERR_UNSUPPORTED) OPC_RETURN_IF_ERROR(status); /* that sample's own cases report this */
+    OPC_RETURN_IF_ERROR(opc_status_of_sample(see_other_values(context, &context->samples[i], &seen, error)));
   }
   if (seen.calls < CALLS_MIN) return OPC_OK;
   const char *format = "tagged %s, but in %zu calls with other values in the same arguments no %s changed";

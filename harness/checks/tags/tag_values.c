@@ -101,9 +101,7 @@ void opc_dependence_compare(const opc_result_t *left, const opc_result_t *right,
   for (size_t i = 0; left->count == right->count && i < left->count; i++) {
     const opc_result_item_t *one = &left->items[i], *two = &right->items[i];
     if (one->kind == OPC_VALUE_TENSOR && two->kind == OPC_VALUE_TENSOR) {
-      size_t bytes =
-          (size_t)(one->meta.ndim < OPC_MAX_DIMS ? one->meta.ndim : OPC_MAX_DIMS) * sizeof one->meta.sizes[0];
-      if (one->meta.ndim == two->meta.ndim && memcmp(one->meta.sizes, two->meta.sizes, bytes) == 0) continue;
+      if (opc_tensor_same_sizes(&one->meta, &two->meta)) continue;
       opc_sizes_text(one->meta.ndim, one->meta.sizes, here, sizeof here);
       opc_sizes_text(two->meta.ndim, two->meta.sizes, there, sizeof there);
       note_dependence(dependence, one, here, there);

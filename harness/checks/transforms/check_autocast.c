@@ -100,8 +100,7 @@ static bool element_fits(const autocast_case_t *run, const opc_result_t *got, si
 }
 
 static bool has_same_shape(const opc_result_item_t *left, const opc_result_item_t *right) {
-  return left->kind == right->kind && left->meta.ndim == right->meta.ndim &&
-         memcmp(left->meta.sizes, right->meta.sizes, (size_t)left->meta.ndim * sizeof *left->meta.sizes) == 0;
+  return left->kind == right->kind && opc_tensor_same_sizes(&left->meta, &right->meta);
 }
 
 static void report_element(autocast_case_t *run, const opc_result_item_t *got, int64_t element,
