@@ -1,4 +1,4 @@
-#include "memory/heap_guard.h"
+#include "memory/guard.h"
 
 #include <link.h>
 #include <stdatomic.h>

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "memory/heap_guard.h"
+#include "memory/guard.h"
 
 enum { BYTE = 0x5a, MANY = 200 };
 

@@ -167,16 +167,15 @@ static opc_status_t compare_second(const second_t *s, const analytic_t *analytic
   OPC_RETURN_IF_ERROR(measure_second(&one, value, scale, &slope, &differs, error));
   if (!differs) return OPC_OK;
   if (!analytic->connected)
-    opc_finding_fail(s->c->finding, OPC_RULE_autograd_second_order_dropped,
-                     "with create_graph the gradients have no graph, but they depend on %s: their slope along "
-                     "a random direction is %.9g",
-                     along, slope.value);
-  else
-    opc_finding_fail(s->c->finding, OPC_RULE_autograd_second_order,
-                     "the second derivative along a random direction of %s is %.9g; central differences of the first "
-                     "gradients give %.9g (within %.1g)",
-                     along, value, slope.value, slope.doubt);
-  return OPC_OK;
+    return opc_finding_fail(s->c->finding, OPC_RULE_autograd_second_order_dropped,
+                            "with create_graph the gradients have no graph, but they depend on %s: their slope along "
+                            "a random direction is %.9g",
+                            along, slope.value);
+  return opc_finding_fail(
+      s->c->finding, OPC_RULE_autograd_second_order,
+      "the second derivative along a random direction of %s is %.9g; central differences of the first "
+      "gradients give %.9g (within %.1g)",
+      along, value, slope.value, slope.doubt);
 }
 
 static void second_clear(second_t *s) {

@@ -154,3 +154,118 @@ opc_call_memory_t opc_places_memory(opc_places_t *places);
 bool opc_places_have(const opc_places_t *places, const void *data);
 /* True: the operator kept a tensor, so a later call got other memory. */
 bool opc_places_kept(const opc_places_t *places);
+
+/* The logical values of a call's arguments, for making other arguments: in another layout, widened to float64, or moved
+ * by one unit in the last place. Compared calls then start from exactly the same numbers, whatever fill, dtype or conj
+ * bit produced them.
+ *
+ * Ownership: opc_replay_clear. */
+
+enum { OPC_REPLAY_PATTERNS = 4, OPC_REPLAY_BY_TURNS = 2, OPC_REPLAY_FAR = 8 };
+
+typedef struct opc_replay {
+  struct opc_replay_tensor_arg {
+    opc_dtype_t dtype;
+    int64_t numel;
+    double largest; /* largest absolute value of a finite element */
+    void *bytes;
+    opc_dtype_t converted_to; /* dtype of `converted`: the unmoved floating and complex values, kept because a slope is
+                                 measured at hundreds of points */
+    void *converted;          /* NULL: none yet */
+  } * tensor_args;
+  size_t count;
+  /* 0: unchanged values. 1 … OPC_REPLAY_PATTERNS: floating and complex values are moved by one unit in the last place
+   * of the dtype they were taken in, in random directions. OPC_REPLAY_BY_TURNS moves neighbours alternately up and
+   * down; the last pattern moves all values away from zero (errors that add up). */
+  int pattern;
+  bool repeats; /* in a larger tensor the values are repeated, unmoved */
+  bool far; /* moves by OPC_REPLAY_FAR units at the tensor's largest value instead: what a sum with that value can lose
+             */
+  bool fractions; /* some floating value is not an integer: then the integers stay unmoved, as they may be indices,
+                     lengths or flags */
+} opc_replay_t;
+
+/* Takes the values of a call that has not run yet. */
+opc_status_t opc_replay_take(opc_replay_t *replay, const opc_call_t *call, opc_error_t *error) OPC_CHECKED;
+void opc_replay_clear(opc_replay_t *replay);
+/* An opc_tensor_arg_values_t; context is the opc_replay_t. Converts elements if the dtypes differ. */
+opc_status_t opc_replay_values(size_t tensor_arg, const char *path, const opc_tensor_spec_t *spec, void *logical,
+                               void *context, opc_error_t *error);
+
+/* Makes every tensor of a sample contiguous, at offset 0, in its own storage, with conj and neg resolved. A tensor that
+ * is given twice stays one tensor. */
+void opc_sample_make_contiguous(opc_sample_t *sample);
+/* Floating tensors become float64, complex tensors complex128. Float8 tensors keep their dtype if there are wider
+ * tensors. */
+void opc_sample_widen(opc_sample_t *sample);
+/* The same with other dtypes. */
+void opc_sample_widen_to(opc_sample_t *sample, opc_dtype_t floating, opc_dtype_t complex);
+
+/* The results of a call, as values that outlive it: every return, and every argument that the schema declares mutable.
+ *
+ * Ownership: opc_result_clear. */
+
+typedef struct opc_result_item {
+  char path[96];          /* "returns[0]", "x" for a mutable argument */
+  bool argument;          /* a mutable argument */
+  opc_value_kind_t kind;  /* TENSOR, or the return's kind */
+  opc_tensor_meta_t meta; /* of a TENSOR; for a FLOAT or COMPLEX, as of a tensor with this one element */
+  void *bytes; /* logical values of a TENSOR, NULL if they cannot be read (sparse, Meta, outside of the storage);
+                  otherwise the value's own bytes */
+  size_t size;
+  bool borrowed;  /* the bytes are the tensor's */
+  char text[128]; /* if not a TENSOR */
+} opc_result_item_t;
+
+typedef struct opc_result {
+  opc_result_item_t *items;
+  size_t count;
+} opc_result_t;
+
+enum {
+  OPC_RESULT_ARGUMENTS = 1, /* mutable arguments too */
+  OPC_RESULT_META = 2,      /* no values of tensors */
+  OPC_RESULT_BORROW = 4     /* contiguous values in host memory are not copied; clear the result before the call */
+};
+opc_status_t opc_result_take(opc_result_t *result, const opc_call_t *call, unsigned flags,
+                             opc_error_t *error) OPC_CHECKED;
+void opc_result_clear(opc_result_t *result);
+/* Number of tensor elements whose values are known, plus values that are not tensors. 0: a comparison would prove
+ * nothing. */
+int64_t opc_result_numel(const opc_result_t *result);
+
+typedef enum opc_difference_kind {
+  OPC_DIFFERENCE_NONE = 0,
+  OPC_DIFFERENCE_COUNT, /* different number of returns or list items, or a tensor on one side only */
+  OPC_DIFFERENCE_SHAPE,
+  OPC_DIFFERENCE_DTYPE,
+  OPC_DIFFERENCE_VALUE
+} opc_difference_kind_t;
+
+typedef struct opc_difference {
+  opc_difference_kind_t kind;
+  size_t item;
+  int64_t first, count; /* of VALUE in a tensor: elements */
+} opc_difference_t;
+
+/* True: the element counts as equal although its bits differ. */
+typedef bool opc_element_equal_t(size_t item, int64_t element, void *context);
+
+/* The first item that differs. Compares bits, unless `equal` (may be NULL) accepts an element. Does not compare strides
+ * and devices. */
+opc_difference_t opc_result_compare(const opc_result_t *left, const opc_result_t *right, opc_element_equal_t *equal,
+                                    void *context);
+/* One item alone, bit for bit. */
+bool opc_result_item_differs(const opc_result_t *left, const opc_result_t *right, size_t item);
+/* "returns[0][1, 2] is 1.5 (bits 0x3fc00000), NAME has 2.5 (bits 0x40200000); 3 of 6 elements differ" */
+void opc_difference_text(const opc_difference_t *difference, const opc_result_t *left, const opc_result_t *right,
+                         const char *right_name, opc_text_t *out);
+
+/* "[1, 2]" for an element's logical index; "" for a tensor without dimensions. */
+void opc_index_text(const opc_tensor_meta_t *meta, int64_t element, char *out, size_t size);
+/* "1.5 (bits 0x3fc00000)" */
+void opc_element_text(opc_dtype_t dtype, const void *element, char *out, size_t size);
+/* "float32"; c10's name for a dtype that the harness has no name for. */
+const char *opc_meta_dtype_text(const opc_tensor_meta_t *meta);
+/* "[2, 3]" */
+void opc_sizes_text(int ndim, const int64_t *sizes, char *out, size_t size);

@@ -1,4 +1,4 @@
-#include "checks/call/replay.h"
+#include "checks/call/call.h"
 
 #include <math.h>
 #include <stdlib.h>

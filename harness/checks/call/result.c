@@ -1,4 +1,4 @@
-#include "checks/call/result.h"
+#include "checks/call/call.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -154,15 +154,14 @@ static opc_status_t report_run_to_run(sample_case_t *run, const char *text) {
   bool known = false;
   OPC_RETURN_IF_ERROR(is_declared(run, &known));
   if (known)
-    opc_finding_skip(run->finding, OPC_SKIP_NOT_APPLICABLE,
-                     "the operator says that its result differs from run to run: it throws where only deterministic "
-                     "algorithms are allowed");
-  else
-    opc_finding_fail(run->finding, OPC_RULE_determinism_run_to_run, "%s%s", text,
-                     opc_operator_has_tag(run->context->op, "nondeterministic_seeded")
-                         ? "; both with the same seed of all generators"
-                         : "");
-  return OPC_OK;
+    return opc_finding_skip(
+        run->finding, OPC_SKIP_NOT_APPLICABLE,
+        "the operator says that its result differs from run to run: it throws where only deterministic "
+        "algorithms are allowed");
+  return opc_finding_fail(run->finding, OPC_RULE_determinism_run_to_run, "%s%s", text,
+                          opc_operator_has_tag(run->context->op, "nondeterministic_seeded")
+                              ? "; both with the same seed of all generators"
+                              : "");
 }
 
 /* A result that was kept for other data at the same address differs between addresses too. */

@@ -89,9 +89,8 @@ static opc_status_t check_output_devices(const opc_case_context_t *context, cons
     opc_finding_fail(finding, OPC_RULE_device_output_device, "%s is on %s, all inputs are on %s", outputs[i].path, here,
                      there);
   }
-  if (count) opc_finding_pass(finding, "%zu outputs are on %s", count, there);
-  else opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the operator returns no tensor");
-  return OPC_OK;
+  if (count) return opc_finding_pass(finding, "%zu outputs are on %s", count, there);
+  return opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the operator returns no tensor");
 }
 
 /* The same arguments with device=meta: the cheapest device that is always available. */

@@ -11,8 +11,7 @@
 
 #include "bridge/api/torch_texts.h"
 #include "catalogue/rules.h"
-#include "checks/call/replay.h"
-#include "checks/call/result.h"
+#include "checks/call/call.h"
 #include "cuda/log/launch.h"
 #include "memory/guard.h"
 #include "model/case/call_kind.h"

@@ -142,9 +142,7 @@ opc_status_t opc_device_zones_check(opc_case_context_t *context, opc_finding_t *
   if (why && !opc_device_zones_elsewhere()) return opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "%s", why);
   OPC_RETURN_IF_ERROR(call_and_verify(context, &call, finding, error));
   if (finding->decided || opc_finding_from_outcome(context, &call, finding)) return OPC_OK;
-  if (why) opc_finding_pass(finding, "it returns; the other tool reports what its kernels access");
-  else
-    opc_finding_pass(finding, "nothing is written in the %d bytes on either side of its tensors%s", OPC_DEVICE_ZONE,
-                     context->simulated ? ", by copies and fills; kernels do not run here" : "");
-  return OPC_OK;
+  if (why) return opc_finding_pass(finding, "it returns; the other tool reports what its kernels access");
+  return opc_finding_pass(finding, "nothing is written in the %d bytes on either side of its tensors%s",
+                          OPC_DEVICE_ZONE, context->simulated ? ", by copies and fills; kernels do not run here" : "");
 }

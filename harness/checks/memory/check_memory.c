@@ -5,7 +5,6 @@
 #include "checks/framework/check.h"
 #include "memory/cpu_memory.h"
 #include "memory/growth.h"
-#include "memory/heap_guard.h"
 #include "memory/valgrind_requests.h"
 
 enum { OUTSIDE = 1u << OPC_ACCESS_OUTSIDE, FREED = 1u << OPC_ACCESS_FREED, CACHE_LINE = 64 };

@@ -343,11 +343,9 @@ static opc_status_t compare_sides(opc_case_context_t *context, side_t *real, opc
   compare_items(&comparison);
   if (!comparison.shape_depends_on_data && real->result.count == meta.result.count) compare_sharing(&comparison);
   if (real->result.count)
-    opc_finding_pass(finding, "%zu results have the metadata of the real kernel's", real->result.count);
-  else
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
-                     "the Meta kernel accepts the arguments; there is no result to compare");
-  return OPC_OK;
+    return opc_finding_pass(finding, "%zu results have the metadata of the real kernel's", real->result.count);
+  return opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                          "the Meta kernel accepts the arguments; there is no result to compare");
 }
 
 static opc_status_t run_meta(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {

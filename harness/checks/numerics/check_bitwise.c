@@ -162,11 +162,10 @@ static opc_status_t check_bits(const opc_case_context_t *context, const opc_call
   OPC_RETURN_IF_ERROR(opc_result_take(&result, call, OPC_RESULT_ARGUMENTS, error));
   check_promises(context, call, values, &result, &promised, finding);
   OPC_RETURN_IF_ERROR(check_goldens(context, &result, finding, error));
-  if (promised) opc_finding_pass(finding, "%lld elements have the promised bits", (long long)promised);
-  else if (opc_case_is_declared(context) && context->base->expect.outputs)
-    opc_finding_pass(finding, "the outputs are those that the sample states");
-  else opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no promised element is there to compare");
-  return OPC_OK;
+  if (promised) return opc_finding_pass(finding, "%lld elements have the promised bits", (long long)promised);
+  if (opc_case_is_declared(context) && context->base->expect.outputs)
+    return opc_finding_pass(finding, "the outputs are those that the sample states");
+  return opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no promised element is there to compare");
 }
 
 static opc_status_t bitwise_run(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {

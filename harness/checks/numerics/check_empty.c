@@ -382,9 +382,9 @@ static opc_status_t check_result(opc_case_context_t *context, const opc_call_t *
   const int64_t numel = opc_result_numel(&got);
   if (finding->decided) return OPC_OK;
   if (known || numel)
-    opc_finding_pass(finding, "%d output shapes are as expected, %lld values are defined", known, (long long)numel);
-  else opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "it returns, but nothing says what its shape should be");
-  return OPC_OK;
+    return opc_finding_pass(finding, "%d output shapes are as expected, %lld values are defined", known,
+                            (long long)numel);
+  return opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "it returns, but nothing says what its shape should be");
 }
 
 static opc_status_t empty_run(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {

@@ -217,9 +217,8 @@ static opc_status_t reference_run(opc_case_context_t *context, opc_finding_t *fi
   OPC_SCOPED(reference_clear) reference_t reference = {.context = context};
   const opc_status_t status = reference_make(&reference, error);
   if (status != OPC_ERR_NOT_FOUND) return status ? status : check_against(&reference, finding, error);
-  if (context->unmodified) opc_finding_fail(finding, OPC_RULE_reference_unusable, "%s", error->message);
-  else opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the reference cannot be called: %s", error->message);
-  return OPC_OK;
+  if (context->unmodified) return opc_finding_fail(finding, OPC_RULE_reference_unusable, "%s", error->message);
+  return opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the reference cannot be called: %s", error->message);
 }
 
 const opc_check_t opc_check_reference = {.name = "reference", .run = reference_run};

@@ -239,11 +239,9 @@ static opc_status_t check_tensors_and_numbers(narrow_t *narrow, const opc_call_t
   }
   if (half) return OPC_OK;
   OPC_RETURN_IF_ERROR(opc_equivalent_integer(narrow->context, narrow->values, &compared, finding, error));
-  if (compared) opc_finding_pass(finding, "int64 numbers are not read as 32 bits");
-  else
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
-                     "no tensor holds int64 numbers that refer to nothing, and no Scalar is an integer");
-  return OPC_OK;
+  if (compared) return opc_finding_pass(finding, "int64 numbers are not read as 32 bits");
+  return opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                          "no tensor holds int64 numbers that refer to nothing, and no Scalar is an integer");
 }
 
 opc_status_t opc_equivalent_narrow(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {

@@ -99,9 +99,8 @@ opc_status_t opc_equivalent_float(opc_case_context_t *context, opc_finding_t *fi
     if (kind == OPC_TYPE_SCALAR || kind == OPC_TYPE_FLOAT)
       OPC_RETURN_IF_ERROR(check_float(&number, &compared_any, finding));
   }
-  if (compared_any) opc_finding_pass(finding, "number arguments keep all bits of float64");
-  else opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no number is given whose bits could be compared");
-  return OPC_OK;
+  if (compared_any) return opc_finding_pass(finding, "number arguments keep all bits of float64");
+  return opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no number is given whose bits could be compared");
 }
 
 /* ---- integers ---- */

@@ -271,11 +271,10 @@ static opc_status_t check_parts(uneven_t *uneven, const opc_result_t *result, op
     for (size_t i = 0; returned && i < equal.count && !finding->decided; i++)
       OPC_RETURN_IF_ERROR(check_item(uneven, &equal, i, &compared, finding));
   }
-  if (compared) opc_finding_pass(finding, "equal elements, rows or columns give equal results at every position");
-  else
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
-                     "the result depends on the position, or no elements, rows or columns could be made equal");
-  return OPC_OK;
+  if (compared)
+    return opc_finding_pass(finding, "equal elements, rows or columns give equal results at every position");
+  return opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                          "the result depends on the position, or no elements, rows or columns could be made equal");
 }
 
 static opc_status_t keep_own(uneven_t *uneven) {

@@ -5,7 +5,7 @@
  * the same way. */
 #pragma once
 
-#include "checks/call/result.h"
+#include "checks/call/call.h"
 #include "model/case/call_kind.h"
 
 typedef struct opc_class_view {

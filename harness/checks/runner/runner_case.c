@@ -47,13 +47,11 @@ static opc_status_t must_reject(opc_case_context_t *context, opc_finding_t *find
   opc_call_run(&call, context->handle, context->seed);
   if (opc_finding_from_outcome(context, &call, finding)) return OPC_OK; /* as requested, or why not */
   if (context->simulated)
-    opc_finding_skip(finding, OPC_SKIP_SIMULATED,
-                     "accepted on the simulated device, where no kernel runs that could have refused sample %s",
-                     context->base->name);
-  else
-    opc_finding_fail(finding, OPC_RULE_sample_accepted,
-                     "the operator accepts sample %s, which its file expects it to refuse", context->base->name);
-  return OPC_OK;
+    return opc_finding_skip(finding, OPC_SKIP_SIMULATED,
+                            "accepted on the simulated device, where no kernel runs that could have refused sample %s",
+                            context->base->name);
+  return opc_finding_fail(finding, OPC_RULE_sample_accepted,
+                          "the operator accepts sample %s, which its file expects it to refuse", context->base->name);
 }
 
 /* Only for cases where it matters: in a whole plan the text would cost more than the calls. */

@@ -169,13 +169,12 @@ static opc_status_t check_shared(opc_case_context_t *context, opc_finding_t *fin
   if (!as_tagged) check_output_pairs(context, &call, outputs, count, finding);
   if (defined) OPC_RETURN_IF_ERROR(check_earlier(context, &call, outputs, count, finding, error));
   if (defined && as_tagged)
-    opc_finding_pass(finding,
-                     "%zu outputs share no storage with an earlier call's; with arguments they may, by the tag "
-                     "maybe_aliasing_or_mutating",
-                     defined);
-  else if (defined) opc_finding_pass(finding, "%zu outputs share storage only as declared", defined);
-  else opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the operator returns no tensor");
-  return OPC_OK;
+    return opc_finding_pass(finding,
+                            "%zu outputs share no storage with an earlier call's; with arguments they may, by the tag "
+                            "maybe_aliasing_or_mutating",
+                            defined);
+  if (defined) return opc_finding_pass(finding, "%zu outputs share storage only as declared", defined);
+  return opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the operator returns no tensor");
 }
 
 /* ---- over all samples: does a declared alias ever occur ---- */
@@ -228,11 +227,10 @@ static opc_status_t check_declared_aliases(opc_case_context_t *context, opc_find
                        "returns[%zu] is declared to alias (%s) and never did, on %zu samples", r,
                        alias_name(&op->returns[r].alias), context->sample_count);
   }
-  if (possible) opc_finding_pass(finding, "%zu declared aliases do happen", possible);
-  else
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
-                     declared ? "no call returned an output with a declared alias" : "the schema declares no alias");
-  return OPC_OK;
+  if (possible) return opc_finding_pass(finding, "%zu declared aliases do happen", possible);
+  return opc_finding_skip(
+      finding, OPC_SKIP_NOT_APPLICABLE,
+      declared ? "no call returned an output with a declared alias" : "the schema declares no alias");
 }
 
 static opc_status_t run_alias(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {

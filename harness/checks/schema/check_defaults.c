@@ -153,12 +153,10 @@ static opc_status_t check_defaults(opc_case_context_t *context, opc_finding_t *f
     OPC_RETURN_IF_ERROR(check_default(context, i, &is_accepted, finding, error));
     accepted += is_accepted;
   }
-  if (accepted) opc_finding_pass(finding, "%zu of %zu defaults are accepted", accepted, declared);
-  else
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
-                     declared ? "no default was accepted, nor enough other values to blame the default"
-                              : "no argument has a number or a word as its default");
-  return OPC_OK;
+  if (accepted) return opc_finding_pass(finding, "%zu of %zu defaults are accepted", accepted, declared);
+  return opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                          declared ? "no default was accepted, nor enough other values to blame the default"
+                                   : "no argument has a number or a word as its default");
 }
 
 const opc_check_t opc_check_defaults = {.name = "defaults", .run = check_defaults};

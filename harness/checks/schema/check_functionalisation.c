@@ -110,10 +110,9 @@ static opc_status_t compare_functional(functional_case_t *run) {
   if (other_code) difference = opc_result_compare(&run->functional_result, &run->plain_result, NULL, NULL);
   if (difference.kind != OPC_DIFFERENCE_NONE) OPC_RETURN_IF_ERROR(check_functional_result(run, difference));
   if (run->functional.tensor_arg_count)
-    opc_finding_pass(run->finding, "under functionalisation the call returns and no argument changes%s",
-                     other_code ? "; its results are those of a plain call" : "");
-  else opc_finding_skip(run->finding, OPC_SKIP_NOT_APPLICABLE, "no tensor among the arguments");
-  return OPC_OK;
+    return opc_finding_pass(run->finding, "under functionalisation the call returns and no argument changes%s",
+                            other_code ? "; its results are those of a plain call" : "");
+  return opc_finding_skip(run->finding, OPC_SKIP_NOT_APPLICABLE, "no tensor among the arguments");
 }
 
 static void functional_case_clear(functional_case_t *run) {

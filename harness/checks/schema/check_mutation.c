@@ -282,10 +282,9 @@ static opc_status_t check_arguments(opc_case_context_t *context, opc_finding_t *
   }
   opc_accesses_report_writes(context, &call, finding);
   if (call.tensor_arg_count)
-    opc_finding_pass(finding, "%zu tensor arguments, %zu bytes compared: changed only as declared",
-                     call.tensor_arg_count, bytes);
-  else opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no tensor among the arguments");
-  return OPC_OK;
+    return opc_finding_pass(finding, "%zu tensor arguments, %zu bytes compared: changed only as declared",
+                            call.tensor_arg_count, bytes);
+  return opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no tensor among the arguments");
 }
 
 /* ---- over all samples: is a declared mutable argument ever written ---- */
@@ -362,11 +361,9 @@ static opc_status_t check_declared_writes(opc_case_context_t *context, opc_findi
                        "argument %s is declared mutable but was never written, on %zu samples", op->arguments[a].name,
                        context->sample_count);
   }
-  if (given) opc_finding_pass(finding, "%zu declared mutable arguments are written", given);
-  else
-    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
-                     declared ? "no call returned with a mutable argument" : "no argument is declared mutable");
-  return OPC_OK;
+  if (given) return opc_finding_pass(finding, "%zu declared mutable arguments are written", given);
+  return opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                          declared ? "no call returned with a mutable argument" : "no argument is declared mutable");
 }
 
 static opc_status_t run_mutation(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {

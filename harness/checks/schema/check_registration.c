@@ -416,11 +416,10 @@ static opc_status_t run_registration(opc_case_context_t *context, opc_finding_t 
   check_sizes(op, finding);
   check_overloads(context, finding, error);
   if (fake_in_python)
-    opc_finding_skip(finding, OPC_SKIP_FAKE_IN_PYTHON,
-                     "kernels and tags agree with the schema; the fake kernel is said to be in Python module %s",
-                     op->python_module);
-  else opc_finding_pass(finding, "%zu kernels and %zu tags agree with the schema", op->kernel_count, op->tag_count);
-  return OPC_OK;
+    return opc_finding_skip(finding, OPC_SKIP_FAKE_IN_PYTHON,
+                            "kernels and tags agree with the schema; the fake kernel is said to be in Python module %s",
+                            op->python_module);
+  return opc_finding_pass(finding, "%zu kernels and %zu tags agree with the schema", op->kernel_count, op->tag_count);
 }
 
 const opc_check_t opc_check_registration = {.name = "registration", .run = run_registration};

@@ -35,9 +35,8 @@ static opc_status_t check_tag_promises(opc_case_context_t *context, opc_finding_
     const char *name = tests[i].tag ? tests[i].tag : "none that is missing";
     if (tested && !strstr(opc_text_c(&held), name)) opc_text_addf(&held, "%s%s", held.length ? ", " : "", name);
   }
-  if (held.length) opc_finding_pass(finding, "the operator does what its tags say: %s", opc_text_c(&held));
-  else opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "these arguments cannot show what the tags say");
-  return OPC_OK;
+  if (held.length) return opc_finding_pass(finding, "the operator does what its tags say: %s", opc_text_c(&held));
+  return opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "these arguments cannot show what the tags say");
 }
 
 /* ---- over all samples ---- */
@@ -127,9 +126,9 @@ static opc_status_t check_all_samples(opc_case_context_t *context, opc_finding_t
   const opc_status_t status = check_unneeded(context, finding, &held, error);
   check_pt2_compliant(context->op, finding, &held);
   OPC_RETURN_IF_ERROR(status);
-  if (held.length) opc_finding_pass(finding, "what the tags promise over all calls holds: %s", opc_text_c(&held));
-  else opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no tag promises anything that only many calls could show");
-  return OPC_OK;
+  if (held.length)
+    return opc_finding_pass(finding, "what the tags promise over all calls holds: %s", opc_text_c(&held));
+  return opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no tag promises anything that only many calls could show");
 }
 
 static opc_status_t run_tags(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {

@@ -133,16 +133,16 @@ static opc_status_t report_missing(const opc_tag_case_t *tagged, const opc_depen
   if (!nondeterministic) OPC_RETURN_IF_ERROR(meta_answers(tagged->context, &answers, error));
   if (!answers) return OPC_OK;
   if (dependence->shape)
-    opc_finding_fail(tagged->finding, OPC_RULE_tags_dynamic_output_shape,
-                     "%s has shape %s for other values in the same arguments; the Meta kernel returns the same for "
-                     "both, and there is no tag dynamic_output_shape",
-                     dependence->path, opc_text_c(&dependence->text));
-  else
-    opc_finding_fail(tagged->finding, OPC_RULE_tags_data_dependent_output,
-                     "%s is %s for other values in the same arguments; the Meta kernel returns the same for both, and "
-                     "there is no tag data_dependent_output",
-                     dependence->path, opc_text_c(&dependence->text));
-  return OPC_OK;
+    return opc_finding_fail(
+        tagged->finding, OPC_RULE_tags_dynamic_output_shape,
+        "%s has shape %s for other values in the same arguments; the Meta kernel returns the same for "
+        "both, and there is no tag dynamic_output_shape",
+        dependence->path, opc_text_c(&dependence->text));
+  return opc_finding_fail(
+      tagged->finding, OPC_RULE_tags_data_dependent_output,
+      "%s is %s for other values in the same arguments; the Meta kernel returns the same for both, and "
+      "there is no tag data_dependent_output",
+      dependence->path, opc_text_c(&dependence->text));
 }
 
 opc_status_t opc_tag_missing(const opc_tag_case_t *tagged, bool *out_tested, opc_error_t *error) {

@@ -228,12 +228,10 @@ static opc_status_t check_dtypes(autocast_case_t *run) {
   }
   if (run->found) return OPC_OK;
   if (run->compared == 0)
-    opc_finding_skip(run->finding, OPC_SKIP_NOT_APPLICABLE,
-                     "no result holds floating numbers: nothing to compare_autocast");
-  else
-    opc_finding_pass(run->finding,
-                     "under torch.autocast the operator computes the same, with bfloat16 and with float16");
-  return OPC_OK;
+    return opc_finding_skip(run->finding, OPC_SKIP_NOT_APPLICABLE,
+                            "no result holds floating numbers: nothing to compare");
+  return opc_finding_pass(run->finding,
+                          "under torch.autocast the operator computes the same, with bfloat16 and with float16");
 }
 
 static opc_status_t autocast_run(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {

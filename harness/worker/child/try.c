@@ -9,7 +9,6 @@
 
 #include "checks/framework/check.h"
 #include "memory/cpu_memory.h"
-#include "memory/heap_guard.h"
 #include "model/case/case.h"
 #include "worker/child/batch.h"
 

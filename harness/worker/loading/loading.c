@@ -11,7 +11,7 @@
 #include "bridge/api/bridge.h"
 #include "bridge/api/prepare.h"
 #include "checks/framework/own_library.h"
-#include "memory/heap_guard.h"
+#include "memory/guard.h"
 #include "model/json/json_write.h"
 #include "wire/protocol.h"
 

@@ -1,5 +1,5 @@
 /* malloc, free and new of opcheck-worker, in place of glibc's and libstdc++'s: a program's own functions come first for
- * every library that it loads. They pass on to those, but for blocks that are guarded (memory/heap_guard.h).
+ * every library that it loads. They pass on to those, but for blocks that are guarded (memory/guard.h).
  *
  * In an interpreter, where this library is loaded later, others do not call them. */
 #include <dlfcn.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "memory/heap_guard.h"
+#include "memory/guard.h"
 
 #ifndef __SANITIZE_ADDRESS__ /* which has its own */
 
