@@ -95,8 +95,8 @@ size_t opc_guard_accesses(const opc_access_t **out);
 /* Discards the accesses, closes the pages that they opened, and restores the slack. */
 void opc_guard_accesses_reset(void);
 
-/* Guarded memory for blocks that an operator's own code takes from malloc and new: a kernel's vectors,
- * buffers and objects.
+/* Guarded memory for blocks that an operator's own code takes from malloc and new: a kernel's vectors, buffers and
+ * objects.
  *
  * Blocks are given only while this is on, only to code that was noted, and only as many and as large as is cheap; all
  * others come from glibc. A block that is kept (a static cache) stays guarded until it is freed. Contents are as

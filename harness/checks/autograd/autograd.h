@@ -221,8 +221,8 @@ typedef struct opc_autograd_others {
 } opc_autograd_others_t;
 opc_autograd_others_t opc_autograd_others(const opc_operator_t *op, opc_device_t device);
 
-/* Compares gradients with slopes of the operator's own results (checks/autograd/autograd_slope.h). Ownership: nothing.
- */
+/* autograd_difference.c compares gradients with slopes of the operator's own results
+ * (checks/autograd/autograd_slope.h). */
 
 /* The loss of a point along a direction, computed by running the operator; context of an opc_autograd_function_t. */
 typedef struct opc_autograd_path {

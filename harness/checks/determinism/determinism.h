@@ -1,4 +1,5 @@
-/* Inside check determinism: one call of the operator under given conditions, and its outcome.
+/* Inside check determinism: calls of the operator under given conditions, changed and larger samples, the operator in a
+ * subprocess, and the check's parts.
  *
  * All calls run in guarded memory with the same poison, so uninitialised memory and memory outside a tensor look the
  * same to each of them. Other checks report such accesses. Ownership: opc_trial_outcome_clear, opc_generators_clear.
@@ -120,8 +121,8 @@ typedef enum opc_turn {
 opc_change_state_t opc_change_turn(const opc_operator_t *op, const opc_sample_t *sample, opc_turn_t turn,
                                    opc_sample_t *out, char *what, size_t size);
 
-/* Makes a sample larger. libtorch splits work among threads from about 30,000 elements on,
- * and a race needs more than a few elements to show.
+/* Makes a sample larger. libtorch splits work among threads from about 30,000 elements on, and a race needs more than a
+ * few elements to show.
  *
  * A kernel that trusts its arguments (also a size passed as a number) may crash on a changed sample. So a subprocess
  * searches for what can grow; only growth known to be harmless is used. Ownership: opc_grown_clear. */

@@ -36,9 +36,7 @@ void opc_batch_end(opc_crash_record_t *record);
 opc_status_t opc_batch_serve(int fd, opc_crash_record_t *record, const json_t *operators,
                              opc_error_t *error) OPC_CHECKED;
 
-/* Valgrind's errors in a case or a try, if the child runs under Valgrind.
- *
- * Ownership: only counts are kept. */
+/* Valgrind's errors in a case or a try, if the child runs under Valgrind. Only counts are kept. */
 
 /* number: of the case or try within its child (opc_crash_record_t). */
 void opc_valgrind_case_begin(uint64_t number);
