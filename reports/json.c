@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/json/json_write.h"
 #include "reports/problems/coverage.h"
 #include "reports/problems/problems.h"
 #include "reports/report.h"
@@ -12,8 +13,7 @@ typedef struct json_writer {
   FILE *stream;
   opc_status_t status;
   opc_error_t *error;
-  bool first;     /* of the list being written */
-  json_t *result; /* the fields of a result but seconds, in the format's order, with defaults */
+  bool first; /* of the list being written */
 } json_writer_t;
 
 /* The first error is kept, and nothing is written after it. */
@@ -57,34 +57,19 @@ static bool put_item(json_writer_t *writer, json_t *item) {
   return put_value(writer, item);
 }
 
-/* The report's own fields always come first, in the format's order; the record's other fields follow. */
+/* The report's own fields come first, in the format's order; the record's other fields follow. Takes the reference to
+ * `fixed`. */
 static json_t *json_arrange(const json_t *record, json_t *fixed) {
-  const char *key;
-  json_t *value, *item = fixed ? json_object() : NULL;
-  if (!item) return NULL;
-  json_object_foreach(fixed, key, value) {
-    json_t *given = json_object_get(record, key);
-    if (json_object_set_nocheck(item, key, given ? given : value) != 0) goto failed;
+  if (json_object_update(fixed, (json_t *)record) != 0) { /* out of memory: put_text says so */
+    json_decref(fixed);
+    return NULL;
   }
-  json_object_foreach((json_t *)record, key, value) {
-    if (strcmp(key, "t") == 0 || json_object_get(fixed, key)) continue;
-    if (json_object_set(item, key, value) != 0) goto failed;
-  }
-  return item;
-failed:
-  json_decref(item);
-  return NULL;
-}
-
-/* Takes the reference to `fixed`. */
-static json_t *arrange_once(const json_t *record, json_t *fixed) {
-  json_t *item = json_arrange(record, fixed);
-  json_decref(fixed);
-  return item;
+  json_object_del(fixed, "t");
+  return fixed;
 }
 
 static bool json_visit_library(const json_t *record, void *context) {
-  return put_item(context, arrange_once(record, json_pack("{s:n, s:n, s:n, s:i, s:i}", "path", "status", "error",
+  return put_item(context, json_arrange(record, json_pack("{s:n, s:n, s:n, s:i, s:i}", "path", "status", "error",
                                                           "operators", 0, "classes", 0)));
 }
 
@@ -96,7 +81,7 @@ static bool json_visit_operator(const json_t *record, void *context) {
   const char *how = opc_record_text(source, "source");
   json_t *fixed = json_pack("{s:n, s:n, s:n, s:n, s:[], s:[], s:s}", "name", "schema", "library", "registered_at",
                             "dispatch_keys", "tags", "sample_source", *how ? how : "none");
-  json_t *item = arrange_once(record, fixed);
+  json_t *item = json_arrange(record, fixed);
   static const char *const copied[][2] = {
       {"sample_detail", "detail"}, {"search", "search"}, {"relations", "relations"}, {"recipe", "recipe"}};
   for (size_t i = 0; item && source && i < sizeof copied / sizeof copied[0]; i++)
@@ -107,23 +92,29 @@ static bool json_visit_operator(const json_t *record, void *context) {
 }
 
 static bool json_visit_class(const json_t *record, void *context) {
-  return put_item(context, arrange_once(record, json_pack("{s:n, s:n, s:[]}", "name", "library", "methods")));
+  return put_item(context, json_arrange(record, json_pack("{s:n, s:n, s:[]}", "name", "library", "methods")));
 }
 
-/* Seconds with four digits, last; `repro` of findings only. */
-static bool json_visit_result(const json_t *record, void *context) {
+/* Seconds with two digits, last; `repro` of findings only. */
+static bool json_visit_result(const opc_case_result_t *result, void *context) {
   json_writer_t *writer = context;
-  char seconds[48];
-  const int verdict = opc_verdict_find(opc_record_text(record, "verdict"));
-  json_t *item = json_arrange(record, writer->result);
-  bool suspect = strcmp(opc_record_text(record, "t"), "suspect") == 0;
-  if (item && suspect && json_object_set_new(item, "confirmed", json_false()) != 0) {
-    json_decref(item);
-    item = NULL;
-  }
-  if (verdict == OPC_VERDICT_PASS || verdict == OPC_VERDICT_SKIP) json_object_del(item, "repro");
-  json_object_del(item, "seconds");
-  snprintf(seconds, sizeof seconds, ",\"seconds\":%.4g}", json_number_value(json_object_get(record, "seconds")));
+  char provenance[OPC_PROVENANCE_SIZE], seconds[48];
+  opc_provenance_format(&result->provenance, provenance);
+  json_t *item = json_object();
+  opc_json_put(&item, "operator", opc_json_string(result->id.operator_name));
+  opc_json_put(&item, "check", opc_json_string(result->id.check));
+  opc_json_put(&item, "case", opc_json_string(result->case_id));
+  opc_json_put(&item, "verdict", json_string(opc_verdict_name(result->verdict)));
+  opc_json_put(&item, "severity", json_string(opc_severity_name(result->severity)));
+  opc_json_put(&item, "rule", opc_json_text(result->rule));
+  opc_json_put(&item, "reason",
+               result->reason == OPC_SKIP_NONE ? json_null() : json_string(opc_skip_reason_name(result->reason)));
+  opc_json_put(&item, "message", opc_json_string(result->message));
+  opc_json_put(&item, "standing", *provenance ? json_string(provenance) : json_null());
+  opc_json_put(&item, "evidence", opc_case_result_evidence(result));
+  if (opc_case_result_is_finding(result)) opc_json_put(&item, "repro", opc_json_text(result->repro));
+  if (result->suspect) opc_json_put(&item, "confirmed", json_false());
+  snprintf(seconds, sizeof seconds, ",\"seconds\":%.2g}", result->seconds);
   put_separator(writer, "");
   return put_text(writer, item, JSON_COMPACT, seconds);
 }
@@ -132,22 +123,34 @@ static bool json_visit_note(const json_t *record, void *context) {
   return put_item(context, json_incref(json_object_get(record, "message")));
 }
 
-static void put_problems(json_writer_t *writer, const opc_problems_t *problems) {
-  json_put(writer, "  \"problems\": [");
+static void begin_list(json_writer_t *writer, const char *name) {
+  if (!writer->status && fprintf(writer->stream, "  \"%s\": [", name) < 0) json_cannot_write(writer);
   writer->first = true;
+}
+
+static void end_list(json_writer_t *writer) { json_put(writer, writer->first ? "],\n" : "\n  ],\n"); }
+
+static void put_list(json_writer_t *writer, const char *name, const char *t, opc_record_visit_t *visit) {
+  begin_list(writer, name);
+  if (!writer->status) keep_status(writer, opc_journal_reader_each(writer->journal, t, visit, writer, writer->error));
+  end_list(writer);
+}
+
+static void put_results(json_writer_t *writer) {
+  begin_list(writer, "results");
+  if (!writer->status)
+    keep_status(writer, opc_journal_reader_all_results(writer->journal, json_visit_result, writer, writer->error));
+  end_list(writer);
+}
+
+static void put_problems(json_writer_t *writer, const opc_problems_t *problems) {
+  begin_list(writer, "problems");
   for (size_t i = 0; i < problems->count && !writer->status; i++) {
     json_t *item = NULL;
     writer->status = opc_problem_to_json(problems, &problems->items[i], &item, NULL, writer->error);
     if (!writer->status) put_item(writer, item);
   }
-  json_put(writer, writer->first ? "],\n" : "\n  ],\n");
-}
-
-static void put_list(json_writer_t *writer, const char *name, const char *t, opc_record_visit_t *visit) {
-  if (!writer->status && fprintf(writer->stream, "  \"%s\": [", name) < 0) json_cannot_write(writer);
-  writer->first = true;
-  if (!writer->status) keep_status(writer, opc_journal_reader_each(writer->journal, t, visit, writer, writer->error));
-  json_put(writer, writer->first ? "],\n" : "\n  ],\n");
+  end_list(writer);
 }
 
 /* Facts about the whole run, from the records "run" and "tool", which an early report may lack. */
@@ -176,15 +179,12 @@ static opc_status_t write_json(const opc_report_source_t *source, FILE *stream, 
   const opc_coverage_t coverage = opc_coverage_of(journal);
   opc_journal_reader_summary(journal, &summary);
   json_writer_t writer = {.journal = journal, .stream = stream, .error = error};
-  writer.result =
-      json_pack("{s:n, s:n, s:n, s:n, s:s, s:n, s:n, s:n, s:n, s:{}, s:n}", "operator", "check", "case", "verdict",
-                "severity", "error", "rule", "reason", "message", "standing", "evidence", "repro");
   put_head(&writer, &summary);
   put_list(&writer, "libraries", "library", json_visit_library);
   put_list(&writer, "operators", "operator", json_visit_operator);
   put_list(&writer, "classes", "class", json_visit_class);
   put_list(&writer, "notes", "note", json_visit_note);
-  put_list(&writer, "results", "result", json_visit_result);
+  put_results(&writer);
   put_problems(&writer, source->problems);
   json_put(&writer, "  \"summary\": ");
   put_value(&writer,
@@ -193,7 +193,6 @@ static opc_status_t write_json(const opc_report_source_t *source, FILE *stream, 
                       "warnings", (json_int_t)summary.warnings, "problems", (json_int_t)source->problems->count,
                       "operators", (json_int_t)coverage.total, "checked", (json_int_t)coverage.checked));
   json_put(&writer, "\n}\n");
-  json_decref(writer.result);
   return writer.status;
 }
 

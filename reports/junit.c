@@ -10,7 +10,7 @@
 
 #include "reports/junit_write.h"
 
-static bool junit_visit_result(const opc_case_result_t *result, const json_t *record, void *context) {
+static bool junit_visit_result(const opc_case_result_t *result, void *context) {
   opc_junit_t *junit = context;
   opc_junit_testcase(junit, junit->op->library, junit->op->name, result->case_id, result->seconds);
   if (!junit->xml) return !junit->status;
@@ -20,7 +20,7 @@ static bool junit_visit_result(const opc_case_result_t *result, const json_t *re
                       result->severity == OPC_SEVERITY_WARNING ? "system-out"
                       : result->verdict == OPC_VERDICT_FAIL    ? "failure"
                                                                : "error",
-                      record, NULL);
+                      result, NULL);
   opc_junit_close(junit);
   return !junit->status;
 }

@@ -14,7 +14,7 @@ typedef struct check_row {
   char name[40];
   uint64_t found[OUTCOMES], passed, skips[OPC_SKIP_COUNT];
   char *details[OPC_SKIP_COUNT]; /* of the first skip for each reason */
-  json_t *records[OUTCOMES];     /* the simplest case of each */
+  uint64_t simplest[OUTCOMES];   /* where the simplest case of each is (opc_journal_reader_offset) */
   int complexities[OUTCOMES];
   double seconds;
 } check_row_t;
@@ -22,7 +22,8 @@ typedef struct check_row {
 typedef struct check_rows {
   check_row_t rows[CHECKS_MAX];
   size_t count;
-  bool keep; /* records and details, too */
+  bool keep; /* details, too */
+  const opc_journal_reader_t *journal;
 } check_rows_t;
 
 static check_row_t *row_of(check_rows_t *rows, const char *name) {
@@ -35,15 +36,14 @@ static check_row_t *row_of(check_rows_t *rows, const char *name) {
   return row;
 }
 
-static void keep_simplest(check_row_t *row, outcome_t outcome, const opc_case_id_t *id, const json_t *record) {
+static void keep_finding(check_row_t *row, outcome_t outcome, const opc_case_id_t *id, uint64_t offset) {
   const int complexity = opc_case_id_complexity(id);
-  if (row->records[outcome] && complexity >= row->complexities[outcome]) return;
-  json_decref(row->records[outcome]);
-  row->records[outcome] = json_incref((json_t *)record);
+  if (row->found[outcome]++ > 0 && complexity >= row->complexities[outcome]) return;
+  row->simplest[outcome] = offset;
   row->complexities[outcome] = complexity;
 }
 
-static bool junit_operator_visit_result(const opc_case_result_t *result, const json_t *record, void *context) {
+static bool junit_operator_visit_result(const opc_case_result_t *result, void *context) {
   check_rows_t *rows = context;
   check_row_t *row = row_of(rows, result->id.check);
   row->seconds += result->seconds;
@@ -56,17 +56,14 @@ static bool junit_operator_visit_result(const opc_case_result_t *result, const j
     const outcome_t outcome = result->severity == OPC_SEVERITY_WARNING ? OUTCOME_WARNING
                               : result->verdict == OPC_VERDICT_FAIL    ? OUTCOME_FAILURE
                                                                        : OUTCOME_ERROR;
-    row->found[outcome]++;
-    if (rows->keep) keep_simplest(row, outcome, &result->id, record);
+    keep_finding(row, outcome, &result->id, opc_journal_reader_offset(rows->journal));
   }
   return true;
 }
 
 static void scope_rows(check_rows_t **rows) {
-  for (size_t i = 0; *rows && i < (*rows)->count; i++) {
+  for (size_t i = 0; *rows && i < (*rows)->count; i++)
     for (size_t k = 0; k < OPC_SKIP_COUNT; k++) free((*rows)->rows[i].details[k]);
-    for (size_t k = 0; k < OUTCOMES; k++) json_decref((*rows)->rows[i].records[k]);
-  }
   free(*rows);
 }
 
@@ -142,28 +139,28 @@ static void write_skipped(opc_junit_t *junit, const check_row_t *row) {
 
 static opc_status_t write_row(opc_junit_t *junit, size_t operator_index, const check_row_t *row) {
   static const char *const elements[OUTCOMES] = {"error", "failure", "system-out"};
-  opc_status_t status = OPC_OK;
-  opc_text_t name = {0}, problems = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t name = {0}, problems = {0};
   opc_text_addf(&name, "%s/%s", junit->op->name, row->name);
   opc_junit_testcase(junit, junit->op->library, junit->op->name, opc_text_c(&name), row->seconds);
   int outcome = 0;
   while (outcome < OUTCOMES && row->found[outcome] == 0) outcome++;
   if (outcome < OUTCOMES) {
-    status = junit_operator_add_problems(junit, operator_index, row->name, &problems);
-    opc_junit_finding(junit, elements[outcome], row->records[outcome], &problems);
+    OPC_SCOPED(opc_scope_case_result) opc_case_result_t *simplest = NULL;
+    OPC_RETURN_IF_ERROR(opc_journal_reader_result(junit->journal, row->simplest[outcome], &simplest, junit->error));
+    OPC_RETURN_IF_ERROR(junit_operator_add_problems(junit, operator_index, row->name, &problems));
+    opc_junit_finding(junit, elements[outcome], simplest, &problems);
   } else if (!row->passed) {
     write_skipped(junit, row);
   }
   opc_junit_close(junit);
-  opc_text_clear(&name);
-  opc_text_clear(&problems);
-  return status;
+  return OPC_OK;
 }
 
 opc_status_t opc_junit_operator(opc_junit_t *junit, size_t operator_index) {
   OPC_SCOPED(scope_rows) check_rows_t *rows = calloc(1, sizeof *rows);
   if (!rows) return opc_out_of_memory(junit->error);
   rows->keep = junit->xml;
+  rows->journal = junit->journal;
   OPC_RETURN_IF_ERROR(
       opc_journal_reader_results(junit->journal, operator_index, junit_operator_visit_result, rows, junit->error));
   for (size_t i = 0; i < rows->count; i++) {

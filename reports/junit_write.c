@@ -118,20 +118,17 @@ static void add_line(opc_text_t *out, const char *label, const char *value) {
 enum { EVIDENCE_SHOWN = 600 };
 
 /* Writes the body of a failure: enough to act on without the other reports. */
-static void junit_write_describe(opc_text_t *out, const json_t *record, bool brief) {
-  const char *rule_name = opc_record_text(record, "rule");
-  const opc_rule_t *rule = opc_rule_find(rule_name);
-  opc_text_addf(out, "%s\n", opc_record_text(record, "message"));
-  if (strcmp(opc_record_text(record, "t"), "suspect") == 0)
-    opc_text_add(out, "Not confirmed: the run stopped early.\n");
-  opc_text_add(out, "\n");
-  opc_text_addf(out, "rule: %s%s%s\n", rule_name, rule ? ", " : "", rule ? rule->title : "");
-  if (rule) add_line(out, "why", rule->why);
-  add_line(out, "case", opc_record_text(record, "case"));
-  const json_t *evidence = json_object_get(record, "evidence");
+static void junit_write_describe(opc_text_t *out, const opc_case_result_t *result, bool brief) {
+  const opc_rule_t *rule = opc_rule_find(result->rule);
+  opc_text_addf(out, "%s\n", result->message);
+  if (result->suspect) opc_text_add(out, "Not confirmed: the run stopped early.\n");
+  opc_text_addf(out, "\nrule: %s, %s\n", result->rule, rule->title);
+  add_line(out, "why", rule->why);
+  add_line(out, "case", result->case_id);
+  json_auto_t *evidence = opc_case_result_evidence(result);
   const char *key;
   json_t *value;
-  json_object_foreach((json_t *)evidence, key, value) {
+  json_object_foreach(evidence, key, value) {
     char *text = json_is_string(value) ? NULL : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
     const char *label = strcmp(key, "why") == 0 ? "tried because" : key; /* "why" means the rule's reason */
     const char *whole = text ? text : json_is_string(value) ? json_string_value(value) : "";
@@ -142,20 +139,21 @@ static void junit_write_describe(opc_text_t *out, const json_t *record, bool bri
                   whole[shown] ? "… (all of it is in the JSON report)" : "");
     free(text);
   }
-  add_line(out, "repro", opc_record_text(record, "repro"));
-  if (rule) opc_text_addf(out, "more: opcheck-c explain %s\n", rule->name);
+  if (result->repro) add_line(out, "repro", result->repro);
+  opc_text_addf(out, "more: opcheck-c explain %s\n", rule->name);
 }
 
-void opc_junit_finding(opc_junit_t *junit, const char *element, const json_t *record, const opc_text_t *problems) {
+void opc_junit_finding(opc_junit_t *junit, const char *element, const opc_case_result_t *result,
+                       const opc_text_t *problems) {
   opc_text_t text = {0};
   bool warning = strcmp(element, "system-out") == 0;
   if (warning) opc_text_add(&text, "WARNING: ");
   if (problems) opc_text_addf(&text, "%s\nThe simplest case of this check: ", opc_text_c(problems));
-  junit_write_describe(&text, record, problems);
+  junit_write_describe(&text, result, problems);
   opc_junit_open(junit, element);
   if (!warning) {
-    opc_junit_attribute(junit, "type", opc_record_text(record, "rule"));
-    opc_junit_message(junit, opc_record_text(record, "message"));
+    opc_junit_attribute(junit, "type", result->rule);
+    opc_junit_message(junit, result->message);
   }
   opc_junit_body(junit, &text);
   opc_junit_close(junit);

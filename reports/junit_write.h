@@ -54,6 +54,7 @@ void opc_junit_testcase(opc_junit_t *junit, const char *library, const char *ope
                         double seconds);
 /* element: "failure", "error", or "system-out" for a warning. problems (optional) stand before the finding's own text,
  * which is shorter then. */
-void opc_junit_finding(opc_junit_t *junit, const char *element, const json_t *record, const opc_text_t *problems);
+void opc_junit_finding(opc_junit_t *junit, const char *element, const opc_case_result_t *result,
+                       const opc_text_t *problems);
 void opc_junit_skip(opc_junit_t *junit, const char *reason, const char *message);
 void opc_junit_error(opc_junit_t *junit, const char *type, const char *message, const opc_text_t *text);

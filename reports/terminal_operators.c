@@ -47,8 +47,7 @@ static void keep_text(char *texts[TEXTS_OF_REASON], const char *message) {
   }
 }
 
-static bool terminal_operators_visit_result(const opc_case_result_t *result, const json_t *record, void *context) {
-  (void)record;
+static bool terminal_operators_visit_result(const opc_case_result_t *result, void *context) {
   operator_results_t *results = context;
   if (opc_case_result_is_finding(result)) show_finding(results, result);
   else if (result->verdict == OPC_VERDICT_SKIP) keep_text(results->skipped[result->reason], result->message);

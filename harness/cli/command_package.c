@@ -121,14 +121,12 @@ static error_t package_parse(int key, char *value, struct argp_state *state) {
 static const struct argp package_argp = {options, package_parse, "MODEL.pt2", doc, NULL, NULL, NULL};
 
 /* Shows the messages of passes: the user wants to read what the run proved. */
-static bool show_pass(const json_t *record, void *context) {
+static bool show_pass(const opc_case_result_t *result, void *context) {
   const opc_screen_t *screen = context;
-  opc_case_id_t id;
-  if (strcmp(opc_record_text(record, "verdict"), opc_verdict_name(OPC_VERDICT_PASS)) != 0) return true;
-  if (opc_case_id_parse(opc_record_text(record, "case"), &id, NULL) != OPC_OK) return true;
-  opc_screen_text(screen, OPC_TONE_BOLD, opc_record_text(record, "operator"));
-  fprintf(screen->stream, " on %s, %s: ", id.device, id.sample);
-  opc_screen_text(screen, OPC_TONE_PLAIN, opc_record_text(record, "message"));
+  if (result->verdict != OPC_VERDICT_PASS) return true;
+  opc_screen_text(screen, OPC_TONE_BOLD, result->id.operator_name);
+  fprintf(screen->stream, " on %s, %s: ", result->id.device, result->id.sample);
+  opc_screen_text(screen, OPC_TONE_PLAIN, result->message);
   fputc('\n', screen->stream);
   return true;
 }
@@ -141,7 +139,7 @@ static opc_status_t package_show(const opc_problems_t *problems, int exit_code, 
   const opc_terminal_view_t view = {
       .exit_code = exit_code, .verbose = true, .whole = opc_execution_whole(&package->execution)};
   opc_journal_reader_summary(problems->journal, &summary);
-  OPC_RETURN_IF_ERROR(opc_journal_reader_each(problems->journal, "result", show_pass, &screen, error));
+  OPC_RETURN_IF_ERROR(opc_journal_reader_all_results(problems->journal, show_pass, &screen, error));
   if (summary.pass) fputc('\n', stdout);
   OPC_RETURN_IF_ERROR(opc_terminal_report(problems, &screen, &view, error));
   opc_execution_list_reports(&package->execution, &screen);

@@ -118,6 +118,8 @@ typedef struct opc_case_result {
 opc_status_t opc_case_result_decode(const json_t *record, opc_case_result_t **out, opc_error_t *error) OPC_CHECKED;
 /* The line for the journal (reports/journal/journal_reader.h). New reference; NULL: out of memory. */
 json_t *opc_case_result_encode(const opc_case_result_t *result);
+/* All of the line's evidence, for display. New reference; NULL: out of memory. */
+json_t *opc_case_result_evidence(const opc_case_result_t *result);
 /* A result that the supervisor makes. rule NULL: none; message may contain any bytes. Takes the reference to evidence,
  * an object as in a message; NULL: none. */
 opc_status_t opc_case_result_new(const char *case_id, opc_verdict_kind_t verdict, const char *rule, const char *message,

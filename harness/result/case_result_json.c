@@ -257,7 +257,7 @@ static json_t *also_json(const opc_also_list_t *list) {
   return array;
 }
 
-static json_t *evidence_json(const opc_case_result_t *result) {
+json_t *opc_case_result_evidence(const opc_case_result_t *result) {
   json_t *evidence = json_copy(result->evidence);
   for (size_t i = 0; i < FLAGS; i++)
     if (*AT(result, bool, flag_fields[i].offset)) opc_json_put(&evidence, flag_fields[i].key, json_true());
@@ -294,7 +294,7 @@ json_t *opc_case_result_encode(const opc_case_result_t *result) {
   if (result->reason != OPC_SKIP_NONE)
     opc_json_put(&record, "reason", json_string(opc_skip_reason_name(result->reason)));
   opc_json_put(&record, "message", opc_json_string(result->message));
-  opc_json_put(&record, "evidence", evidence_json(result));
+  opc_json_put(&record, "evidence", opc_case_result_evidence(result));
   opc_json_put(&record, "seconds", json_real(result->seconds));
   opc_json_put(&record, "operator", opc_json_string(result->id.operator_name));
   opc_json_put(&record, "check", opc_json_string(result->id.check));

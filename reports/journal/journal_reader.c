@@ -90,16 +90,15 @@ static bool decode_and_visit(const json_t *record, void *context) {
   decoding_t *decoding = context;
   OPC_SCOPED(opc_scope_case_result) opc_case_result_t *result = NULL;
   decoding->status = opc_case_result_decode(record, &result, decoding->error);
-  return !decoding->status && decoding->visit(result, record, decoding->context);
+  return !decoding->status && decoding->visit(result, decoding->context);
 }
 
-/* The results of an operator whose offset has all bits of `mask`. */
-static opc_status_t visit_results(opc_journal_reader_t *reader, size_t operator_index, uint64_t mask,
+/* The results of operators `first` to `end` - 1 whose offset has all bits of `mask`. */
+static opc_status_t visit_results(opc_journal_reader_t *reader, size_t first, size_t end, uint64_t mask,
                                   opc_result_visit_t *visit, void *context, opc_error_t *error) {
   decoding_t decoding = {.visit = visit, .context = context, .error = error};
   bool keep_going = true;
-  for (size_t i = reader->first_result[operator_index]; keep_going && i < reader->first_result[operator_index + 1];
-       i++) {
+  for (size_t i = reader->first_result[first]; keep_going && i < reader->first_result[end]; i++) {
     if ((reader->result_offsets[i] & mask) != mask) continue;
     OPC_RETURN_IF_ERROR(visit_at(reader, reader->result_offsets[i], decode_and_visit, &decoding, &keep_going, error));
   }
@@ -108,12 +107,17 @@ static opc_status_t visit_results(opc_journal_reader_t *reader, size_t operator_
 
 opc_status_t opc_journal_reader_results(opc_journal_reader_t *reader, size_t operator_index, opc_result_visit_t *visit,
                                         void *context, opc_error_t *error) {
-  return visit_results(reader, operator_index, 0, visit, context, error);
+  return visit_results(reader, operator_index, operator_index + 1, 0, visit, context, error);
+}
+
+opc_status_t opc_journal_reader_all_results(opc_journal_reader_t *reader, opc_result_visit_t *visit, void *context,
+                                            opc_error_t *error) {
+  return visit_results(reader, 0, reader->operator_count, 0, visit, context, error);
 }
 
 opc_status_t opc_journal_reader_findings(opc_journal_reader_t *reader, size_t operator_index, opc_result_visit_t *visit,
                                          void *context, opc_error_t *error) {
-  return visit_results(reader, operator_index, OPC_OFFSET_FINDING, visit, context, error);
+  return visit_results(reader, operator_index, operator_index + 1, OPC_OFFSET_FINDING, visit, context, error);
 }
 
 uint64_t opc_journal_reader_offset(const opc_journal_reader_t *reader) { return reader->current; }
@@ -122,12 +126,6 @@ opc_status_t opc_journal_reader_each(opc_journal_reader_t *reader, const char *t
                                      void *context, opc_error_t *error) {
   bool keep_going = true;
   opc_record_kind_t kind = opc_record_kind_find(t);
-  if (kind == OPC_RECORD_RESULT) {
-    size_t count = reader->first_result[reader->operator_count];
-    for (size_t i = 0; keep_going && i < count; i++)
-      OPC_RETURN_IF_ERROR(visit_at(reader, reader->result_offsets[i], visit, context, &keep_going, error));
-    return OPC_OK;
-  }
   for (size_t i = 0; keep_going && i < reader->record_count; i++)
     if (reader->records[i].kind == kind)
       OPC_RETURN_IF_ERROR(visit_at(reader, reader->records[i].offset, visit, context, &keep_going, error));

@@ -76,9 +76,8 @@ opc_status_t opc_journal_reader_open_known(const char *path, const opc_kept_reco
 void opc_journal_reader_close(opc_journal_reader_t *reader);
 void opc_scope_journal_reader(opc_journal_reader_t **reader);
 void opc_journal_reader_summary(const opc_journal_reader_t *reader, opc_journal_summary_t *out);
-/* Calls visit for every record of type t in order ("result": grouped by operator, then in order of the journal;
- * unresolved suspects among them). The record is valid during the call (json_incref keeps it longer); visit returns
- * false to stop. */
+/* Calls visit for every record of type t in order; results have their own functions. The record is valid during the
+ * call (json_incref keeps it longer); visit returns false to stop. */
 typedef bool opc_record_visit_t(const json_t *record, void *context);
 opc_status_t opc_journal_reader_each(opc_journal_reader_t *reader, const char *t, opc_record_visit_t *visit,
                                      void *context, opc_error_t *error) OPC_CHECKED;
@@ -91,11 +90,13 @@ const opc_journal_operator_t *opc_journal_reader_operator(const opc_journal_read
 /* Its record, a new reference; NULL where it has none. */
 opc_status_t opc_journal_reader_operator_record(opc_journal_reader_t *reader, size_t index, json_t **out,
                                                 opc_error_t *error) OPC_CHECKED;
-/* Calls visit for the results of one operator, which are valid during the call. `record` is for display only; visit
- * returns false to stop. */
-typedef bool opc_result_visit_t(const opc_case_result_t *result, const json_t *record, void *context);
+/* Calls visit for the results of one operator, which are valid during the call; visit returns false to stop. */
+typedef bool opc_result_visit_t(const opc_case_result_t *result, void *context);
 opc_status_t opc_journal_reader_results(opc_journal_reader_t *reader, size_t operator_index, opc_result_visit_t *visit,
                                         void *context, opc_error_t *error) OPC_CHECKED;
+/* Those of all operators, one operator after the other; unresolved suspects among them. */
+opc_status_t opc_journal_reader_all_results(opc_journal_reader_t *reader, opc_result_visit_t *visit, void *context,
+                                            opc_error_t *error) OPC_CHECKED;
 /* Its failures and errors alone, warnings among them: the others are not read. */
 opc_status_t opc_journal_reader_findings(opc_journal_reader_t *reader, size_t operator_index, opc_result_visit_t *visit,
                                          void *context, opc_error_t *error) OPC_CHECKED;

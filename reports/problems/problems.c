@@ -17,8 +17,7 @@ typedef struct making {
   opc_error_t *error;
 } making_t;
 
-static bool visit_finding(const opc_case_result_t *result, const json_t *record, void *context) {
-  (void)record;
+static bool visit_finding(const opc_case_result_t *result, void *context) {
   making_t *making = context;
   making->status = opc_operator_findings_add(&making->findings, result,
                                              opc_journal_reader_offset(making->problems->journal), making->error);

@@ -87,6 +87,9 @@ def main():
         problems.append("the run is not complete")
     selected = set(chosen or [o["name"] for o in found["operators"]]) - gone
     silent = selected - {r["operator"] for r in found["results"]}
+    unselected = {o["name"] for o in found["operators"] if o["library"] == "libtorch"} - set(chosen or selected)
+    if unselected:
+        problems.append(f"{len(unselected)} of libtorch's operators are in the report, although they were not selected")
     if silent:
         problems.append(f"operators without any result: {sorted(silent)}")
     called = {r["operator"] for r in found["results"] if r["check"] not in ("registration", "architecture") and r["verdict"] in ("pass", "fail")}

@@ -7,6 +7,7 @@
 
 #include "model/case/call_kind.h"
 #include "supervise/evidence/crash_report.h"
+#include "supervise/symbols/frames.h"
 #include "unit.h"
 
 typedef struct death {
@@ -125,8 +126,27 @@ static void test_data_of_meta(void **state) {
   describe_at(8, &of_operator, "", false);
 }
 
+/* A stack ends where the harness called the operator, and has no frames of libtorch's boxing. */
+static void test_frames_of_the_operator(void **state) {
+  (void)state;
+  static opc_frames_t frames = {.count = 5,
+                                .frames = {{.module = "/lib/libopcheck-worker-2.11.so", .symbol = "malloc"},
+                                           {.module = "/l.so", .symbol = "kernel()", .file = "k.cpp", .line = 3},
+                                           {.module = "/l.so", .symbol = "c10::impl::wrap_kernel_functor_unboxed_<f>"},
+                                           {.module = "/lib/libopcheck-worker-2.11.so", .symbol = "opc_op_call"},
+                                           {.module = "/lib/libc.so.6", .symbol = "__libc_start_call_main"}}};
+  json_auto_t *list = opc_frames_json(&frames);
+  assert_int_equal(json_array_size(list), 2);
+  assert_string_equal(json_string_value(json_object_get(json_array_get(list, 0), "symbol")), "malloc");
+  assert_int_equal(json_integer_value(json_object_get(json_array_get(list, 1), "line")), 3);
+  frames.count = 1; /* nothing but the harness: then it is shown */
+  json_auto_t *own = opc_frames_json(&frames);
+  assert_int_equal(json_array_size(own), 1);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_signals), cmocka_unit_test(test_thrown_faults),
-                                     cmocka_unit_test(test_data_of_meta)};
+                                     cmocka_unit_test(test_data_of_meta),
+                                     cmocka_unit_test(test_frames_of_the_operator)};
   return cmocka_run_group_tests_name("crash_report", tests, NULL, NULL);
 }

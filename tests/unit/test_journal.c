@@ -87,8 +87,8 @@ static void write_result(opc_journal_t *journal, int number) {
   assert_int_equal(opc_journal_write(journal, record, &error), OPC_OK);
 }
 
-static bool collect(const json_t *record, void *context) {
-  json_array_append(context, (json_t *)record);
+static bool collect(const opc_case_result_t *result, void *context) {
+  json_array_append_new(context, opc_case_result_encode(result));
   return true;
 }
 
@@ -97,7 +97,7 @@ static json_t *results_of(const opc_kept_records_t *known) {
   opc_error_t error;
   json_t *all = json_array();
   assert_int_equal(opc_journal_reader_open_known(path, known, &reader, &error), OPC_OK);
-  assert_int_equal(opc_journal_reader_each(reader, "result", collect, all, &error), OPC_OK);
+  assert_int_equal(opc_journal_reader_all_results(reader, collect, all, &error), OPC_OK);
   opc_journal_summary_t summary;
   opc_journal_reader_summary(reader, &summary);
   assert_int_equal(summary.damaged, 0);

@@ -5,16 +5,10 @@ typedef struct seen {
   int count, stop_after;
 } seen_t;
 
-static bool note_case(const json_t *record, void *context) {
+static bool note_result(const opc_case_result_t *result, void *context) {
   seen_t *seen = context;
-  snprintf(seen->cases + strlen(seen->cases), sizeof seen->cases - strlen(seen->cases), "%s ",
-           opc_record_text(record, "case"));
+  snprintf(seen->cases + strlen(seen->cases), sizeof seen->cases - strlen(seen->cases), "%s ", result->case_id);
   return ++seen->count != seen->stop_after;
-}
-
-static bool note_result(const opc_case_result_t *result, const json_t *record, void *context) {
-  assert_string_equal(result->case_id, opc_record_text(record, "case"));
-  return note_case(record, context);
 }
 
 static opc_journal_summary_t summary_of(opc_journal_reader_t *reader) {
@@ -31,7 +25,7 @@ static void results_are_grouped_by_operator(void **state) {
               PASS_LINE("n::a", "c", "cpu/-/2/plain") PASS_LINE("n::none", "c", "cpu/-/1/plain") END_LINE(0));
   seen_t seen = {0};
   opc_error_t error;
-  assert_int_equal(opc_journal_reader_each(reader, "result", note_case, &seen, &error), OPC_OK);
+  assert_int_equal(opc_journal_reader_all_results(reader, note_result, &seen, &error), OPC_OK);
   assert_string_equal(
       seen.cases,
       "n::a/c/cpu/-/1/plain n::a/c/cpu/-/2/plain n::b/c/cpu/-/1/plain n::b/c/cpu/-/2/plain n::none/c/cpu/-/1/plain ");
@@ -84,7 +78,7 @@ static void a_suspect_counts_until_its_result_comes(void **state) {
                      SUSPECT_LINE("n::a", "c", "cpu/-/2/plain", "leak.tensor") PASS_LINE("n::a", "c", "cpu/-/1/plain"));
   seen_t seen = {0};
   opc_error_t error;
-  assert_int_equal(opc_journal_reader_each(reader, "result", note_case, &seen, &error), OPC_OK);
+  assert_int_equal(opc_journal_reader_all_results(reader, note_result, &seen, &error), OPC_OK);
   assert_string_equal(seen.cases, "n::a/c/cpu/-/2/plain n::a/c/cpu/-/1/plain ");
   opc_journal_summary_t summary = summary_of(reader);
   assert_int_equal(summary.fail, 1);

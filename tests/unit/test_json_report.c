@@ -94,6 +94,7 @@ static void only_findings_say_how_to_repeat_them(void **state) {
   assert_string_equal(json_string_value(json_object_get(json_array_get(results, 2), "repro")),
                       "opcheck-c run --case X lib");
   assert_true(json_number_value(json_object_get(json_array_get(results, 0), "seconds")) == 0.25);
+  assert_int_equal(json_object_size(json_array_get(results, 0)), 11);
   json_decref(json);
 }
 

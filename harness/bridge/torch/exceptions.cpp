@@ -33,6 +33,13 @@ bool is_unplanned(const std::exception &e) {
          dynamic_cast<const std::bad_function_call *>(&e) != nullptr || typeid(e) == typeid(std::bad_cast);
 }
 
+// The rest of the message of a missing kernel, from here on, says the same of every operator.
+void cut_advice(std::string &text) {
+  static const char *const begins[] = {" You may have run into this message",
+                                       " This could be because the operator doesn't"};
+  for (const char *begin : begins) text.resize(std::min(text.find(begin), text.size()));
+}
+
 opc_call_outcome_t torch_outcome(const std::string &text, bool not_implemented) {
   if (opc_torch_says(OPC_TORCH_FAKE_IN_PYTHON, text.c_str())) return OPC_CALL_FAKE_IN_PYTHON;
   // A fake kernel in Python can do nothing about it.
@@ -83,6 +90,7 @@ opc_call_outcome_t exception_outcome(std::string &out_text) {
     return OPC_CALL_OUT_OF_MEMORY;
   } catch (const c10::NotImplementedError &e) {
     out_text = e.what_without_backtrace();
+    cut_advice(out_text);
     return torch_outcome(out_text, true);
   } catch (const c10::Error &e) {
     out_text = e.what_without_backtrace();

@@ -129,7 +129,7 @@ static opc_status_t tell_library(opc_session_t *session, const opc_library_t *li
                                                  "is not in it; --python imports a module");
 }
 
-/* Writes what was loaded to the journal. */
+/* Writes what was loaded to the journal; of libtorch's thousands of operators only those that are selected. */
 static opc_status_t tell_loaded(opc_session_t *session, opc_error_t *error) {
   const opc_loaded_t *loaded = &session->loaded;
   OPC_RETURN_IF_ERROR(opc_journal_write(session->journal,
@@ -145,10 +145,10 @@ static opc_status_t tell_loaded(opc_session_t *session, opc_error_t *error) {
                                     "loaded", "error", "operators", (json_int_t)loaded->torch_operators, "classes", 0),
                           error));
   for (size_t i = 0; i < loaded->operator_count; i++) {
-    if (opc_select_leaves_out(session, &loaded->operators[i]) ||
-        (session->options->list_only && !opc_select_operator(session, &loaded->operators[i])))
-      continue;
-    json_t *record = opc_operator_to_json(&loaded->operators[i]);
+    const opc_operator_t *op = &loaded->operators[i];
+    const bool if_selected = session->options->list_only || (op->library && strcmp(op->library, OPC_LIBTORCH) == 0);
+    if (opc_select_leaves_out(session, op) || (if_selected && !opc_select_operator(session, op))) continue;
+    json_t *record = opc_operator_to_json(op);
     json_object_set_new(record, "t", json_string("operator"));
     OPC_RETURN_IF_ERROR(opc_journal_write(session->journal, record, error));
   }

@@ -132,10 +132,32 @@ void opc_frames_say(const opc_frames_t *frames, opc_text_t *out) {
   if (out->length > start) opc_words_out(out->data + start);
 }
 
+/* Of libtorch's dispatcher: what its name says, all in template arguments, the frames before and after it say too. */
+static bool is_glue(const opc_frame_t *frame) {
+  static const char *const names[] = {"c10::impl::make_boxed_from_unboxed_functor<",
+                                      "c10::impl::wrap_kernel_functor_unboxed_<"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (strncmp(frame->symbol, names[i], strlen(names[i])) == 0) return true;
+  return false;
+}
+
+static bool is_harness(const opc_frame_t *frame) {
+  return strstr(opc_base_name(frame->module), "opcheck-worker") || strstr(frame->symbol, "__libc_start");
+}
+
+/* Without what called the operator, which is the harness; all of them if nothing else is there. */
+static size_t frames_until_harness(const opc_frames_t *frames) {
+  size_t count = frames->count;
+  while (count > 0 && is_harness(&frames->frames[count - 1])) count--;
+  return count > 0 ? count : frames->count;
+}
+
 json_t *opc_frames_json(const opc_frames_t *frames) {
   json_t *list = json_array();
-  for (size_t i = 0; i < frames->count; i++) {
+  const size_t count = frames_until_harness(frames);
+  for (size_t i = 0; i < count; i++) {
     const opc_frame_t *frame = &frames->frames[i];
+    if (is_glue(frame)) continue;
     char offset[32];
     snprintf(offset, sizeof offset, "0x%" PRIx64, frame->offset);
     json_t *object = json_pack("{s:s, s:s}", "module", frame->module, "offset", offset);

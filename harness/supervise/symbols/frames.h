@@ -27,7 +27,8 @@ void opc_frames_resolve(opc_symboliser_t *symboliser, const opc_maps_t *maps, co
 void opc_frames_say(const opc_frames_t *frames, opc_text_t *out);
 /* "libops.so+0x1234" */
 void opc_frame_place(const opc_frame_t *frame, char *out, size_t size);
-/* [{"module", "offset", "symbol", "file", "line"}…], with the known fields of each. New reference. */
+/* [{"module", "offset", "symbol", "file", "line"}…], with the known fields of each, up to the call of the operator:
+ * neither the harness's frames nor those of libtorch's boxing. New reference. */
 json_t *opc_frames_json(const opc_frames_t *frames);
 
 /* Resolves the "raw_frames" in a result's evidence.accesses to "frames"; appends the location to the message, followed
