@@ -106,7 +106,7 @@ static bool json_visit_result(const opc_case_result_t *result, void *context) {
   opc_json_put(&item, "case", opc_json_string(result->case_id));
   opc_json_put(&item, "verdict", json_string(opc_verdict_name(result->verdict)));
   opc_json_put(&item, "severity", json_string(opc_severity_name(result->severity)));
-  opc_json_put(&item, "rule", opc_json_text(result->rule));
+  opc_json_put(&item, "rule", opc_json_text(opc_rule_name(result->rule)));
   opc_json_put(&item, "reason",
                result->reason == OPC_SKIP_NONE ? json_null() : json_string(opc_skip_reason_name(result->reason)));
   opc_json_put(&item, "message", opc_json_string(result->message));

@@ -119,10 +119,10 @@ enum { EVIDENCE_SHOWN = 600 };
 
 /* Writes the body of a failure: enough to act on without the other reports. */
 static void junit_write_describe(opc_text_t *out, const opc_case_result_t *result, bool brief) {
-  const opc_rule_t *rule = opc_rule_find(result->rule);
+  const opc_rule_t *rule = opc_rule_of(result->rule);
   opc_text_addf(out, "%s\n", result->message);
   if (result->suspect) opc_text_add(out, "Not confirmed: the run stopped early.\n");
-  opc_text_addf(out, "\nrule: %s, %s\n", result->rule, rule->title);
+  opc_text_addf(out, "\nrule: %s, %s\n", opc_rule_name(result->rule), rule->title);
   add_line(out, "why", rule->why);
   add_line(out, "case", result->case_id);
   json_auto_t *evidence = opc_case_result_evidence(result);
@@ -152,7 +152,7 @@ void opc_junit_finding(opc_junit_t *junit, const char *element, const opc_case_r
   junit_write_describe(&text, result, problems);
   opc_junit_open(junit, element);
   if (!warning) {
-    opc_junit_attribute(junit, "type", result->rule);
+    opc_junit_attribute(junit, "type", opc_rule_name(result->rule));
     opc_junit_message(junit, result->message);
   }
   opc_junit_body(junit, &text);

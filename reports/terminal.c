@@ -90,8 +90,7 @@ static bool is_of_one_line(const opc_problem_t *problem) {
 /* Problems that say the same of several operators form one entry: without a line of code always; if there are many
  * problems, all of one rule, because a rule broken in ten operators is usually one habit. */
 static bool terminal_goes_with(const opc_problem_t *problem, const opc_problem_t *first, bool many) {
-  if (problem->warning != first->warning || strcmp(opc_problem_rule(problem), opc_problem_rule(first)) != 0)
-    return false;
+  if (problem->warning != first->warning || opc_problem_rule(problem) != opc_problem_rule(first)) return false;
   if (problem->unchecked || first->unchecked)
     return many && problem->unchecked == first->unchecked && worst_seen(problem) == worst_seen(first) &&
            strcmp(first_argument(problem), first_argument(first)) == 0;

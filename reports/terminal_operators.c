@@ -28,7 +28,7 @@ static void operator_results_clear(operator_results_t *results) {
 
 static void show_finding(operator_results_t *results, const opc_case_result_t *result) {
   OPC_SCOPED(opc_text_clear) opc_text_t line = {0};
-  const char *rule = result->rule;
+  const char *rule = opc_rule_name(result->rule);
   const json_int_t before = json_integer_value(json_object_get(results->rules, rule));
   if (json_object_set_new(results->rules, rule, json_integer(before + 1)) != 0 || before >= CASES_OF_RULE) {
     results->left++;
@@ -36,7 +36,7 @@ static void show_finding(operator_results_t *results, const opc_case_result_t *r
   }
   opc_text_addf(&line, "%s\n%s: %s", result->case_id, rule, result->message);
   for (size_t i = 0; i < result->also.count; i++)
-    opc_text_addf(&line, "\n%s: %s", result->also.items[i].rule, result->also.items[i].message);
+    opc_text_addf(&line, "\n%s: %s", opc_rule_name(result->also.items[i].rule), result->also.items[i].message);
   opc_screen_field(results->screen, "found", opc_text_c(&line));
 }
 

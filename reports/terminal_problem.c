@@ -15,8 +15,8 @@ static const int message_lines[] = {
 static void terminal_problem_show_head(const opc_screen_t *screen, const opc_terminal_entry_t *entry,
                                        const opc_case_result_t *result, bool detailed) {
   const opc_problem_t *problem = entry->problem;
-  const char *rule_name = opc_problem_rule(problem), *word = "FAIL ";
-  const opc_rule_t *rule = opc_rule_find(rule_name);
+  const char *rule_name = opc_rule_name(opc_problem_rule(problem)), *word = "FAIL ";
+  const opc_rule_t *rule = opc_rule_of(opc_problem_rule(problem));
   if (problem->warning) word = "WARN ";
   else if (result->verdict == OPC_VERDICT_ERROR) word = "ERROR";
   opc_text_t more = {0};
@@ -28,14 +28,14 @@ static void terminal_problem_show_head(const opc_screen_t *screen, const opc_ter
   opc_screen_text(screen, OPC_TONE_PLAIN, opc_text_c(&more));
   opc_screen_text(screen, OPC_TONE_BOLD, rule_name);
   size_t used = 6 + strlen(result->id.operator_name) + more.length + strlen(rule_name) + 2;
-  bool fits = rule && used + strlen(rule->title) <= HEAD_WIDTH;
+  bool fits = used + strlen(rule->title) <= HEAD_WIDTH;
   if (fits) {
     opc_text_reset(&more);
     opc_text_addf(&more, ": %s", rule->title);
     opc_screen_text(screen, OPC_TONE_PLAIN, opc_text_c(&more));
   }
   fputc('\n', screen->stream);
-  if (rule && !fits && detailed) opc_screen_brief(screen, "rule", rule->title, 2);
+  if (!fits && detailed) opc_screen_brief(screen, "rule", rule->title, 2);
   opc_text_clear(&more);
 }
 
@@ -113,8 +113,8 @@ static void show_also(const opc_screen_t *screen, const opc_terminal_entry_t *en
   const opc_problem_t *problem = entry->problem;
   opc_text_t line = {0};
   for (size_t i = 0; i < problem->symptom_count; i++)
-    if (strcmp(problem->symptoms[i].rule, opc_problem_rule(problem)) != 0)
-      opc_text_addf(&line, "%s%s", line.length ? ", " : "", problem->symptoms[i].rule);
+    if (problem->symptoms[i].rule != opc_problem_rule(problem))
+      opc_text_addf(&line, "%s%s", line.length ? ", " : "", opc_rule_name(problem->symptoms[i].rule));
   opc_text_t all = {0};
   if (entry->problems > 1)
     opc_text_addf(&all, "%zu more problem%s, ", entry->problems - 1, entry->problems == 2 ? "" : "s");

@@ -1,7 +1,9 @@
 #include "catalogue/rules.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "base/old_glibc.h"
 #include "catalogue/severity.h"
 
 enum {
@@ -30,24 +32,34 @@ const opc_rule_t opc_rules[] = {
 };
 const size_t opc_rule_count = OPC_RULE_COUNT;
 
-const char *opc_rule_name(opc_rule_id_t rule) { return opc_rules[rule].name; }
+enum { SIGNALS = OPC_RULE_END - OPC_RULE_COUNT };
+
+const char *opc_rule_name(opc_rule_id_t rule) {
+  static char signals[SIGNALS][24];
+  if (rule < OPC_RULE_COUNT) return opc_rules[rule].name;
+  const int number = (int)rule - OPC_RULE_COUNT;
+  const char *abbreviation = opc_signal_abbreviation(number);
+  snprintf(signals[number], sizeof signals[number], "signal.SIG%s", abbreviation ? abbreviation : "?");
+  return signals[number];
+}
 
 opc_rule_id_t opc_rule_id(const char *name) {
-  /* One entry for all signals: their texts would differ only in the number. */
-  if (name && strncmp(name, "signal.", 7) == 0) return OPC_RULE_signal;
-  for (int i = OPC_RULE_NONE + 1; name && i < OPC_RULE_COUNT; i++)
-    if (strcmp(opc_rules[i].name, name) == 0) return (opc_rule_id_t)i;
+  for (int i = OPC_RULE_NONE + 1; name && i < OPC_RULE_END; i++)
+    if (strcmp(opc_rule_name((opc_rule_id_t)i), name) == 0) return (opc_rule_id_t)i;
   return OPC_RULE_NONE;
 }
 
-const opc_rule_t *opc_rule_find(const char *name) {
-  const opc_rule_id_t rule = opc_rule_id(name);
-  return rule == OPC_RULE_NONE ? NULL : &opc_rules[rule];
+opc_rule_id_t opc_rule_of_signal(int number) {
+  const bool named = number < SIGNALS && opc_signal_abbreviation(number);
+  return (opc_rule_id_t)(OPC_RULE_COUNT + (named ? number : 0));
 }
 
-opc_severity_t opc_rule_severity(const char *name) {
-  const opc_rule_t *row = opc_rule_find(name);
-  return row ? row->severity : OPC_SEVERITY_ERROR;
+const opc_rule_t *opc_rule_of(opc_rule_id_t rule) { return &opc_rules[rule < OPC_RULE_COUNT ? rule : OPC_RULE_signal]; }
+
+bool opc_rule_is_of(opc_rule_id_t rule, const char *name) {
+  const char *own = rule == OPC_RULE_NONE ? "" : opc_rule_name(rule);
+  const size_t length = strlen(name);
+  return strncmp(own, name, length) == 0 && (own[length] == '\0' || own[length] == '.');
 }
 
 const opc_check_info_t opc_check_infos[] = {

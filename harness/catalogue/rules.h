@@ -13,13 +13,15 @@
 #include "model/case/verdict.h"
 #include "model/schema/schema.h"
 
-/* Every rule: OPC_RULE_meta_shape is meta.shape. */
+/* Every rule: OPC_RULE_meta_shape is meta.shape. After those of the tables come signal.SIGHUP and so on, one for each
+ * signal (opc_rule_of_signal). */
 typedef enum opc_rule_id {
   OPC_RULE_NONE = 0,
 #define OPC_RULE(check, what, ...) OPC_RULE_##check##_##what,
 #define OPC_RULE_ALONE(name, ...) OPC_RULE_##name,
 #include "catalogue/checks.def"
-  OPC_RULE_COUNT
+  OPC_RULE_COUNT,
+  OPC_RULE_END = OPC_RULE_COUNT + 32
 } opc_rule_id_t;
 
 typedef struct opc_rule {
@@ -37,11 +39,13 @@ typedef struct opc_rule {
 extern const opc_rule_t opc_rules[];           /* by opc_rule_id_t; the first is OPC_RULE_NONE, without texts */
 extern const size_t opc_rule_count;            /* with OPC_RULE_NONE */
 const char *opc_rule_name(opc_rule_id_t rule); /* NULL for OPC_RULE_NONE */
-opc_rule_id_t opc_rule_id(const char *name);   /* "signal.SIGSEGV" is OPC_RULE_signal */
-/* "signal.SIGSEGV" finds "signal". NULL: no such rule. */
-const opc_rule_t *opc_rule_find(const char *name);
-/* The rule's usual severity; ERROR for an unknown one. */
-opc_severity_t opc_rule_severity(const char *name);
+opc_rule_id_t opc_rule_id(const char *name);   /* OPC_RULE_NONE: no such rule */
+/* The rule of a child that the signal ended: "signal.SIGSEGV"; "signal.SIG?" for a signal without a name. */
+opc_rule_id_t opc_rule_of_signal(int number);
+/* Its entry in the tables, which all signals share. */
+const opc_rule_t *opc_rule_of(opc_rule_id_t rule);
+/* True for the rules NAME.… and for the rule NAME. */
+bool opc_rule_is_of(opc_rule_id_t rule, const char *name);
 
 /* The kinds of opc_operator_t that a check applies to. */
 enum {

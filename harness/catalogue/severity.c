@@ -1,10 +1,11 @@
 #include "catalogue/severity.h"
 
-unsigned opc_rule_claims(const char *rule) {
-  const opc_rule_t *row = opc_rule_find(rule);
-  return row ? row->claims : OPC_CLAIM_ALWAYS;
+unsigned opc_rule_claims(opc_rule_id_t rule) { return opc_rule_of(rule)->claims; }
+
+bool opc_rule_needs_valid_input(opc_rule_id_t rule) { return (opc_rule_claims(rule) & OPC_CLAIMS_UNCHECKED) != 0; }
+
+bool opc_rule_warns_on_searched(opc_rule_id_t rule) { return (opc_rule_claims(rule) & OPC_CLAIM_UNSURE) != 0; }
+
+bool opc_goes_outside(opc_rule_id_t rule) {
+  return rule == OPC_RULE_memory_out_of_bounds_read || rule == OPC_RULE_memory_out_of_bounds_write;
 }
-
-bool opc_rule_needs_valid_input(const char *rule) { return (opc_rule_claims(rule) & OPC_CLAIMS_UNCHECKED) != 0; }
-
-bool opc_rule_warns_on_searched(const char *rule) { return (opc_rule_claims(rule) & OPC_CLAIM_UNSURE) != 0; }

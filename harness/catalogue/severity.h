@@ -55,12 +55,13 @@ enum {
   OPC_CLAIMS_OF_INPUT = (1 << 10) - 1 /* a rule has at most one of these */
 };
 
-#define OPC_UNCHECKED_ARGUMENTS "memory.unchecked_arguments"
-
-unsigned opc_rule_claims(const char *rule); /* NULL or an unknown rule: OPC_CLAIM_ALWAYS */
+unsigned opc_rule_claims(opc_rule_id_t rule); /* OPC_RULE_NONE: OPC_CLAIM_ALWAYS */
 
 /* True: the finding (an out-of-bounds access, a crash, a hang) counts only on valid input. */
-bool opc_rule_needs_valid_input(const char *rule);
+bool opc_rule_needs_valid_input(opc_rule_id_t rule);
+
+/* True: an access outside of the tensors' memory, which guard pages show. */
+bool opc_goes_outside(opc_rule_id_t rule);
 
 /* True: on input that nobody vouches for, the finding is a warning, unless only another layout shows it. */
-bool opc_rule_warns_on_searched(const char *rule);
+bool opc_rule_warns_on_searched(opc_rule_id_t rule);

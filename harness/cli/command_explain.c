@@ -167,10 +167,10 @@ static void show_samples(const opc_screen_t *screen) {
 }
 
 static opc_status_t explain_name(const opc_screen_t *screen, const char *name, opc_error_t *error) {
-  const opc_rule_t *rule = opc_rule_find(name);
+  const opc_rule_id_t rule = opc_rule_id(name);
   int check = opc_check_info_find(name);
   if (rule) {
-    explain_show_rule(screen, rule);
+    explain_show_rule(screen, opc_rule_of(rule));
   } else if (strcmp(name, "problems") == 0) {
     explain_show_problems(screen);
   } else if (strcmp(name, "samples") == 0) {

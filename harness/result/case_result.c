@@ -1,11 +1,8 @@
 #include "result/case_result.h"
 
-#include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/old_glibc.h"
 #include "base/owned.h"
 #include "base/text.h"
 #include "base/words.h"
@@ -22,29 +19,16 @@ opc_effect_t opc_effect_find(const char *name) {
 
 const char *opc_effect_name(opc_effect_t effect) { return effects[effect]; }
 
-const char *opc_rule_interned(const char *name) {
-  static char signals[NSIG][24];
-  const opc_rule_t *rule = opc_rule_find(name);
-  if (!rule || strcmp(rule->name, name) == 0) return rule ? rule->name : NULL;
-  for (int number = 0; number < NSIG; number++) {
-    const char *abbreviation = number > 0 ? opc_signal_abbreviation(number) : "?";
-    if (!signals[number][0])
-      snprintf(signals[number], sizeof signals[number], "signal.SIG%s", abbreviation ? abbreviation : "?");
-    if (strcmp(signals[number], name) == 0) return signals[number];
-  }
-  return NULL;
-}
-
 /* ---- further findings ---- */
 
-static void also_clear(opc_also_t *also) {
+void opc_also_clear(opc_also_t *also) {
   free(also->message);
   json_decref(also->rest);
 }
 
 opc_status_t opc_also_add(opc_also_list_t *list, opc_also_t also, opc_error_t *error) {
   if (!also.message || !OPC_ARRAY_GROW(list->items, list->count)) {
-    also_clear(&also);
+    opc_also_clear(&also);
     return opc_out_of_memory(error);
   }
   list->items[list->count++] = also;
@@ -52,7 +36,7 @@ opc_status_t opc_also_add(opc_also_list_t *list, opc_also_t also, opc_error_t *e
 }
 
 void opc_also_list_clear(opc_also_list_t *list) {
-  for (size_t i = 0; i < list->count; i++) also_clear(&list->items[i]);
+  for (size_t i = 0; i < list->count; i++) opc_also_clear(&list->items[i]);
   free(list->items);
   *list = (opc_also_list_t){0};
 }

@@ -1,8 +1,8 @@
 /* The result of one case, as data: what decisions need has a field of its own; what is only shown is in `message` and
  * `evidence`.
  *
- * Ownership: opc_case_result_free. Rules are constant strings (opc_rule_interned), so two equal rules are the same
- * pointer. Texts of `places` and `accesses` belong to `evidence`. Threads: one thread per value. */
+ * Ownership: opc_case_result_free. Texts of `places` and `accesses` belong to `evidence`. Threads: one thread per
+ * value. */
 #pragma once
 
 #include <jansson.h>
@@ -43,7 +43,7 @@ typedef struct opc_code_frames {
 
 /* An access outside of tensors that the operator made. */
 typedef struct opc_result_access {
-  const char *rule;     /* NULL: none */
+  opc_rule_id_t rule;
   const char *argument; /* the tensor next to it; "" if it is none of the arguments */
   bool write;
   opc_code_frames_t frames;
@@ -51,7 +51,7 @@ typedef struct opc_result_access {
 
 /* A further finding of the same case. External tools make them too. */
 typedef struct opc_also {
-  const char *rule;
+  opc_rule_id_t rule;
   char *message;
   opc_severity_t severity;
   bool severity_stated; /* false: it is the usual one of the rule */
@@ -68,7 +68,7 @@ typedef struct opc_case_result {
   opc_case_id_t id;
   opc_verdict_kind_t verdict;
   opc_skip_reason_t reason; /* of a skip */
-  const char *rule;         /* of a finding; NULL: none */
+  opc_rule_id_t rule;       /* of a finding */
   opc_severity_t severity;  /* of a finding */
   opc_provenance_t provenance;
   double seconds;
@@ -93,8 +93,8 @@ typedef struct opc_case_result {
 
   /* Of rule memory.unchecked_arguments. */
   opc_effect_t effect;
-  const char *effect_rule; /* the rule that the finding would have on valid arguments; NULL: none */
-  char *argument;          /* the argument that a finding is about; NULL: not a single one */
+  opc_rule_id_t effect_rule; /* the rule that the finding would have on valid arguments */
+  char *argument;            /* the argument that a finding is about; NULL: not a single one */
 
   /* How it came about. */
   opc_confirmed_t confirmed;
@@ -120,10 +120,13 @@ opc_status_t opc_case_result_decode(const json_t *record, opc_case_result_t **ou
 json_t *opc_case_result_encode(const opc_case_result_t *result);
 /* All of the line's evidence, for display. New reference; NULL: out of memory. */
 json_t *opc_case_result_evidence(const opc_case_result_t *result);
-/* A result that the supervisor makes. rule NULL: none; message may contain any bytes. Takes the reference to evidence,
+/* evidence.also of these findings. New reference. */
+json_t *opc_also_list_json(const opc_also_list_t *list);
+/* A result that the supervisor makes. Its message may contain any bytes. Takes the reference to evidence,
  * an object as in a message; NULL: none. */
-opc_status_t opc_case_result_new(const char *case_id, opc_verdict_kind_t verdict, const char *rule, const char *message,
-                                 json_t *evidence, opc_case_result_t **out, opc_error_t *error) OPC_CHECKED;
+opc_status_t opc_case_result_new(const char *case_id, opc_verdict_kind_t verdict, opc_rule_id_t rule,
+                                 const char *message, json_t *evidence, opc_case_result_t **out,
+                                 opc_error_t *error) OPC_CHECKED;
 opc_status_t opc_case_result_copy(const opc_case_result_t *result, opc_case_result_t **out,
                                   opc_error_t *error) OPC_CHECKED;
 
@@ -143,7 +146,5 @@ void opc_case_result_put(char **field, const char *text);
 
 /* Adds a further finding; takes message and rest. */
 opc_status_t opc_also_add(opc_also_list_t *list, opc_also_t also, opc_error_t *error) OPC_CHECKED;
+void opc_also_clear(opc_also_t *also);
 void opc_also_list_clear(opc_also_list_t *list);
-
-/* The constant string for the name of a rule, "signal.SIGSEGV" included. NULL: there is no such rule. */
-const char *opc_rule_interned(const char *name);

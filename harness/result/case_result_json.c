@@ -62,20 +62,20 @@ static opc_status_t read_flag(const reader_t *reader, const json_t *object, cons
   return !value || json_is_boolean(value) ? OPC_OK : mistake(reader, key, "true or false");
 }
 
-static opc_status_t read_rule(const reader_t *reader, const json_t *object, const char *key, const char **out) {
+static opc_status_t read_rule(const reader_t *reader, const json_t *object, const char *key, opc_rule_id_t *out) {
   const char *name;
   const opc_status_t status = read_text(reader, object, key, &name);
-  *out = opc_rule_interned(name);
+  *out = opc_rule_id(name);
   return status != OPC_OK || *out || !name ? status : mistake(reader, key, "the name of a rule");
 }
 
 /* Absent: the usual one of the rule. */
-static opc_status_t read_severity(const reader_t *reader, const json_t *object, const char *rule, opc_severity_t *out,
+static opc_status_t read_severity(const reader_t *reader, const json_t *object, opc_rule_id_t rule, opc_severity_t *out,
                                   bool *out_stated) {
   const char *name;
   OPC_RETURN_IF_ERROR(read_text(reader, object, "severity", &name));
   *out_stated = name;
-  *out = opc_rule_severity(rule);
+  *out = opc_rule_of(rule)->severity;
   if (!name) return OPC_OK;
   for (int i = OPC_SEVERITY_ERROR; i <= OPC_SEVERITY_WARNING; i++) {
     if (strcmp(opc_severity_name((opc_severity_t)i), name) != 0) continue;
@@ -229,11 +229,11 @@ opc_status_t opc_case_result_decode(const json_t *record, opc_case_result_t **ou
   return OPC_OK;
 }
 
-opc_status_t opc_case_result_new(const char *case_id, opc_verdict_kind_t verdict, const char *rule, const char *message,
-                                 json_t *evidence, opc_case_result_t **out, opc_error_t *error) {
-  json_auto_t *record =
-      json_pack("{s:o, s:s, s:s*, s:o, s:o}", "case", opc_json_string(case_id), "verdict", opc_verdict_name(verdict),
-                "rule", rule, "message", opc_json_string(message), "evidence", evidence ? evidence : json_object());
+opc_status_t opc_case_result_new(const char *case_id, opc_verdict_kind_t verdict, opc_rule_id_t rule,
+                                 const char *message, json_t *evidence, opc_case_result_t **out, opc_error_t *error) {
+  json_auto_t *record = json_pack("{s:o, s:s, s:s*, s:o, s:o}", "case", opc_json_string(case_id), "verdict",
+                                  opc_verdict_name(verdict), "rule", opc_rule_name(rule), "message",
+                                  opc_json_string(message), "evidence", evidence ? evidence : json_object());
   *out = NULL;
   if (!record) return opc_out_of_memory(error);
   OPC_RETURN_IF_ERROR(opc_case_result_decode(record, out, error));
@@ -243,12 +243,12 @@ opc_status_t opc_case_result_new(const char *case_id, opc_verdict_kind_t verdict
 
 /* ---- writing ---- */
 
-static json_t *also_json(const opc_also_list_t *list) {
+json_t *opc_also_list_json(const opc_also_list_t *list) {
   json_t *array = json_array();
   for (size_t i = 0; i < list->count; i++) {
     const opc_also_t *also = &list->items[i];
     json_t *entry = json_object();
-    opc_json_put(&entry, "rule", json_string(also->rule));
+    opc_json_put(&entry, "rule", json_string(opc_rule_name(also->rule)));
     opc_json_put(&entry, "message", opc_json_string(also->message));
     if (also->severity_stated) opc_json_put(&entry, "severity", json_string(opc_severity_name(also->severity)));
     if (entry && also->rest) json_object_update_missing(entry, also->rest);
@@ -261,7 +261,7 @@ json_t *opc_case_result_evidence(const opc_case_result_t *result) {
   json_t *evidence = json_copy(result->evidence);
   for (size_t i = 0; i < FLAGS; i++)
     if (*AT(result, bool, flag_fields[i].offset)) opc_json_put(&evidence, flag_fields[i].key, json_true());
-  if (result->also.count > 0) opc_json_put(&evidence, "also", also_json(&result->also));
+  if (result->also.count > 0) opc_json_put(&evidence, "also", opc_also_list_json(&result->also));
   if (result->control)
     opc_json_put(&evidence, "control",
                  json_pack("{s:o, s:b}", "case", opc_json_string(result->control), "held", result->control_held));
@@ -269,7 +269,7 @@ json_t *opc_case_result_evidence(const opc_case_result_t *result) {
     opc_json_put(&evidence, "base",
                  json_pack("{s:o, s:b}", "case", opc_json_string(result->broken_base), "broken", true));
   if (result->effect != OPC_EFFECT_NONE) opc_json_put(&evidence, "seen", json_string(opc_effect_name(result->effect)));
-  if (result->effect_rule) opc_json_put(&evidence, "seen_rule", json_string(result->effect_rule));
+  if (result->effect_rule) opc_json_put(&evidence, "seen_rule", json_string(opc_rule_name(result->effect_rule)));
   if (result->confirmed != OPC_CONFIRMED_UNKNOWN)
     opc_json_put(&evidence, "confirmed", json_boolean(result->confirmed == OPC_CONFIRMED_YES));
   for (size_t i = 0; i < TEXTS; i++) {
@@ -289,7 +289,7 @@ json_t *opc_case_result_encode(const opc_case_result_t *result) {
   if (*provenance) opc_json_put(&record, "standing", json_string(provenance));
   if (result->rule) {
     opc_json_put(&record, "severity", json_string(opc_severity_name(result->severity)));
-    opc_json_put(&record, "rule", json_string(result->rule));
+    opc_json_put(&record, "rule", json_string(opc_rule_name(result->rule)));
   }
   if (result->reason != OPC_SKIP_NONE)
     opc_json_put(&record, "reason", json_string(opc_skip_reason_name(result->reason)));

@@ -34,7 +34,7 @@ static void put_errors_first(opc_case_result_t *result) {
 
 /* The only argument that the variant changed: "x" for "x.sliced", "tensors" for "tensors[1].empty0". If the sample
  * itself shows the same, that argument is not to blame. */
-static void note_unchecked(opc_case_result_t *result, const char *rule, opc_effect_t effect) {
+static void note_unchecked(opc_case_result_t *result, opc_rule_id_t rule, opc_effect_t effect) {
   const char *variant = result->id.variant;
   const size_t length = opc_case_changed_argument(variant);
   result->effect = effect;
@@ -91,7 +91,7 @@ static bool may_read_outside(const opc_case_result_t *result) {
 /* Judges a rule with its severity, which both may change. The effect if the rule becomes that of unchecked arguments.
  */
 static opc_effect_t judge(const opc_case_result_t *result, const opc_provenance_t *provenance, bool untrusted_input,
-                          const char **rule, opc_severity_t *severity) {
+                          opc_rule_id_t *rule, opc_severity_t *severity) {
   const unsigned claims = opc_rule_claims(*rule);
   if (result->unasked_dtype && (claims & OPC_CLAIM_ASKED_DTYPE)) *severity = OPC_SEVERITY_WARNING;
   if (opc_provenance_is_valid(provenance)) return OPC_EFFECT_NONE;
@@ -103,7 +103,7 @@ static opc_effect_t judge(const opc_case_result_t *result, const opc_provenance_
   *severity = OPC_SEVERITY_WARNING;
   if (!(claims & OPC_CLAIMS_UNCHECKED)) return OPC_EFFECT_NONE;
   if (untrusted_input) *severity = OPC_SEVERITY_ERROR;
-  *rule = opc_rule_interned(OPC_UNCHECKED_ARGUMENTS);
+  *rule = OPC_RULE_memory_unchecked_arguments;
   return unchecked_effect(claims);
 }
 
@@ -118,7 +118,7 @@ void opc_case_result_judge(opc_case_result_t *result, bool untrusted_input) {
     (void)judge(result, &provenance, untrusted_input, &also->rule, &also->severity);
     also->severity_stated = true;
   }
-  const char *rule = result->rule;
+  const opc_rule_id_t rule = result->rule;
   const opc_effect_t effect = judge(result, &provenance, untrusted_input, &result->rule, &result->severity);
   if (effect != OPC_EFFECT_NONE) note_unchecked(result, rule, effect);
   put_errors_first(result);

@@ -57,9 +57,6 @@ static uint64_t code_place_key_of(const char *module, const char *function, cons
   return key ? key : 1;
 }
 
-/* One block of TORCH_LIBRARY registers many operators: a fault that all of them have is one mistake. */
-#define REGISTRATION "registration."
-
 /* The first function with a name that called the code in frame `index`: a stripped library has few. */
 static void code_place_caller_of(const opc_code_frames_t *frames, size_t index, char *out, size_t size) {
   *out = '\0';
@@ -72,9 +69,10 @@ static void code_place_caller_of(const opc_code_frames_t *frames, size_t index, 
 bool opc_code_place_of(const opc_case_result_t *result, const char *library, opc_code_place_t *out) {
   *out = (opc_code_place_t){0};
   if (!library) return false;
-  if (strncmp(result->rule, REGISTRATION, sizeof REGISTRATION - 1) == 0) {
+  /* One block of TORCH_LIBRARY registers many operators: a fault that all of them have is one mistake. */
+  if (opc_rule_is_of(result->rule, "registration")) {
     snprintf(out->function, sizeof out->function, "registration");
-    out->key = code_place_key_of(opc_base_name(library), "", "", result->rule);
+    out->key = code_place_key_of(opc_base_name(library), "", "", opc_rule_name(result->rule));
     return true;
   }
   const opc_code_frames_t *frames = frames_of(result);

@@ -1,5 +1,6 @@
 #include "reports/problems/finding_facts.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,7 +12,7 @@
 
 enum { RANK_TABLE = 100 };
 
-int opc_rule_rank(const char *rule) {
+int opc_rule_rank(opc_rule_id_t rule) {
   static const char *const strongest[] = {"memory.out_of_bounds_write",
                                           "memory.use_after_free",
                                           "memory.dangling_output",
@@ -34,36 +35,30 @@ int opc_rule_rank(const char *rule) {
       "functionalisation", "equivalent", "vmap",        "autocast", "symbolic", "fake",      "architecture"};
   for (size_t i = 0; i < sizeof strongest / sizeof strongest[0]; i++)
     if (opc_rule_is_of(rule, strongest[i])) return (int)i;
-  const opc_rule_id_t known = opc_rule_id(rule);
-  const int place = known == OPC_RULE_NONE ? OPC_RULE_COUNT : (int)known;
   for (size_t i = 0; i < sizeof next / sizeof next[0]; i++)
-    if (opc_rule_is_of(rule, next[i])) return RANK_TABLE + (int)i * OPC_RULE_COUNT + place;
-  return RANK_TABLE + (int)(sizeof next / sizeof next[0]) * OPC_RULE_COUNT + place;
+    if (opc_rule_is_of(rule, next[i])) return RANK_TABLE + (int)i * OPC_RULE_COUNT + (int)rule;
+  return RANK_TABLE + (int)(sizeof next / sizeof next[0]) * OPC_RULE_COUNT + (int)rule;
 }
 
-bool opc_rule_is(const char *rule, opc_rule_id_t id) { return rule == opc_rule_name(id); }
-
-bool opc_rule_is_of(const char *rule, const char *name) {
-  size_t length = strlen(name);
-  return strncmp(rule, name, length) == 0 && (rule[length] == '\0' || rule[length] == '.');
-}
-
-const char *opc_rule_domain(const char *rule) {
+const char *opc_rule_domain(opc_rule_id_t rule) {
   static const char *const whole[] = {"meta", "symbolic", "autograd", "determinism", "leak"};
   static const char *const of_call[] = {"memory",  "initialisation",    "stride",  "empty",
                                         "dtype",   "bitwise",           "signal",  "exit",
                                         "timeout", "foreign_exception", "memcheck"};
-  if (opc_rule_is(rule, OPC_RULE_autograd_not_registered)) return rule; /* no derivative exists that could be wrong */
+  if (rule == OPC_RULE_autograd_not_registered)
+    return opc_rule_name(rule); /* no derivative exists that could be wrong */
   /* A kernel that cannot run without data cannot be functionalised either. */
-  if (opc_rule_is(rule, OPC_RULE_functionalisation_fails)) return "meta";
+  if (rule == OPC_RULE_functionalisation_fails) return "meta";
   for (size_t i = 0; i < sizeof whole / sizeof whole[0]; i++)
     if (opc_rule_is_of(rule, whole[i])) return whole[i];
   for (size_t i = 0; i < sizeof of_call / sizeof of_call[0]; i++)
     if (opc_rule_is_of(rule, of_call[i])) return "call";
-  return rule;
+  return opc_rule_name(rule);
 }
 
-const char *opc_rule_kind(const char *rule) { return opc_rule_is_of(rule, "signal") ? "signal" : rule; }
+const char *opc_rule_kind(opc_rule_id_t rule) {
+  return opc_rule_is_of(rule, "signal") ? "signal" : opc_rule_name(rule);
+}
 
 /* ---- a finding ---- */
 
@@ -96,7 +91,7 @@ static opc_seen_t seen_of(const opc_case_result_t *result) {
       [OPC_EFFECT_WRITE] = OPC_SEEN_WRITE, [OPC_EFFECT_CRASH] = OPC_SEEN_CRASH,   [OPC_EFFECT_READ] = OPC_SEEN_READ,
       [OPC_EFFECT_HANG] = OPC_SEEN_HANG,   [OPC_EFFECT_MEMORY] = OPC_SEEN_MEMORY,
   };
-  if (result->effect_rule && strcmp(result->effect_rule, "signal.SIGABRT") == 0) return OPC_SEEN_ABORT;
+  if (result->effect_rule == opc_rule_of_signal(SIGABRT)) return OPC_SEEN_ABORT;
   if (result->effect != OPC_EFFECT_NONE) return of_effect[result->effect];
   for (size_t i = 0; i < result->access_count; i++) /* old journals have no effect */
     if (result->accesses[i].write) return OPC_SEEN_WRITE;
@@ -107,7 +102,7 @@ void opc_finding_facts_of(const opc_case_result_t *result, const char *library, 
   const char *own = result->argument ? result->argument : "";
   opc_code_place_t place;
   *out = (opc_finding_facts_t){.rule = result->rule,
-                               .unchecked = opc_rule_is(result->rule, OPC_RULE_memory_unchecked_arguments),
+                               .unchecked = result->rule == OPC_RULE_memory_unchecked_arguments,
                                .warning = result->severity == OPC_SEVERITY_WARNING,
                                .change = finding_change_of(result),
                                .touched = "",

@@ -7,7 +7,7 @@
 #include "result/case_result.h"
 
 typedef struct opc_finding_facts {
-  const char *rule; /* of an unchecked argument: the one that the check had for it */
+  opc_rule_id_t rule; /* of an unchecked argument: the one that the check had for it */
   bool unchecked, warning;
   int rank;
   opc_change_kind_t change;
@@ -23,13 +23,9 @@ void opc_finding_facts_of(const opc_case_result_t *result, const char *library, 
 
 /* The strongest rules first: what damages memory, what ends the process, then in the order of the tables. */
 enum { OPC_RANK_HARMFUL = 13 }; /* the ranks below are of those two kinds */
-int opc_rule_rank(const char *rule);
+int opc_rule_rank(opc_rule_id_t rule);
 /* Findings of one domain can have one cause: the name of a check whose rules are all about one piece of code (the Meta
  * kernel, the derivative), "call" for what a kernel does to its arguments, else the rule itself. */
-const char *opc_rule_domain(const char *rule);
-/* Rules of results are one constant string each (opc_rule_interned). */
-bool opc_rule_is(const char *rule, opc_rule_id_t id);
-/* True for the rules NAME.… and for the rule NAME. */
-bool opc_rule_is_of(const char *rule, const char *name);
+const char *opc_rule_domain(opc_rule_id_t rule);
 /* Signals that end a process differ from run to run: "signal" for each of them, else the rule. */
-const char *opc_rule_kind(const char *rule);
+const char *opc_rule_kind(opc_rule_id_t rule);

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/owned.h"
-#include "catalogue/rules.h"
 
 static const char *const change_names[OPC_CHANGE_COUNT] = {"none",   "layout", "empty",       "sizes",
                                                            "values", "dtype",  "same_tensor", "method"};
@@ -35,8 +34,8 @@ uint64_t opc_problem_check_bit(const char *check) {
   return UINT64_C(1) << (index < 0 || index > LAST_BIT ? LAST_BIT : index);
 }
 
-const char *opc_problem_rule(const opc_problem_t *problem) {
-  return problem->unchecked ? opc_rule_name(OPC_RULE_memory_unchecked_arguments) : problem->symptoms[0].rule;
+opc_rule_id_t opc_problem_rule(const opc_problem_t *problem) {
+  return problem->unchecked ? OPC_RULE_memory_unchecked_arguments : problem->symptoms[0].rule;
 }
 
 /* The order for readers: an input that somebody vouches for comes first, then the simplest case. */
@@ -90,7 +89,7 @@ opc_status_t opc_problem_add_symptom(opc_problem_t *problem, const opc_symptom_t
   return OPC_OK;
 }
 
-bool opc_problem_has_rule(const opc_problem_t *problem, const char *rule) {
+bool opc_problem_has_rule(const opc_problem_t *problem, opc_rule_id_t rule) {
   for (size_t i = 0; i < problem->symptom_count; i++)
     if (problem->symptoms[i].rule == rule) return true;
   return false;

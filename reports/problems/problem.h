@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "catalogue/rules.h"
 #include "model/case/provenance.h"
 
 /* What was done to the sample in the cases that show it. */
@@ -51,7 +52,7 @@ typedef struct opc_problem_case {
 } opc_problem_case_t;
 
 typedef struct opc_symptom {
-  const char *rule;
+  opc_rule_id_t rule;
   bool warning;
   int rank;       /* the strongest first */
   uint64_t place; /* opc_code_place_t's key in the case `best`; 0: none */
@@ -89,13 +90,13 @@ typedef struct opc_problem {
 
 /* Bit of a check by name; the last one is for names that nobody knows. */
 uint64_t opc_problem_check_bit(const char *check);
-const char *opc_problem_rule(const opc_problem_t *problem);
+opc_rule_id_t opc_problem_rule(const opc_problem_t *problem);
 void opc_problem_add_case(opc_problem_t *problem, const opc_problem_case_t *one);
 void opc_problem_add_place(opc_problem_t *problem, uint64_t place); /* 0 adds nothing */
 void opc_problem_add_argument(opc_problem_t *problem, const char *argument);
 opc_status_t opc_problem_add_symptom(opc_problem_t *problem, const opc_symptom_t *symptom,
                                      opc_error_t *error) OPC_CHECKED;
-bool opc_problem_has_rule(const opc_problem_t *problem, const char *rule);
+bool opc_problem_has_rule(const opc_problem_t *problem, opc_rule_id_t rule);
 bool opc_problem_shares_place(const opc_problem_t *left, const opc_problem_t *right);
 /* All that `from` has becomes part of `into`, whose kind of change stays; from is empty then. */
 opc_status_t opc_problem_absorb(opc_problem_t *into, opc_problem_t *from, opc_error_t *error) OPC_CHECKED;

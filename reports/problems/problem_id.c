@@ -11,7 +11,7 @@ void opc_problem_id_set(opc_problem_t *problem, const char *library, const char 
   opc_text_t text = {0};
   const char *name = library ? opc_base_name(library) : "", *end = strstr(name, ".so");
   opc_text_add_bytes(&text, name, end && end > name ? (size_t)(end - name) : strlen(name));
-  opc_text_addf(&text, "\n%s\n", opc_problem_rule(problem));
+  opc_text_addf(&text, "\n%s\n", opc_rule_name(opc_problem_rule(problem)));
   if (*function) {
     opc_text_addf(&text, "function\n%s", function);
   } else {

@@ -99,17 +99,17 @@ static json_t *whole(const opc_problem_t *problem, json_t *operators, json_t *ca
   json_t *symptoms = json_array(), *arguments = json_array();
   bool kept = symptoms && arguments && message;
   for (size_t i = 0; i < problem->symptom_count && kept; i++)
-    kept = append(symptoms, json_string(problem->symptoms[i].rule));
+    kept = append(symptoms, json_string(opc_rule_name(problem->symptoms[i].rule)));
   for (size_t i = 0; i < problem->argument_count && kept; i++)
     kept = append(arguments, json_string(problem->arguments[i]));
-  json_t *json =
-      json_pack("{s:s, s:O, s:s?, s:s, s:o, s:s, s:s?, s:o, s:s, s:O, s:I, s:s?, s:s, s:o}", "id", problem->id,
-                "operators", operators, "argument", problem->argument_count == 1 ? problem->arguments[0] : NULL, "rule",
-                opc_problem_rule(problem), "symptoms", symptoms, "severity", problem->warning ? "warning" : "error",
-                "standing", opc_provenance_order_name(problem->provenance, provenance), "location",
-                *location ? opc_json_string(location) : json_null(), "message", message ? message : "", "cases", cases,
-                "count", (json_int_t)problem->count, "repro", result->repro, "change",
-                opc_change_kind_name(problem->change), "arguments", arguments);
+  json_t *json = json_pack(
+      "{s:s, s:O, s:s?, s:s, s:o, s:s, s:s?, s:o, s:s, s:O, s:I, s:s?, s:s, s:o}", "id", problem->id, "operators",
+      operators, "argument", problem->argument_count == 1 ? problem->arguments[0] : NULL, "rule",
+      opc_rule_name(opc_problem_rule(problem)), "symptoms", symptoms, "severity",
+      problem->warning ? "warning" : "error", "standing", opc_provenance_order_name(problem->provenance, provenance),
+      "location", *location ? opc_json_string(location) : json_null(), "message", message ? message : "", "cases",
+      cases, "count", (json_int_t)problem->count, "repro", result->repro, "change",
+      opc_change_kind_name(problem->change), "arguments", arguments);
   if (!kept) {
     json_decref(json);
     json = NULL;

@@ -109,7 +109,7 @@ opc_status_t opc_operator_findings_add(opc_operator_findings_t *findings, const 
 
 /* ---- merging ---- */
 
-static bool only_layout(const opc_operator_findings_t *findings, const char *rule) {
+static bool only_layout(const opc_operator_findings_t *findings, opc_rule_id_t rule) {
   for (size_t i = 0; i < findings->count; i++) {
     const opc_problem_t *problem = &findings->problems[i];
     if (!problem->unchecked && problem->change != OPC_CHANGE_LAYOUT && opc_problem_has_rule(problem, rule))
@@ -120,19 +120,20 @@ static bool only_layout(const opc_operator_findings_t *findings, const char *rul
 
 static bool has_meta_shape(const opc_operator_findings_t *findings) {
   for (size_t i = 0; i < findings->count; i++)
-    if (opc_problem_has_rule(&findings->problems[i], opc_rule_name(OPC_RULE_meta_shape))) return true;
+    if (opc_problem_has_rule(&findings->problems[i], OPC_RULE_meta_shape)) return true;
   return false;
 }
 
 /* Findings with the same key are one problem. */
 static void add_key(const opc_operator_findings_t *findings, const opc_problem_t *problem, opc_text_t *out) {
-  const char *rule = problem->symptoms[0].rule, *domain = opc_rule_domain(rule);
+  const opc_rule_id_t rule = problem->symptoms[0].rule;
+  const char *domain = opc_rule_domain(rule);
   if (problem->unchecked) {
     opc_text_addf(out, "unchecked %s", problem->argument_count ? problem->arguments[0] : "");
-  } else if (opc_rule_is(rule, OPC_RULE_empty_shape) && has_meta_shape(findings)) {
+  } else if (rule == OPC_RULE_empty_shape && has_meta_shape(findings)) {
     opc_text_add(out, "meta"); /* the check relies on the Meta kernel here */
   } else if (strcmp(domain, "call") != 0) {
-    opc_text_add(out, strcmp(domain, rule) == 0 && only_layout(findings, rule) ? "layout" : domain);
+    opc_text_add(out, strcmp(domain, opc_rule_name(rule)) == 0 && only_layout(findings, rule) ? "layout" : domain);
   } else if (json_object_get(findings->plain, opc_rule_kind(rule))) {
     opc_text_addf(out, "rule %s", opc_rule_kind(rule));
   } else {
@@ -224,7 +225,7 @@ static const struct {
 
 /* A kernel that faults on the sample itself also faults on other input, and no argument is to blame for that. */
 static bool problem_merge_is_fault(const opc_problem_t *problem) {
-  const char *rule = opc_problem_rule(problem);
+  const opc_rule_id_t rule = opc_problem_rule(problem);
   return problem->change == OPC_CHANGE_NONE && !problem->warning &&
          (opc_rule_is_of(rule, "sanitize") || opc_rule_is_of(rule, "launch.asynchronous_error"));
 }
@@ -232,7 +233,7 @@ static bool problem_merge_is_fault(const opc_problem_t *problem) {
 /* An argument that is written and then returned, as an `out` of which the schema does not know. */
 static bool is_written_and_returned(const opc_problem_t *written, const opc_problem_t *returned) {
   return written->warning == returned->warning && written->touched && returned->touched &&
-         opc_rule_is(opc_problem_rule(written), OPC_RULE_mutation_undeclared) &&
+         opc_problem_rule(written) == OPC_RULE_mutation_undeclared &&
          opc_rule_is_of(opc_problem_rule(returned), "alias") && strcmp(written->touched, returned->touched) == 0;
 }
 
@@ -240,13 +241,13 @@ static bool is_written_and_returned(const opc_problem_t *written, const opc_prob
  * Its layout is the argument's then, and not that of the Meta kernel's tensor. */
 static bool is_returned_and_new_on_meta(const opc_problem_t *returned, const opc_problem_t *meta) {
   static const opc_rule_id_t rules[] = {OPC_RULE_meta_alias, OPC_RULE_meta_stride, OPC_RULE_meta_storage_offset};
-  if (returned->warning != meta->warning || (!opc_rule_is(opc_problem_rule(returned), OPC_RULE_alias_input_returned) &&
-                                             !opc_rule_is(opc_problem_rule(returned), OPC_RULE_alias_undeclared_input)))
+  if (returned->warning != meta->warning || (opc_problem_rule(returned) != OPC_RULE_alias_input_returned &&
+                                             opc_problem_rule(returned) != OPC_RULE_alias_undeclared_input))
     return false;
   size_t known = 0, aliases = 0;
   for (size_t i = 0; i < meta->symptom_count; i++) {
-    for (size_t k = 0; k < sizeof rules / sizeof *rules; k++) known += opc_rule_is(meta->symptoms[i].rule, rules[k]);
-    aliases += opc_rule_is(meta->symptoms[i].rule, OPC_RULE_meta_alias);
+    for (size_t k = 0; k < sizeof rules / sizeof *rules; k++) known += meta->symptoms[i].rule == rules[k];
+    aliases += meta->symptoms[i].rule == OPC_RULE_meta_alias;
   }
   return aliases > 0 && known == meta->symptom_count;
 }

@@ -179,7 +179,7 @@ static void rules(void **state) {
     opc_sanitize_record_t record = {0};
     snprintf(record.kind, sizeof record.kind, "%s", cases[i].kind);
     snprintf(record.text, sizeof record.text, "%s", cases[i].text);
-    assert_string_equal(opc_sanitize_rule(cases[i].tool, &record), cases[i].rule);
+    assert_string_equal(opc_rule_name(opc_sanitize_rule(cases[i].tool, &record)), cases[i].rule);
   }
 }
 
@@ -190,22 +190,23 @@ static void findings_are_one_a_rule(void **state) {
   assert_int_equal(read_text(HEAD "<record><kind>Other</kind><what><text>odd</text></what></record>" WRITE WRITE TAIL,
                              &records, &error),
                    OPC_OK);
-  json_t *findings = opc_sanitize_findings("memcheck", &records), *first = json_array_get(findings, 0);
-  assert_int_equal(json_array_size(findings), 2);
-  assert_string_equal(json_string_value(json_object_get(first, "rule")),
-                      "sanitize.invalid_write"); /* an error comes before a warning */
-  assert_string_equal(json_string_value(json_object_get(first, "message")),
+  opc_also_list_t findings = {0};
+  assert_int_equal(opc_sanitize_findings("memcheck", &records, &findings, &error), OPC_OK);
+  const opc_also_t *first = &findings.items[0];
+  assert_int_equal(findings.count, 2);
+  assert_int_equal(first->rule, OPC_RULE_sanitize_invalid_write); /* an error comes before a warning */
+  assert_string_equal(first->message,
                       "Invalid __global__ write of size 4 bytes in my::copy_kernel (copy.cu:12), by thread (3,0,0) of "
                       "block (1,0,0); 2 such records");
-  assert_string_equal(json_string_value(json_object_get(first, "severity")), "error");
-  assert_int_equal(json_array_size(json_object_get(first, "frames")), 2);
-  assert_string_equal(json_string_value(json_object_get(json_array_get(findings, 1), "severity")), "warning");
-  json_decref(findings);
+  assert_int_equal(first->severity, OPC_SEVERITY_ERROR);
+  assert_int_equal(json_array_size(json_object_get(first->rest, "frames")), 2);
+  assert_int_equal(findings.items[1].severity, OPC_SEVERITY_WARNING);
+  opc_also_list_clear(&findings);
   assert_int_equal(read_text(HEAD RACE TAIL, &records, &error), OPC_OK);
-  findings = opc_sanitize_findings("racecheck", &records);
-  assert_string_equal(json_string_value(json_object_get(json_array_get(findings, 0), "message")),
+  assert_int_equal(opc_sanitize_findings("racecheck", &records, &findings, &error), OPC_OK);
+  assert_string_equal(findings.items[0].message,
                       "Race condition: Write in reduce (r.cu:4) and Read in reduce (r.cu:9)");
-  json_decref(findings);
+  opc_also_list_clear(&findings);
   opc_sanitize_records_clear(&records);
 }
 

@@ -36,7 +36,7 @@ static void describe_at(uint64_t address, const death_t *death, const char *term
   child->status = death->signal; /* as wait() has it for a process that a signal ended */
   child->reaped = true;
   assert_ok(opc_crash_describe(child, NULL, &limits, &crash, &error), error);
-  assert_string_equal(crash.rule, death->rule);
+  assert_string_equal(opc_rule_name(crash.rule), death->rule);
   assert_string_equal(crash.provenance, death->provenance);
   if (strstr(opc_text_c(&crash.message), death->says) == NULL) fail_msg("%s", opc_text_c(&crash.message));
   assert_int_equal(every_input, json_is_true(json_object_get(crash.evidence, "every_input")));

@@ -6,9 +6,10 @@
 static void note(opc_kept_layouts_t *kept, const char *case_id, const char *verdict) {
   opc_case_result_t *result = NULL;
   const opc_verdict_kind_t kind = (opc_verdict_kind_t)opc_verdict_find(verdict);
-  assert_int_equal(opc_case_result_new(case_id, kind, kind == OPC_VERDICT_FAIL ? "stride.wrong_result" : NULL, "", NULL,
-                                       &result, NULL),
-                   OPC_OK);
+  assert_int_equal(
+      opc_case_result_new(case_id, kind, kind == OPC_VERDICT_FAIL ? OPC_RULE_stride_wrong_result : OPC_RULE_NONE, "",
+                          NULL, &result, NULL),
+      OPC_OK);
   opc_kept_layouts_note(kept, result);
   opc_case_result_free(result);
 }

@@ -230,12 +230,10 @@ static void errors_have_rules_and_words(void **state) {
     snprintf(found.what, sizeof found.what, "%s", cases[i].what);
     snprintf(found.aux[0].text, sizeof found.aux[0].text, "%s", cases[i].aux);
     snprintf(found.tensor.path, sizeof found.tensor.path, "%s", cases[i].tensor);
-    json_t *words = opc_memcheck_describe(&found, &view);
-    const char *message = json_string_value(json_object_get(words, "message"));
-    assert_string_equal(json_string_value(json_object_get(words, "rule")), cases[i].rule);
-    if (strstr(message, cases[i].words) == NULL) fail_msg("\"%s\" is not in \"%s\"", cases[i].words, message);
-    assert_non_null(opc_rule_find(cases[i].rule));
-    json_decref(words);
+    opc_also_t words = opc_memcheck_describe(&found, &view);
+    assert_string_equal(opc_rule_name(words.rule), cases[i].rule);
+    if (!strstr(words.message, cases[i].words)) fail_msg("\"%s\" is not in \"%s\"", cases[i].words, words.message);
+    opc_also_clear(&words);
   }
 }
 
@@ -263,15 +261,25 @@ static void write_at(const char *path, const char *text) {
   assert_int_equal(fclose(stream), 0);
 }
 
-static json_t *result_make(const char *verdict, const char *severity, const char *rule, int number, int errors) {
-  return json_pack("{s:s, s:s, s:s, s:s, s:s?, s:n, s:s, s:{s:{s:s}}, s:{s:i, s:i, s:b}}", "t", "result", "case",
-                   "n::o/alias/cpu/-/s/plain", "verdict", verdict, "severity", severity, "rule", rule, "reason",
-                   "message", "own words", "evidence", "input", "x", "?", "memcheck", "number", number, "errors",
-                   errors, "listed", 1);
+static opc_case_result_t *result_make(opc_verdict_kind_t verdict, opc_rule_id_t rule) {
+  opc_error_t error;
+  opc_case_result_t *result = NULL;
+  assert_ok(opc_case_result_new("n::o/alias/cpu/-/s/plain", verdict, rule, "own words",
+                                json_pack("{s:{s:s}, s:b}", "input", "x", "?", "witnessed", 1), &result, &error),
+            error);
+  return result;
 }
 
-static const char *text_in(const json_t *object, const char *key) {
-  return json_string_value(json_object_get(object, key));
+/* The message of a case or try. */
+static json_t *told_make(int number, int errors, bool listed) {
+  return json_pack("{s:{s:i, s:i, s:b}}", "memcheck", "number", number, "errors", errors, "listed", listed);
+}
+
+static void judge(opc_memcheck_t *memcheck, const opc_child_t *child, json_t *told, opc_case_result_t *result) {
+  const opc_memcheck_view_t view = {0};
+  opc_error_t error;
+  assert_ok(opc_memcheck_judge_result(memcheck, child, &view, told, result, &error), error);
+  json_decref(told);
 }
 
 static void cases_get_their_errors(void **state) {
@@ -287,65 +295,63 @@ static void cases_get_their_errors(void **state) {
   /* The first case passed: Valgrind's errors become its result. */
   write_at(path, XML_HEAD XML_READ);
   write_at(memcheck->log, LOG_FIRST);
-  json_t *first = result_make("pass", "error", NULL, 1, 2);
-  assert_ok(opc_memcheck_judge(memcheck, &child, &view, first, &error), error);
-  assert_string_equal(text_in(first, "verdict"), "fail");
-  assert_string_equal(text_in(first, "rule"), "memcheck.invalid_read");
-  assert_string_equal(text_in(first, "message"), "reads 4 bytes past the end of x (64 bytes); 2 such errors");
-  assert_true(json_is_true(json_object_get(json_object_get(first, "evidence"), "witnessed")));
-  assert_null(json_object_get(first, "memcheck"));
+  opc_case_result_t *first = result_make(OPC_VERDICT_PASS, OPC_RULE_NONE);
+  judge(memcheck, &child, told_make(1, 2, true), first);
+  assert_int_equal(first->verdict, OPC_VERDICT_FAIL);
+  assert_int_equal(first->rule, OPC_RULE_memcheck_invalid_read);
+  assert_string_equal(first->message, "reads 4 bytes past the end of x (64 bytes); 2 such errors");
+  assert_true(first->witnessed);
+  assert_non_null(json_object_get(first->evidence, "valgrind"));
+  assert_int_equal(first->also.count, 0);
 
   /* The second failed: its own finding moves after them. One of its errors is at the same place as the first case's. */
   write_at(path, XML_HEAD XML_READ XML_SECOND);
   write_at(memcheck->log, LOG_FIRST LOG_SECOND);
-  json_t *second = result_make("fail", "error", "alias.input_returned", 2, 1003);
-  assert_ok(opc_memcheck_judge(memcheck, &child, &view, second, &error), error);
-  json_t *also = json_object_get(json_object_get(second, "evidence"), "also");
-  assert_string_equal(text_in(second, "rule"), "memcheck.mismatched_free");
-  assert_string_equal(text_in(second, "message"), "a block allocated by operator new[] is freed by operator delete");
-  assert_int_equal(json_array_size(also), 3);
-  assert_string_equal(text_in(json_array_get(also, 0), "rule"), "memcheck.uninitialised_branch");
-  assert_string_equal(text_in(json_array_get(also, 1), "rule"), "memcheck.invalid_read");
-  assert_non_null(strstr(text_in(json_array_get(also, 1), "message"), "in an earlier case; 1001 such errors"));
-  assert_string_equal(text_in(json_array_get(also, 2), "rule"), "alias.input_returned");
+  opc_case_result_t *second = result_make(OPC_VERDICT_FAIL, OPC_RULE_alias_input_returned);
+  judge(memcheck, &child, told_make(2, 1003, true), second);
+  const opc_also_t *also = second->also.items;
+  assert_int_equal(second->rule, OPC_RULE_memcheck_mismatched_free);
+  assert_string_equal(second->message, "a block allocated by operator new[] is freed by operator delete");
+  assert_int_equal(second->also.count, 3);
+  assert_int_equal(also[0].rule, OPC_RULE_memcheck_uninitialised_branch);
+  assert_int_equal(also[1].rule, OPC_RULE_memcheck_invalid_read);
+  assert_non_null(strstr(also[1].message, "in an earlier case; 1001 such errors"));
+  assert_int_equal(also[2].rule, OPC_RULE_alias_input_returned);
+  assert_string_equal(also[2].message, "own words");
 
-  /* A case without errors stays unchanged, and so does every message that does not mention any. */
-  json_t *third = result_make("pass", "error", NULL, 3, 0), *other = json_pack("{s:s}", "t", "done");
-  assert_ok(opc_memcheck_judge(memcheck, &child, &view, third, &error), error);
-  assert_string_equal(text_in(third, "verdict"), "pass");
-  assert_ok(opc_memcheck_judge(memcheck, &child, &view, other, &error), error);
-  assert_int_equal(json_object_size(other), 1);
+  /* A case without errors stays unchanged; only that the child may not say that Valgrind saw something. */
+  opc_case_result_t *third = result_make(OPC_VERDICT_PASS, OPC_RULE_NONE);
+  judge(memcheck, &child, told_make(3, 0, true), third);
+  assert_int_equal(third->verdict, OPC_VERDICT_PASS);
+  assert_false(third->witnessed);
 
   /* Errors that cannot be read: of a child without a file, and of one with a truncated file. */
-  json_t *lost = result_make("pass", "error", NULL, 1, 4);
+  opc_case_result_t *lost = result_make(OPC_VERDICT_PASS, OPC_RULE_NONE);
   opc_child_t unknown = {.id = 8, .pid = PID + 1};
-  assert_ok(opc_memcheck_judge(memcheck, &unknown, &view, lost, &error), error);
-  assert_string_equal(text_in(lost, "verdict"), "error");
-  assert_string_equal(text_in(lost, "rule"), "harness");
-  json_object_set_new(lost, "memcheck", json_pack("{s:i, s:i, s:b}", "number", 1, "errors", 4, "listed", 1));
-  json_object_set_new(lost, "verdict", json_string("pass"));
+  judge(memcheck, &unknown, told_make(1, 4, true), lost);
+  assert_int_equal(lost->verdict, OPC_VERDICT_ERROR);
+  assert_int_equal(lost->rule, OPC_RULE_harness);
+  lost->verdict = OPC_VERDICT_PASS;
   opc_memcheck_xml_path(memcheck, PID + 1, path);
   write_at(path, XML_HEAD);
-  assert_ok(opc_memcheck_judge(memcheck, &unknown, &view, lost, &error), error);
-  assert_non_null(strstr(text_in(lost, "message"), "full disk"));
+  judge(memcheck, &unknown, told_make(1, 4, true), lost);
+  assert_non_null(strstr(lost->message, "full disk"));
   bool told = false;
   assert_ok(opc_journal_open(temp_path("journal"), &journal, &error), error);
   assert_ok(opc_memcheck_note_rest(memcheck, &view, journal, &told, &error), error);
   assert_true(told);
   opc_journal_close(journal);
 
-  json_decref(first);
-  json_decref(second);
-  json_decref(third);
-  json_decref(other);
-  json_decref(lost);
+  opc_case_result_free(first);
+  opc_case_result_free(second);
+  opc_case_result_free(third);
+  opc_case_result_free(lost);
   opc_memcheck_free(memcheck);
 }
 
 static void crashes_and_tries_are_judged_too(void **state) {
   opc_memcheck_t *memcheck = memcheck_make();
   opc_child_t child = {.id = 7, .pid = PID};
-  const opc_memcheck_view_t view = {0};
   char path[PATH_MAX + 32];
   opc_error_t error;
   (void)state;
@@ -354,19 +360,19 @@ static void crashes_and_tries_are_judged_too(void **state) {
   write_at(memcheck->log, LOG_FIRST);
 
   /* A harness error remains one; Valgrind's is added to it. */
-  json_t *result = result_make("error", "error", "foreign_exception", 1, 2);
-  assert_ok(opc_memcheck_judge(memcheck, &child, &view, result, &error), error);
-  assert_string_equal(text_in(result, "rule"), "foreign_exception");
-  assert_int_equal(json_array_size(json_object_get(json_object_get(result, "evidence"), "also")), 1);
+  opc_case_result_t *result = result_make(OPC_VERDICT_ERROR, OPC_RULE_foreign_exception);
+  judge(memcheck, &child, told_make(1, 2, true), result);
+  assert_int_equal(result->rule, OPC_RULE_foreign_exception);
+  assert_int_equal(result->also.count, 1);
+  opc_case_result_free(result);
 
   /* The list is used up: the number of the try shows it. */
-  json_t *answer = json_pack("{s:s, s:s, s:s, s:{s:i, s:i, s:b}}", "t", "tried", "outcome", "returned", "message", "",
-                             "memcheck", "number", 1, "errors", 1, "listed", 0);
-  assert_ok(opc_memcheck_judge(memcheck, &child, &view, answer, &error), error);
-  assert_string_equal(text_in(answer, "outcome"), "unclean");
-  assert_non_null(strstr(text_in(answer, "message"), "reads outside"));
-  json_decref(result);
-  json_decref(answer);
+  opc_tried_t tried = {.outcome = OPC_TRY_RETURNED, .message = ""};
+  json_t *told = told_make(1, 1, false);
+  assert_ok(opc_memcheck_judge_tried(memcheck, &child, told, &tried, &error), error);
+  assert_int_equal(tried.outcome, OPC_TRY_UNCLEAN);
+  assert_non_null(strstr(tried.message, "reads outside"));
+  json_decref(told);
   opc_memcheck_free(memcheck);
 }
 

@@ -1,6 +1,7 @@
 /* Provenance, and the findings that it allows to be errors. */
 #include "catalogue/severity.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -80,7 +81,9 @@ typedef struct row {
 static opc_case_result_t *finding_make(const char *rule, const char *provenance, bool plain) {
   opc_error_t error;
   opc_case_result_t *finding = NULL;
-  assert_ok(opc_case_result_new("ns::op/stride/cpu/-/s/-", OPC_VERDICT_FAIL, rule, "", NULL, &finding, &error), error);
+  assert_ok(
+      opc_case_result_new("ns::op/stride/cpu/-/s/-", OPC_VERDICT_FAIL, opc_rule_id(rule), "", NULL, &finding, &error),
+      error);
   finding->severity = OPC_SEVERITY_ERROR;
   if (provenance) finding->provenance = provenance_of(provenance);
   finding->provenance.plain = plain;
@@ -91,7 +94,7 @@ static void provenance_decides_what_a_finding_is(void **state) {
   (void)state;
 #define ERROR OPC_SEVERITY_ERROR
 #define WARNING OPC_SEVERITY_WARNING
-#define UNCHECKED OPC_UNCHECKED_ARGUMENTS
+#define UNCHECKED "memory.unchecked_arguments"
   static const row_t rows[] = {
       /* Findings on a declared valid sample are never weakened, nor findings on variants that keep its values or its
        * relations. */
@@ -223,8 +226,9 @@ static void provenance_decides_what_a_finding_is(void **state) {
     judged->clean_reference = row->clean_reference;
     judged->unasked_dtype = row->unasked_dtype;
     opc_case_result_judge(judged, row->untrusted);
-    if (strcmp(judged->rule, row->as) != 0 || judged->severity != row->severity)
-      fail_msg("%s on %s: %s, %s", row->rule, row->provenance, judged->rule, opc_severity_name(judged->severity));
+    if (judged->rule != opc_rule_id(row->as) || judged->severity != row->severity)
+      fail_msg("%s on %s: %s, %s", row->rule, row->provenance, opc_rule_name(judged->rule),
+               opc_severity_name(judged->severity));
     assert_int_equal(judged->effect, opc_effect_find(row->seen));
     opc_case_result_free(judged);
   }
@@ -304,15 +308,15 @@ static void other_findings_stay_as_they_are(void **state) {
 
 static void rules_that_need_valid_input(void **state) {
   (void)state;
-  assert_true(opc_rule_needs_valid_input("signal.SIGFPE"));
-  assert_true(opc_rule_needs_valid_input("memory.out_of_bounds_read"));
-  assert_true(opc_rule_needs_valid_input("timeout"));
-  assert_false(opc_rule_needs_valid_input("dtype.wrong_result"));
-  assert_false(opc_rule_needs_valid_input("meta.shape"));
-  assert_false(opc_rule_needs_valid_input(NULL));
-  assert_true(opc_rule_warns_on_searched("dtype.wrong_result"));
-  assert_false(opc_rule_warns_on_searched("memory.out_of_bounds_read"));
-  assert_false(opc_rule_warns_on_searched(NULL));
+  assert_true(opc_rule_needs_valid_input(opc_rule_of_signal(SIGFPE)));
+  assert_true(opc_rule_needs_valid_input(OPC_RULE_memory_out_of_bounds_read));
+  assert_true(opc_rule_needs_valid_input(OPC_RULE_timeout));
+  assert_false(opc_rule_needs_valid_input(OPC_RULE_dtype_wrong_result));
+  assert_false(opc_rule_needs_valid_input(OPC_RULE_meta_shape));
+  assert_false(opc_rule_needs_valid_input(OPC_RULE_NONE));
+  assert_true(opc_rule_warns_on_searched(OPC_RULE_dtype_wrong_result));
+  assert_false(opc_rule_warns_on_searched(OPC_RULE_memory_out_of_bounds_read));
+  assert_false(opc_rule_warns_on_searched(OPC_RULE_NONE));
 }
 
 int main(void) {

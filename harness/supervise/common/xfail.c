@@ -19,8 +19,10 @@ static char *cut_word(char **rest) {
   return start;
 }
 
-static opc_status_t check_rule(const opc_xfail_t *list, const char *rule, int number, opc_error_t *error) {
-  if (opc_rule_find(rule)) return OPC_OK;
+static opc_status_t read_rule_name(const opc_xfail_t *list, const char *rule, int number, opc_rule_id_t *out,
+                                   opc_error_t *error) {
+  *out = opc_rule_id(rule);
+  if (*out != OPC_RULE_NONE) return OPC_OK;
   OPC_SCOPED(opc_scope_free) const char **known = calloc(opc_rule_count, sizeof *known);
   if (!known) return opc_out_of_memory(error);
   for (size_t i = 1; i < opc_rule_count; i++) known[i - 1] = opc_rules[i].name;
@@ -43,9 +45,8 @@ static opc_status_t xfail_add(opc_xfail_t *list, char *line, int number, opc_err
                          "write %s/* for all cases of an operator",
                          list->file, number, pattern, pattern);
   }
-  if (rule) {
-    OPC_RETURN_IF_ERROR(check_rule(list, rule, number, error));
-  }
+  opc_rule_id_t rule_id = OPC_RULE_NONE;
+  if (rule) OPC_RETURN_IF_ERROR(read_rule_name(list, rule, number, &rule_id, error));
   if (strncmp(rest, "rule=", 5) == 0 || strstr(rest, " rule="))
     return opc_error_set(error, OPC_ERR_INPUT,
                          "%s:%d: rule=NAME comes right after the pattern, before the reason, and once", list->file,
@@ -57,11 +58,11 @@ static opc_status_t xfail_add(opc_xfail_t *list, char *line, int number, opc_err
   if (!OPC_ARRAY_GROW(list->entries, list->count)) return opc_out_of_memory(error);
   opc_xfail_entry_t *entry = &list->entries[list->count++];
   *entry = (opc_xfail_entry_t){.pattern = opc_string_copy(pattern),
-                               .rule = opc_string_copy(rule),
+                               .rule = rule_id,
                                .reason = opc_string_copy(rest),
                                .line = number,
                                .glob = strpbrk(pattern, "*?[")};
-  if (!entry->pattern || !entry->reason || (rule && !entry->rule)) return opc_out_of_memory(error);
+  if (!entry->pattern || !entry->reason) return opc_out_of_memory(error);
   return OPC_OK;
 }
 
@@ -89,7 +90,6 @@ void opc_xfail_free(opc_xfail_t *list) {
   if (!list) return;
   for (size_t i = 0; i < list->count; i++) {
     free(list->entries[i].pattern);
-    free(list->entries[i].rule);
     free(list->entries[i].reason);
     opc_case_result_free(list->entries[i].held);
   }
@@ -98,10 +98,10 @@ void opc_xfail_free(opc_xfail_t *list) {
   free(list);
 }
 
-opc_xfail_entry_t *opc_xfail_match(opc_xfail_t *list, const char *case_id, const char *rule) {
+opc_xfail_entry_t *opc_xfail_match(opc_xfail_t *list, const char *case_id, opc_rule_id_t rule) {
   for (size_t i = 0; list && i < list->count; i++) {
     opc_xfail_entry_t *entry = &list->entries[i];
-    if (rule && entry->rule && strcmp(entry->rule, rule) != 0) continue;
+    if (rule && entry->rule && entry->rule != rule) continue;
     if (strcmp(entry->pattern, case_id) != 0 && fnmatch(entry->pattern, case_id, 0) != 0) continue;
     entry->used = true;
     return entry;

@@ -11,9 +11,11 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "catalogue/rules.h"
 
 typedef struct opc_xfail_entry {
-  char *pattern, *rule; /* rule: NULL: any rule */
+  char *pattern;
+  opc_rule_id_t rule; /* OPC_RULE_NONE: any rule */
   char *reason;
   int line;
   bool used; /* it matched a finding or a pass */
@@ -33,6 +35,6 @@ typedef struct opc_xfail {
 /* OPC_ERR_INPUT: "FILE:LINE: what is wrong" (missing reason); OPC_ERR_IO: unreadable. */
 opc_status_t opc_xfail_read(const char *file, opc_xfail_t **out, opc_error_t *error) OPC_CHECKED;
 void opc_xfail_free(opc_xfail_t *list);
-/* The first entry for the case. rule NULL: the case passed; matches entries with any rule. Marks the entry as used.
+/* The first entry for the case. OPC_RULE_NONE: the case passed; matches entries with any rule. Marks the entry as used.
  * NULL: none. */
-opc_xfail_entry_t *opc_xfail_match(opc_xfail_t *list, const char *case_id, const char *rule);
+opc_xfail_entry_t *opc_xfail_match(opc_xfail_t *list, const char *case_id, opc_rule_id_t rule);

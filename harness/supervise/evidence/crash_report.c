@@ -61,8 +61,6 @@ static const char *signal_words(int number) {
   }
 }
 
-static void set_rule(opc_crash_t *out, const char *rule) { snprintf(out->rule, sizeof out->rule, "%s", rule); }
-
 /* Host code followed a pointer to memory of a GPU. */
 static bool is_host_access(const scene_t *scene, int number) {
   return (number == SIGSEGV || number == SIGBUS) && scene->box.crashed == 1 && scene->box.signal == number &&
@@ -71,28 +69,28 @@ static bool is_host_access(const scene_t *scene, int number) {
 
 static void by_signal(const opc_child_t *child, const opc_crash_limits_t *limits, const scene_t *scene, int number,
                       opc_crash_t *out) {
-  const char *abbreviation = opc_signal_abbreviation(number), *terminate = scene->box.terminate_text;
+  const char *terminate = scene->box.terminate_text;
   bool box = scene->box.crashed == 1 && scene->box.signal == number;
   /* A kernel left the context unusable, and freeing a tensor throws where nothing can catch it. */
   const int thrown = number == SIGABRT ? opc_cuda_error_thrown(terminate) : 0;
   if (strstr(terminate, "bad_alloc")) {
-    set_rule(out, "memory");
+    out->rule = OPC_RULE_memory;
     opc_text_addf(&out->message, "out of memory (std::bad_alloc) with a limit of %d MiB", limits->memory_mib);
   } else if (number == SIGKILL && child->max_rss_kib / 1024 > (int64_t)limits->memory_mib / 2) {
-    set_rule(out, "memory");
+    out->rule = OPC_RULE_memory;
     opc_text_addf(&out->message, "killed by the system while it held %lld MiB of memory",
                   (long long)(child->max_rss_kib / 1024));
   } else if (is_host_access(scene, number)) {
-    set_rule(out, "launch.host_access");
+    out->rule = OPC_RULE_launch_host_access;
     opc_text_addf(&out->message, "%s at address 0x%" PRIx64 ", which is memory of device %d", signal_words(number),
                   scene->box.address, scene->box.device - 1);
   } else if (opc_cuda_fault_meaning(thrown)) {
-    set_rule(out, "launch.asynchronous_error");
+    out->rule = OPC_RULE_launch_asynchronous_error;
     opc_text_addf(&out->message, "%s (%s, %d); freeing a tensor then throws, and ends the process",
                   opc_cuda_fault_meaning(thrown), opc_cuda_error_name(thrown), thrown);
     return;
   } else {
-    snprintf(out->rule, sizeof out->rule, "signal.SIG%s", abbreviation ? abbreviation : "?");
+    out->rule = opc_rule_of_signal(number);
     if (number == SIGABRT && terminate[0] != '\0') {
       opc_text_addf(&out->message, "std::terminate was called for: %s", terminate);
     } else if (number == SIGSEGV && box &&
@@ -114,24 +112,24 @@ static void crash_report_describe_end(const opc_child_t *child, const opc_crash_
                                       opc_crash_t *out) {
   switch (child->cause) {
     case OPC_END_TIMEOUT:
-      set_rule(out, "timeout");
+      out->rule = OPC_RULE_timeout;
       opc_text_addf(&out->message, "did not return within %g s and was killed", limits->seconds);
       return;
     case OPC_END_IDLE:
-      set_rule(out, "timeout");
+      out->rule = OPC_RULE_timeout;
       opc_text_add(&out->message, "the process stopped answering between two cases and was killed");
       return;
     case OPC_END_GARBAGE:
-      set_rule(out, "exit");
+      out->rule = OPC_RULE_exit;
       opc_text_add(&out->message,
                    "wrote into the channel for results: it writes to file descriptors that are not its own");
       return;
     case OPC_END_CHANNEL:
-      set_rule(out, "exit");
+      out->rule = OPC_RULE_exit;
       opc_text_add(&out->message, "closed the channel for results: it closes file descriptors that are not its own");
       return;
     case OPC_END_WORKER:
-      set_rule(out, "exit");
+      out->rule = OPC_RULE_exit;
       opc_text_add(&out->message, "killed the process that started it");
       if (WIFSIGNALED(child->status))
         opc_text_addf(&out->message, " (SIG%s)", opc_signal_abbreviation(WTERMSIG(child->status)));
@@ -142,7 +140,7 @@ static void crash_report_describe_end(const opc_child_t *child, const opc_crash_
   if (WIFSIGNALED(child->status)) {
     by_signal(child, limits, scene, WTERMSIG(child->status), out);
   } else {
-    set_rule(out, "exit");
+    out->rule = OPC_RULE_exit;
     opc_text_addf(&out->message, "ended the process with exit code %d",
                   WIFEXITED(child->status) ? WEXITSTATUS(child->status) : -1);
     /* A child that cannot continue says why: it ran out of memory, or the operator closed a channel. */
@@ -159,7 +157,7 @@ static double seconds_run(const opc_child_t *child, const scene_t *scene) {
 
 /* The reference that a sample names, not the operator, has ended the process or hung. */
 static void blame_reference(const scene_t *scene, opc_crash_t *out) {
-  if (scene->call == OPC_CALL_KIND_REFERENCE) set_rule(out, "reference.unusable");
+  if (scene->call == OPC_CALL_KIND_REFERENCE) out->rule = OPC_RULE_reference_unusable;
 }
 
 static void take_provenance(const scene_t *scene, opc_crash_t *out) {

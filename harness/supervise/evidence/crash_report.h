@@ -8,6 +8,7 @@
 #include <jansson.h>
 
 #include "base/text.h"
+#include "catalogue/rules.h"
 #include "model/case/provenance.h"
 #include "supervise/process/batch_child.h"
 #include "supervise/symbols/symbolise.h"
@@ -20,7 +21,7 @@ typedef struct opc_crash_limits {
 } opc_crash_limits_t;
 
 typedef struct opc_crash {
-  char rule[32];                        /* signal.SIGSEGV, exit, timeout, memory, foreign_exception */
+  opc_rule_id_t rule;                   /* signal.SIGSEGV, exit, timeout, memory, foreign_exception */
   char place[640];                      /* equal for crashes at the same place */
   char provenance[OPC_PROVENANCE_SIZE]; /* of the running case; "" if it had no input */
   bool

@@ -1,12 +1,11 @@
 /* Adds what an external tool (Valgrind, compute-sanitizer) found while a case ran to the case's result.
  *
- * A finding is an object {"rule", "message", …}, with "severity" if it differs from the rule's. Ownership: JSON stays
- * the caller's. Threads: one. */
+ * Threads: one. */
 #pragma once
 
-#include <jansson.h>
+#include "result/case_result.h"
 
-/* The first finding becomes the result if it is worse than the check's; the others go to evidence.also. Sets
- * evidence.witnessed. */
-void opc_external_tool_merge(json_t *result, const json_t *findings);
-void opc_external_tool_also(json_t *evidence, const json_t *findings);
+/* The first finding becomes the result if it is worse than the check's; the others become further findings. Sets
+ * `witnessed`. Takes the findings: the list is empty then. */
+opc_status_t opc_external_tool_merge(opc_case_result_t *result, opc_also_list_t *findings,
+                                     opc_error_t *error) OPC_CHECKED;

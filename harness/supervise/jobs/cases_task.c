@@ -133,10 +133,9 @@ static opc_status_t spent(opc_task_t *task, opc_error_t *error) {
   const opc_case_result_t *held = task->cases->held;
   if (!held)
     return cases_task_give_up(task, "the worker says that a case broke its process, but it has run none", error);
-  if (held->rule && strcmp(held->rule, "launch.asynchronous_error") == 0) {
-    opc_crash_t fault = {0};
+  if (held->rule == OPC_RULE_launch_asynchronous_error) {
+    opc_crash_t fault = {.rule = held->rule};
     opc_provenance_format(&held->provenance, fault.provenance);
-    opc_string_put(fault.rule, sizeof fault.rule, held->rule);
     OPC_RETURN_IF_ERROR(opc_known_crashes_note(task, &held->id, &fault, false, NULL, error));
   }
   OPC_RETURN_IF_ERROR(cases_task_settle(task, error));

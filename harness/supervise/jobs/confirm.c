@@ -51,7 +51,7 @@ opc_status_t opc_confirm_begin(opc_task_t *task, opc_error_t *error) {
   return task->confirming ? begin_rerun(task, error) : opc_out_of_memory(error);
 }
 
-static bool is_hang(const opc_case_result_t *result) { return result->rule && strcmp(result->rule, "timeout") == 0; }
+static bool is_hang(const opc_case_result_t *result) { return result->rule == OPC_RULE_timeout; }
 
 /* A hang is confirmed once with the whole limit. An operator that never returns does not return for its other cases
  * either. */
@@ -154,7 +154,7 @@ static bool is_on_sample(const opc_case_result_t *result, const opc_case_id_t *o
 
 /* False: under some check the sample itself went out of bounds, crashed or hung, or it shows the same rule. Then
  * another layout of it is not to blame. */
-static bool sample_is_clean(const opc_task_t *task, const opc_case_id_t *of, const char *rule) {
+static bool sample_is_clean(const opc_task_t *task, const opc_case_id_t *of, opc_rule_id_t rule) {
   for (size_t i = 0; i < task->suspect_count; i++) {
     const opc_case_result_t *result = task->suspects[i].result;
     const bool counts = opc_rule_needs_valid_input(result->rule) || (result->rule && result->rule == rule);
@@ -165,7 +165,7 @@ static bool sample_is_clean(const opc_task_t *task, const opc_case_id_t *of, con
 
 /* Some sample shows the rule as it is, and the rule only warns of what a search found: the operator does the same to
  * other input, so another layout need not be to blame either. */
-static bool other_input_shows(const opc_task_t *task, const opc_case_id_t *of, const char *rule) {
+static bool other_input_shows(const opc_task_t *task, const opc_case_id_t *of, opc_rule_id_t rule) {
   for (size_t i = 0; opc_rule_warns_on_searched(rule) && i < task->suspect_count; i++) {
     const opc_case_result_t *result = task->suspects[i].result;
     if (!task->suspects[i].gone && result->rule == rule && result->provenance.plain &&
@@ -188,19 +188,17 @@ static bool has_index_beyond(const opc_task_t *task, const opc_case_id_t *of) {
 }
 
 /* The layout is not to blame for this access, crash or hang. */
-static bool is_of_an_index(const opc_task_t *task, const opc_case_id_t *id, const char *rule) {
+static bool is_of_an_index(const opc_task_t *task, const opc_case_id_t *id, opc_rule_id_t rule) {
   return opc_rule_needs_valid_input(rule) && has_index_beyond(task, id);
 }
 
 /* The sample itself has run before, in the same way. It is the control for other layouts of its values. If the sample
  * is broken, the findings of its variants need no wrong argument either. */
 static void note_plain_control(const opc_task_t *task, opc_case_result_t *result) {
-  static const char outside[] = "memory.out_of_bounds_";
   char control[OPC_CASE_ID_SIZE];
   const opc_provenance_t *provenance = &result->provenance;
   if (provenance->source == OPC_SOURCE_NONE) return;
-  if (result->rule && strncmp(result->rule, outside, strlen(outside)) == 0)
-    result->every_input |= opc_every_input_holds(&task->every_input);
+  if (opc_goes_outside(result->rule)) result->every_input |= opc_every_input_holds(&task->every_input);
   result->index_beyond |= has_index_beyond(task, &result->id);
   const bool clean = sample_is_clean(task, &result->id, result->rule);
   if (provenance->plain && result->id.dtype[0] == '\0') return; /* the sample itself */
@@ -279,7 +277,7 @@ static opc_status_t conclude(opc_task_t *task, opc_case_result_t *result, const 
  * a capture is missed. */
 static bool is_the_drivers(const opc_case_result_t *result, const char *on) {
   opc_case_id_t other;
-  return strcmp(result->rule, "leak.memory") == 0 && strcmp(result->id.device, OPC_MODE_CUDA) == 0 &&
+  return result->rule == OPC_RULE_leak_memory && strcmp(result->id.device, OPC_MODE_CUDA) == 0 &&
          opc_case_id_parse(on, &other, NULL) == OPC_OK && strcmp(other.check, "capture") == 0;
 }
 
@@ -288,7 +286,7 @@ static opc_status_t conclude_drivers(opc_task_t *task, opc_error_t *error) {
   confirm_present(task)->gone = true;
   result->verdict = OPC_VERDICT_SKIP;
   result->reason = OPC_SKIP_NOT_APPLICABLE;
-  result->rule = NULL;
+  result->rule = OPC_RULE_NONE;
   opc_case_result_say(result,
                       "host memory grows only after a graph was captured in the same process, when the CUDA driver "
                       "keeps a record of each call");

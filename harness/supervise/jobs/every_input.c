@@ -3,6 +3,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "catalogue/severity.h"
 #include "plan/variant/variant.h"
 
 typedef struct shape {
@@ -35,11 +36,9 @@ static bool shape_of(const opc_case_id_t *id, const opc_sample_set_t *samples, c
   return false;
 }
 
-static bool is_outside(const char *rule) { return rule && strncmp(rule, "memory.out_of_bounds_", 21) == 0; }
-
 static bool shows_outside(const opc_case_result_t *result) {
-  bool outside = is_outside(result->rule);
-  for (size_t i = 0; i < result->also.count; i++) outside |= is_outside(result->also.items[i].rule);
+  bool outside = opc_goes_outside(result->rule);
+  for (size_t i = 0; i < result->also.count; i++) outside |= opc_goes_outside(result->also.items[i].rule);
   return outside;
 }
 

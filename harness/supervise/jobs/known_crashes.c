@@ -30,26 +30,25 @@ static void skip_all_but_launch(opc_task_t *task, int rank) {
       skip(task, json_string_value(name), rank);
 }
 
-static bool is_timeout(const opc_tally_t *tally) { return strcmp(tally->rule, "timeout") == 0; }
+static bool is_timeout(const opc_tally_t *tally) { return tally->rule == OPC_RULE_timeout; }
 
-static bool is_fault(const opc_tally_t *tally) { return strcmp(tally->rule, "launch.asynchronous_error") == 0; }
+static bool is_fault(const opc_tally_t *tally) { return tally->rule == OPC_RULE_launch_asynchronous_error; }
 
 static int most(const opc_tally_t *tally) { return is_timeout(tally) ? TIMEOUTS_MAX : CRASHES_MAX; }
 
 /* The counter of equal crashes of the check on input of this rank; made where there was none. NULL: out of memory. */
 static opc_tally_t *tally_of(opc_task_t *task, const char *check, int rank, const opc_crash_t *crash) {
-  const char *place = strcmp(crash->rule, "timeout") == 0 ? "" : crash->place;
+  const char *place = crash->rule == OPC_RULE_timeout ? "" : crash->place;
   for (size_t i = 0; i < task->tally_count; i++) {
     opc_tally_t *tally = &task->tallies[i];
-    if (tally->rank == rank && strcmp(tally->check, check) == 0 && strcmp(tally->rule, crash->rule) == 0 &&
+    if (tally->rank == rank && strcmp(tally->check, check) == 0 && tally->rule == crash->rule &&
         strcmp(tally->place, place) == 0)
       return tally;
   }
   if (!OPC_ARRAY_GROW(task->tallies, task->tally_count)) return NULL;
   opc_tally_t *tally = &task->tallies[task->tally_count++];
-  *tally = (opc_tally_t){.rank = rank};
+  *tally = (opc_tally_t){.rule = crash->rule, .rank = rank};
   snprintf(tally->check, sizeof tally->check, "%s", check);
-  snprintf(tally->rule, sizeof tally->rule, "%s", crash->rule);
   snprintf(tally->place, sizeof tally->place, "%s", place);
   return tally;
 }

@@ -204,7 +204,7 @@ static opc_status_t relations_task_crash(opc_task_t *task, const char *case_id, 
   opc_learning_t *learning = task->learning;
   (void)case_id;
   (void)error;
-  relations_task_tell(learning, strcmp(crash->rule, "timeout") == 0 ? OPC_LEARN_HUNG : OPC_LEARN_CRASHED);
+  relations_task_tell(learning, crash->rule == OPC_RULE_timeout ? OPC_LEARN_HUNG : OPC_LEARN_CRASHED);
   if (++learning->crashes >= CRASHES_MAX && learning->learner) opc_learner_stop(learning->learner);
   return OPC_OK; /* the task wants a child again and is then asked for its next command */
 }

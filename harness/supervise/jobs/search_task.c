@@ -104,12 +104,12 @@ static opc_status_t search_task_crash(opc_task_t *task, const char *case_id, con
     return OPC_OK;
   }
   searching->crashes++;
-  if (strcmp(crash->rule, "timeout") == 0) {
+  if (crash->rule == OPC_RULE_timeout) {
     outcome.outcome = OPC_TRY_TIMEOUT;
     /* Other arguments may be compiled anew. */
     if (task->slowest_try > 0) task->slowest_try = fmax(task->slowest_try, task->session->options->timeout);
     searching->timeouts++;
-  } else if (strcmp(crash->rule, "memory") == 0) {
+  } else if (crash->rule == OPC_RULE_memory) {
     outcome.outcome = OPC_TRY_OUT_OF_MEMORY;
   } else if (crash->unwatchable) {
     outcome.outcome = OPC_TRY_REJECTED;

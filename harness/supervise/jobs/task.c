@@ -170,24 +170,27 @@ static opc_status_t take_try(opc_task_t *task, const json_t *message, opc_error_
     status = opc_journal_note(task->session->journal, error, "%s: %s", task->op->name, error->message);
   }
   OPC_RETURN_IF_ERROR(status);
+  OPC_RETURN_IF_ERROR(opc_memcheck_judge_tried(task->session->memcheck, task->child, message, &tried, error));
   if (tried.outcome == OPC_TRY_RETURNED) task->slowest_try = fmax(task->slowest_try, tried.seconds);
   OPC_RETURN_IF_ERROR(task->phase->tried(task, &tried, error));
   return opc_task_send(task, error);
 }
 
 /* A result of another operator's case is wrong input. */
-static opc_status_t read_result(const opc_task_t *task, const json_t *message, opc_case_result_t **out,
-                                opc_error_t *error) {
+static opc_status_t read_result(const opc_task_t *task, const opc_memcheck_view_t *view, const json_t *message,
+                                opc_case_result_t **out, opc_error_t *error) {
   OPC_SCOPED(opc_scope_case_result) opc_case_result_t *result = NULL;
   OPC_RETURN_IF_ERROR(opc_case_result_decode(message, &result, error));
   if (strcmp(result->id.operator_name, task->op->name) != 0)
     return opc_error_set(error, OPC_ERR_INPUT, "a result of case %s", result->case_id);
+  OPC_RETURN_IF_ERROR(opc_memcheck_judge_result(task->session->memcheck, task->child, view, message, result, error));
   OPC_MOVE(out, result);
   return OPC_OK;
 }
 
 /* The message of a child that runs cases. */
-static opc_status_t take_case_message(opc_task_t *task, const json_t *message, opc_error_t *error) {
+static opc_status_t take_case_message(opc_task_t *task, const opc_memcheck_view_t *view, const json_t *message,
+                                      opc_error_t *error) {
   static const char *const ends[] = {"done", "spent", "refused"}; /* in the order of opc_batch_end_t */
   const char *type = opc_json_text_of(message, "t");
   for (size_t i = 0; type && i < sizeof ends / sizeof *ends; i++)
@@ -196,7 +199,7 @@ static opc_status_t take_case_message(opc_task_t *task, const json_t *message, o
   if (!type || strcmp(type, "result") != 0) return OPC_OK;
   opc_error_t why;
   opc_case_result_t *result = NULL;
-  const opc_status_t status = read_result(task, message, &result, &why);
+  const opc_status_t status = read_result(task, view, message, &result, &why);
   if (status == OPC_ERR_INPUT) {
     task->session->trouble = true;
     return opc_journal_note(task->session->journal, error, "%s: a message of the worker is wrong: %s", task->op->name,
@@ -210,9 +213,7 @@ opc_status_t opc_task_message(opc_task_t *task, json_t *message, opc_error_t *er
   opc_memcheck_view_t view = view_of(task);
   OPC_RETURN_IF_ERROR(flush_before_names(task, message, error));
   opc_frames_name_accesses(message, view.symboliser, view.maps, view.library);
-  OPC_RETURN_IF_ERROR(opc_memcheck_judge(task->session->memcheck, task->child, &view, message, error));
-  if (task->phase->tried) return take_try(task, message, error);
-  return task->phase->message ? task->phase->message(task, message, error) : take_case_message(task, message, error);
+  return task->phase->tried ? take_try(task, message, error) : take_case_message(task, &view, message, error);
 }
 
 /* The case that the crash record names, if it is credible; otherwise "". A try of a search has the operator's name or
@@ -294,7 +295,7 @@ opc_status_t opc_task_crash_result(const opc_task_t *task, const char *case_id, 
                                    opc_case_result_t **out, opc_error_t *error) {
   OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
   if (crash->unwatchable) {
-    OPC_RETURN_IF_ERROR(opc_case_result_new(case_id, OPC_VERDICT_SKIP, NULL, opc_text_c(&crash->message),
+    OPC_RETURN_IF_ERROR(opc_case_result_new(case_id, OPC_VERDICT_SKIP, OPC_RULE_NONE, opc_text_c(&crash->message),
                                             json_incref(crash->evidence), out, error));
     (*out)->reason = OPC_SKIP_NOT_APPLICABLE;
     (*out)->seconds = crash->seconds;
@@ -315,7 +316,7 @@ opc_status_t opc_task_crash_result(const opc_task_t *task, const char *case_id, 
   if (searched) opc_text_add(&text, ". The arguments were found by opcheck-c's search");
   if (varied)
     opc_text_addf(&text, "%s changed for this case: %s", searched ? ", and" : ". The sample's arguments were", variant);
-  if (varied && strcmp(crash->rule, "timeout") == 0 && opc_variant_family(variant) == OPC_VARIANT_LARGE) {
+  if (varied && crash->rule == OPC_RULE_timeout && opc_variant_family(variant) == OPC_VARIANT_LARGE) {
     opc_text_add(&text, ": tensors of gigabytes, on which the operator may only be slow");
     result->severity = OPC_SEVERITY_WARNING;
   }

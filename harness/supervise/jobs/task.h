@@ -30,11 +30,10 @@ typedef struct opc_phase {
   opc_status_t (*command)(opc_task_t *task, json_t **out, opc_error_t *error);
   /* What a try gave; may take the outputs. The next command follows. */
   opc_status_t (*tried)(opc_task_t *task, opc_tried_t *tried, opc_error_t *error);
-  /* Of a phase that runs cases. result: takes the result of a case. ended: the child can run no more of the command. */
+  /* Of a phase that runs cases. result: takes the result of a case, on errors too. ended: the child can run no more of
+   * the command. */
   opc_status_t (*result)(opc_task_t *task, opc_case_result_t *result, opc_error_t *error);
   opc_status_t (*ended)(opc_task_t *task, opc_batch_end_t end, const char *why, opc_error_t *error);
-  /* Instead of these two: every message as it is. */
-  opc_status_t (*message)(opc_task_t *task, json_t *message, opc_error_t *error);
   /* The child died. case_id: what it ran, "" if nothing ran. crash is NULL if the phase let the child leave without
    * giving it up (opc_child_leave). */
   opc_status_t (*crash)(opc_task_t *task, const char *case_id, const opc_crash_t *crash, opc_error_t *error);
@@ -70,7 +69,8 @@ typedef struct opc_suspect {
 
 /* How often something happened at an input rank, to decide when to give up a check for it. */
 typedef struct opc_tally {
-  char check[32], rule[32], place[640];
+  char check[32], place[640];
+  opc_rule_id_t rule;
   int rank; /* opc_provenance_rank */
   int count;
 } opc_tally_t;

@@ -184,7 +184,7 @@ static opc_status_t skip_absent(opc_session_t *session, const opc_operator_t *op
       opc_case_id_format(&id, text);
       OPC_SCOPED(opc_scope_case_result) opc_case_result_t *result = NULL;
       OPC_RETURN_IF_ERROR(
-          opc_case_result_new(text, OPC_VERDICT_SKIP, NULL, json_string_value(why), NULL, &result, error));
+          opc_case_result_new(text, OPC_VERDICT_SKIP, OPC_RULE_NONE, json_string_value(why), NULL, &result, error));
       result->reason = OPC_SKIP_NO_DEVICE;
       OPC_RETURN_IF_ERROR(opc_session_result(session, op, result, NULL, error));
     }

@@ -97,23 +97,23 @@ char *opc_repro_line(const opc_session_t *session, const opc_operator_t *op, con
 static void apply_xfail(opc_session_t *session, opc_case_result_t *result) {
   const bool finding = opc_case_result_is_finding(result);
   if (!finding && result->verdict != OPC_VERDICT_PASS) return;
-  opc_xfail_entry_t *entry = opc_xfail_match(session->xfail, result->case_id, finding ? result->rule : NULL);
+  opc_xfail_entry_t *entry = opc_xfail_match(session->xfail, result->case_id, finding ? result->rule : OPC_RULE_NONE);
   if (!entry || (!finding && entry->glob)) return;
   OPC_SCOPED(opc_scope_free) char *message = NULL;
   result->severity = OPC_SEVERITY_ERROR;
   if (finding) {
     entry->findings++;
     message = opc_string_format("%s (expected: %s)", result->message, entry->reason);
-    json_object_set_new(result->evidence, "rule", json_string(result->rule));
+    json_object_set_new(result->evidence, "rule", json_string(opc_rule_name(result->rule)));
     result->verdict = OPC_VERDICT_SKIP;
     result->reason = OPC_SKIP_XFAIL;
-    result->rule = NULL;
+    result->rule = OPC_RULE_NONE;
   } else {
     message = opc_string_format("passes, although line %d of %s expects a failure (%s): remove the line", entry->line,
                                 session->xfail->file, entry->reason);
     json_object_set_new(result->evidence, "why", json_string("the file of expected failures names it"));
     result->verdict = OPC_VERDICT_FAIL;
-    result->rule = opc_rule_interned("xfail.unexpected_pass");
+    result->rule = OPC_RULE_xfail_unexpected_pass;
   }
   opc_case_result_say(result, message);
 }
@@ -123,7 +123,7 @@ static opc_status_t hold_pass(opc_session_t *session, const opc_operator_t *op, 
                               bool *out_held, opc_error_t *error) {
   *out_held = false;
   if (result->verdict != OPC_VERDICT_PASS) return OPC_OK;
-  opc_xfail_entry_t *entry = opc_xfail_match(session->xfail, result->case_id, NULL);
+  opc_xfail_entry_t *entry = opc_xfail_match(session->xfail, result->case_id, OPC_RULE_NONE);
   if (!entry || !entry->glob || entry->findings > 0 || entry->held) return OPC_OK;
   *out_held = true;
   entry->held_operator = op;

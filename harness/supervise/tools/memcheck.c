@@ -150,8 +150,9 @@ static opc_status_t note_file(rest_t *rest, const char *path, opc_error_t *error
     rest->errors++;
     if (rest->noted++ >= NOTES_MAX) continue;
     OPC_SCOPED(opc_text_clear) opc_text_t chain = {0};
-    json_auto_t *words = opc_memcheck_describe(found, rest->view);
-    add_chain(&chain, json_object_get(words, "frames"));
+    opc_also_t described = opc_memcheck_describe(found, rest->view);
+    add_chain(&chain, json_object_get(described.rest, "frames"));
+    opc_also_clear(&described);
     OPC_RETURN_IF_ERROR(opc_journal_note(rest->journal, error, "memcheck, outside of any case: %s: %s", found->what,
                                          opc_text_c(&chain)));
   }

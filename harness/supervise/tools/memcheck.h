@@ -8,6 +8,7 @@
  * every function here does nothing. Threads: one. */
 #pragma once
 
+#include "model/sample/tried.h"
 #include "supervise/common/journal.h"
 #include "supervise/common/run_options.h"
 #include "supervise/evidence/crash_report.h"
@@ -28,12 +29,16 @@ void opc_memcheck_last_words(const opc_memcheck_t *memcheck, opc_text_t *out);
 /* True if the worker died while loading a library, at an instruction that Valgrind does not know; appends its bytes. */
 bool opc_memcheck_is_unwatchable(const opc_memcheck_t *memcheck, pid_t pid, int wait_status, opc_text_t *bytes);
 
-/* Processes a child's message; changes only results and answers to tries. A result gets what Valgrind found during the
- * case, and evidence.witnessed: as the result if it is worse than the check's finding, otherwise in evidence.also. The
- * answer to a try becomes "unclean" if the operator read or wrote outside its memory. If counted errors are missing
- * from Valgrind's files (a full disk), the result is a harness error, rule "harness". */
-opc_status_t opc_memcheck_judge(opc_memcheck_t *memcheck, const opc_child_t *child, const opc_memcheck_view_t *view,
-                                json_t *message, opc_error_t *error) OPC_CHECKED;
+/* Adds what Valgrind found during the case to the result of a child's message: as the result if it is worse than the
+ * check's finding, otherwise as a further finding. If counted errors are missing from Valgrind's files (a full disk),
+ * the result is a harness error, rule "harness". `witnessed` says whether any of this happened, with or without
+ * memcheck. */
+opc_status_t opc_memcheck_judge_result(opc_memcheck_t *memcheck, const opc_child_t *child,
+                                       const opc_memcheck_view_t *view, const json_t *message,
+                                       opc_case_result_t *result, opc_error_t *error) OPC_CHECKED;
+/* The answer to a try becomes UNCLEAN if the operator read or wrote outside its memory. */
+opc_status_t opc_memcheck_judge_tried(opc_memcheck_t *memcheck, const opc_child_t *child, const json_t *message,
+                                      opc_tried_t *tried, opc_error_t *error) OPC_CHECKED;
 
 /* For a child that died in a case or a try: adds Valgrind's earlier errors to the evidence. */
 typedef enum opc_memcheck_end {

@@ -4,7 +4,7 @@
 #include <sys/wait.h>
 
 #include "base/text.h"
-#include "supervise/evidence/external_tool.h"
+#include "model/json/json_write.h"
 #include "supervise/symbols/frames.h"
 #include "supervise/tools/memcheck_state.h"
 
@@ -40,7 +40,7 @@ static opc_memcheck_end_t end_of(const opc_memcheck_t *memcheck, const opc_child
     opc_text_addf(
         &crash->message, "out of memory within the limit of --memory (%s)",
         new_failed ? "operator new failed, where Valgrind cannot throw" : "Valgrind itself could get no more");
-    snprintf(crash->rule, sizeof crash->rule, "memory");
+    crash->rule = OPC_RULE_memory;
   } else if (words.length > 0) {
     end = OPC_MEMCHECK_END_FAILURE;
     opc_text_reset(&crash->message);
@@ -48,7 +48,7 @@ static opc_memcheck_end_t end_of(const opc_memcheck_t *memcheck, const opc_child
                   "Valgrind itself crashed here: %s. Run this case without --tool memcheck; the cause can be an "
                   "operator that overwrites memory of others",
                   opc_text_c(&words));
-    snprintf(crash->rule, sizeof crash->rule, "harness");
+    crash->rule = OPC_RULE_harness;
   }
   opc_text_clear(&words);
   return end;
@@ -65,10 +65,9 @@ opc_status_t opc_memcheck_crash(opc_memcheck_t *memcheck, const opc_child_t *chi
   /* A child that died early has no file. */
   if (opc_memcheck_read(memcheck, child, process, &why) == OPC_OK && child->crash_record->running == 1)
     OPC_RETURN_IF_ERROR(opc_memcheck_hits_of_number(process, child->crash_record->sequence, &hits, error));
-  if (hits.count > 0) {
-    json_auto_t *findings = opc_memcheck_findings(&hits, child->crash_record->sequence, view);
-    opc_external_tool_also(crash->evidence, findings);
-  }
+  OPC_SCOPED(opc_also_list_clear) opc_also_list_t findings = {0};
+  OPC_RETURN_IF_ERROR(opc_memcheck_findings(&hits, child->crash_record->sequence, view, &findings, error));
+  if (findings.count > 0) opc_json_put(&crash->evidence, "also", opc_also_list_json(&findings));
   *out = end_of(memcheck, child, view, process->errors.new_failed, crash);
   return OPC_OK;
 }

@@ -85,24 +85,30 @@ opc_status_t opc_memcheck_hits_of_number(const opc_memcheck_process_t *process, 
   return OPC_OK;
 }
 
-opc_status_t opc_memcheck_hits_of_message(opc_memcheck_t *memcheck, const opc_child_t *child, const json_t *told,
-                                          opc_memcheck_hits_t *out, opc_error_t *error) {
-  uint64_t errors = (uint64_t)json_integer_value(json_object_get(told, "errors")),
-           number = (uint64_t)json_integer_value(json_object_get(told, "number"));
-  bool listed = json_is_true(json_object_get(told, "listed"));
+opc_memcheck_told_t opc_memcheck_told(const json_t *message) {
+  const json_t *told = json_object_get(message, "memcheck");
+  return (opc_memcheck_told_t){.errors = (uint64_t)json_integer_value(json_object_get(told, "errors")),
+                               .number = (uint64_t)json_integer_value(json_object_get(told, "number")),
+                               .listed = json_is_true(json_object_get(told, "listed"))};
+}
+
+opc_status_t opc_memcheck_hits_of_message(opc_memcheck_t *memcheck, const opc_child_t *child,
+                                          const opc_memcheck_told_t *told, opc_memcheck_hits_t *out,
+                                          opc_error_t *error) {
   opc_memcheck_process_t *process = opc_memcheck_process(memcheck, child);
   OPC_RETURN_IF_ERROR(process ? opc_memcheck_read(memcheck, child, process, error) : opc_out_of_memory(error));
-  if (listed) OPC_RETURN_IF_ERROR(hits_of_list(memcheck, child, process, out, error));
-  if (out->count == 0) OPC_RETURN_IF_ERROR(opc_memcheck_hits_of_number(process, number, out, error));
+  if (told->listed) OPC_RETURN_IF_ERROR(hits_of_list(memcheck, child, process, out, error));
+  if (out->count == 0) OPC_RETURN_IF_ERROR(opc_memcheck_hits_of_number(process, told->number, out, error));
   /* The child has Valgrind list its errors only a limited number of times (worker/child/valgrind_case.c). After that a
    * case may have errors only at known places; nobody knows at which. */
-  if (out->count == 0 && !listed && process->errors.count > 0)
-    OPC_RETURN_IF_ERROR(add_hit(out, &process->errors.items[process->errors.count - 1], errors, error));
+  if (out->count == 0 && !told->listed && process->errors.count > 0)
+    OPC_RETURN_IF_ERROR(add_hit(out, &process->errors.items[process->errors.count - 1], told->errors, error));
   if (out->count == 0)
     return opc_error_set(
         error, OPC_ERR_IO,
         "Valgrind counted %llu error%s and does not report %s: is %s on a full disk (set TMPDIR to another), "
         "or -q in VALGRIND_OPTS?",
-        (unsigned long long)errors, errors == 1 ? "" : "s", errors == 1 ? "it" : "them", memcheck->folder);
+        (unsigned long long)told->errors, told->errors == 1 ? "" : "s", told->errors == 1 ? "it" : "them",
+        memcheck->folder);
   return OPC_OK;
 }

@@ -3,107 +3,98 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "catalogue/rules.h"
-#include "model/case/verdict.h"
-#include "model/json/json_write.h"
-#include "model/sample/tried.h"
 #include "supervise/evidence/external_tool.h"
 #include "supervise/tools/memcheck_state.h"
 
-static opc_severity_t memcheck_judge_severity_of(const char *rule_name) {
-  const opc_rule_t *rule = opc_rule_find(rule_name);
-  return rule ? rule->severity : OPC_SEVERITY_ERROR;
-}
-
-static void add_counts(json_t *finding, uint64_t errors, uint64_t places, bool earlier) {
+static void add_counts(opc_also_t *finding, uint64_t errors, uint64_t places, bool earlier) {
   OPC_SCOPED(opc_text_clear) opc_text_t words = {0};
-  json_t *valgrind = json_object_get(finding, "valgrind");
-  opc_text_add(&words, opc_json_text_of(finding, "message"));
+  json_t *valgrind = json_object_get(finding->rest, "valgrind");
+  opc_text_add(&words, finding->message);
   if (earlier) opc_text_add(&words, ", as it was first seen in an earlier case");
   if (errors > 1) opc_text_addf(&words, "; %llu such errors", (unsigned long long)errors);
   if (places > 1) opc_text_addf(&words, " at %llu places", (unsigned long long)places);
-  json_object_set_new(finding, "message", json_string(opc_text_c(&words)));
+  free(finding->message);
+  finding->message = opc_text_take(&words);
   json_object_set_new(valgrind, "errors", json_integer((json_int_t)errors));
   json_object_set_new(valgrind, "places", json_integer((json_int_t)places));
 }
 
-json_t *opc_memcheck_findings(const opc_memcheck_hits_t *hits, uint64_t number, const opc_memcheck_view_t *view) {
-  static const opc_severity_t order[] = {OPC_SEVERITY_ERROR, OPC_SEVERITY_WARNING};
-  json_t *findings = json_array(), *told = json_object();
-  for (size_t s = 0; s < sizeof order / sizeof order[0]; s++) {
-    for (size_t i = 0; i < hits->count; i++) {
-      const char *rule = opc_memcheck_rule(hits->items[i].error->kind);
-      uint64_t errors = 0, places = 0;
-      if (memcheck_judge_severity_of(rule) != order[s] || json_object_get(told, rule)) continue;
-      for (size_t k = i; k < hits->count; k++) {
-        if (strcmp(opc_memcheck_rule(hits->items[k].error->kind), rule) != 0) continue;
-        errors += hits->items[k].count;
-        places++;
-      }
-      json_t *finding = opc_memcheck_describe(hits->items[i].error, view);
-      add_counts(finding, errors, places, hits->items[i].error->number != number);
-      json_object_set_new(told, rule, json_true());
-      json_array_append_new(findings, finding);
-    }
+/* Adds the finding of the rule of this hit, which is its first, for all hits of that rule. */
+static opc_status_t add_finding(const opc_memcheck_hits_t *hits, size_t first, uint64_t number,
+                                const opc_memcheck_view_t *view, opc_also_list_t *out, opc_error_t *error) {
+  const opc_memcheck_error_t *found = hits->items[first].error;
+  uint64_t errors = 0, places = 0;
+  for (size_t i = first; i < hits->count; i++) {
+    if (opc_memcheck_rule(hits->items[i].error->kind) != opc_memcheck_rule(found->kind)) continue;
+    errors += hits->items[i].count;
+    places++;
   }
-  json_decref(told);
-  return findings;
+  opc_also_t finding = opc_memcheck_describe(found, view);
+  if (finding.message) add_counts(&finding, errors, places, found->number != number);
+  return opc_also_add(out, finding, error);
 }
 
-static void merge_findings(json_t *result, const opc_memcheck_hits_t *hits, uint64_t number,
-                           const opc_memcheck_view_t *view) {
-  json_auto_t *findings = opc_memcheck_findings(hits, number, view);
-  opc_external_tool_merge(result, findings);
+opc_status_t opc_memcheck_findings(const opc_memcheck_hits_t *hits, uint64_t number, const opc_memcheck_view_t *view,
+                                   opc_also_list_t *out, opc_error_t *error) {
+  bool told[OPC_RULE_COUNT] = {false};
+  for (int severity = OPC_SEVERITY_ERROR; severity <= OPC_SEVERITY_WARNING; severity++) {
+    for (size_t i = 0; i < hits->count; i++) {
+      const opc_rule_id_t rule = opc_memcheck_rule(hits->items[i].error->kind);
+      if ((int)opc_rule_of(rule)->severity != severity || told[rule]) continue;
+      told[rule] = true;
+      OPC_RETURN_IF_ERROR(add_finding(hits, i, number, view, out, error));
+    }
+  }
+  return OPC_OK;
 }
 
 /* Something is wrong with the case, but the cause is unknown. */
-static void memcheck_judge_lose(opc_memcheck_t *memcheck, json_t *result, const opc_error_t *why) {
+static void memcheck_judge_lose(opc_memcheck_t *memcheck, opc_case_result_t *result, const opc_error_t *why) {
   if (memcheck->lost.code == OPC_OK) memcheck->lost = *why;
-  if (opc_verdict_find(opc_json_text_of(result, "verdict")) == OPC_VERDICT_ERROR) return;
-  json_object_set_new(result, "verdict", json_string(opc_verdict_name(OPC_VERDICT_ERROR)));
-  json_object_set_new(result, "severity", json_string(opc_severity_name(OPC_SEVERITY_ERROR)));
-  json_object_set_new(result, "reason", json_null());
-  json_object_set_new(result, "rule", json_string("harness"));
-  json_object_set_new(result, "message", json_string(why->message));
-  json_object_set_new(json_object_get(result, "evidence"), "witnessed", json_true());
+  if (result->verdict == OPC_VERDICT_ERROR) return;
+  result->verdict = OPC_VERDICT_ERROR;
+  result->severity = OPC_SEVERITY_ERROR;
+  result->reason = OPC_SKIP_NONE;
+  result->rule = OPC_RULE_harness;
+  opc_case_result_say(result, why->message);
+  result->witnessed = true;
+}
+
+opc_status_t opc_memcheck_judge_result(opc_memcheck_t *memcheck, const opc_child_t *child,
+                                       const opc_memcheck_view_t *view, const json_t *message,
+                                       opc_case_result_t *result, opc_error_t *error) {
+  OPC_SCOPED(opc_memcheck_hits_clear) opc_memcheck_hits_t hits = {0};
+  OPC_SCOPED(opc_also_list_clear) opc_also_list_t findings = {0};
+  const opc_memcheck_told_t told = opc_memcheck_told(message);
+  opc_error_t why = {0};
+  result->witnessed = false; /* the child may not set this */
+  if (!memcheck || told.errors == 0) return OPC_OK;
+  const opc_status_t read = opc_memcheck_hits_of_message(memcheck, child, &told, &hits, &why);
+  if (read == OPC_ERR_IO) memcheck_judge_lose(memcheck, result, &why);
+  if (read == OPC_ERR_IO) return OPC_OK;
+  if (read != OPC_OK) return opc_error_set(error, read, "%s", why.message);
+  OPC_RETURN_IF_ERROR(opc_memcheck_findings(&hits, told.number, view, &findings, error));
+  memcheck->errors += told.errors;
+  memcheck->cases++;
+  return opc_external_tool_merge(result, &findings, error);
 }
 
 /* Uses the same words as guarded memory does for a try without Valgrind. */
-static void soil(json_t *answer, const opc_memcheck_hits_t *hits) {
-  for (size_t i = 0; i < hits->count; i++) {
-    bool write = strcmp(hits->items[i].error->kind, "InvalidWrite") == 0;
-    if (!write && strcmp(hits->items[i].error->kind, "InvalidRead") != 0) continue;
-    json_object_set_new(answer, "outcome", json_string(opc_try_outcome_name(OPC_TRY_UNCLEAN)));
-    json_object_set_new(
-        answer, "message",
-        json_sprintf("with these arguments it %s outside its tensors' memory", write ? "writes" : "reads"));
-  }
-}
-
-opc_status_t opc_memcheck_judge(opc_memcheck_t *memcheck, const opc_child_t *child, const opc_memcheck_view_t *view,
-                                json_t *message, opc_error_t *error) {
-  json_auto_t *told = json_incref(json_object_get(message, "memcheck"));
-  json_t *evidence = json_object_get(message, "evidence");
-  const char *type = opc_json_text_of(message, "t");
+opc_status_t opc_memcheck_judge_tried(opc_memcheck_t *memcheck, const opc_child_t *child, const json_t *message,
+                                      opc_tried_t *tried, opc_error_t *error) {
   OPC_SCOPED(opc_memcheck_hits_clear) opc_memcheck_hits_t hits = {0};
-  json_object_del(message, "memcheck");
-  json_object_del(evidence, "witnessed"); /* the child may not set this */
-  uint64_t errors = (uint64_t)json_integer_value(json_object_get(told, "errors"));
-  bool result = type && strcmp(type, "result") == 0 && json_is_object(evidence) && opc_json_text_of(message, "message");
-  bool answer = type && strcmp(type, "tried") == 0;
-  if (!memcheck || errors == 0 || !(result || answer)) return OPC_OK;
+  const opc_memcheck_told_t told = opc_memcheck_told(message);
+  if (!memcheck || told.errors == 0) return OPC_OK;
   opc_error_t why = {0};
-  const opc_status_t read = opc_memcheck_hits_of_message(memcheck, child, told, &hits, &why);
-  if (read == OPC_ERR_IO) {
-    if (result) memcheck_judge_lose(memcheck, message, &why);
-    return OPC_OK;
-  }
+  const opc_status_t read = opc_memcheck_hits_of_message(memcheck, child, &told, &hits, &why);
+  if (read == OPC_ERR_IO) return OPC_OK;
   if (read != OPC_OK) return opc_error_set(error, read, "%s", why.message);
-  if (answer) soil(message, &hits);
-  if (result) {
-    merge_findings(message, &hits, (uint64_t)json_integer_value(json_object_get(told, "number")), view);
-    memcheck->errors += errors;
-    memcheck->cases++;
+  for (size_t i = 0; i < hits.count; i++) {
+    const bool write = strcmp(hits.items[i].error->kind, "InvalidWrite") == 0;
+    if (!write && strcmp(hits.items[i].error->kind, "InvalidRead") != 0) continue;
+    tried->outcome = OPC_TRY_UNCLEAN;
+    tried->message = write ? "with these arguments it writes outside its tensors' memory"
+                           : "with these arguments it reads outside its tensors' memory";
   }
   return OPC_OK;
 }

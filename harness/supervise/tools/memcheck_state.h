@@ -76,13 +76,20 @@ opc_status_t opc_memcheck_read(const opc_memcheck_t *memcheck, const opc_child_t
 /* Adds the locations whose first error came while the case or try with this number ran. */
 opc_status_t opc_memcheck_hits_of_number(const opc_memcheck_process_t *process, uint64_t number,
                                          opc_memcheck_hits_t *out, opc_error_t *error) OPC_CHECKED;
-/* Adds the errors that a child's message reports in its field "memcheck" (wire/protocol.h). OPC_ERR_IO: they are not in
- * Valgrind's files. */
-opc_status_t opc_memcheck_hits_of_message(opc_memcheck_t *memcheck, const opc_child_t *child, const json_t *told,
-                                          opc_memcheck_hits_t *out, opc_error_t *error) OPC_CHECKED;
+/* What a child's message says in its field "memcheck" (wire/protocol.h): how many errors Valgrind counted in the case
+ * or try with this number, and whether it listed them. */
+typedef struct opc_memcheck_told {
+  uint64_t errors, number;
+  bool listed;
+} opc_memcheck_told_t;
+opc_memcheck_told_t opc_memcheck_told(const json_t *message);
+/* Adds these errors. OPC_ERR_IO: they are not in Valgrind's files. */
+opc_status_t opc_memcheck_hits_of_message(opc_memcheck_t *memcheck, const opc_child_t *child,
+                                          const opc_memcheck_told_t *told, opc_memcheck_hits_t *out,
+                                          opc_error_t *error) OPC_CHECKED;
 
-/* An array of findings (opc_memcheck_describe), one per rule, for its first location; errors before warnings. New
- * reference; NULL: out of memory. */
-json_t *opc_memcheck_findings(const opc_memcheck_hits_t *hits, uint64_t number, const opc_memcheck_view_t *view);
+/* Adds findings (opc_memcheck_describe), one per rule, for its first location; errors before warnings. */
+opc_status_t opc_memcheck_findings(const opc_memcheck_hits_t *hits, uint64_t number, const opc_memcheck_view_t *view,
+                                   opc_also_list_t *out, opc_error_t *error) OPC_CHECKED;
 
 void opc_memcheck_xml_path(const opc_memcheck_t *memcheck, pid_t pid, char out[PATH_MAX + 32]);

@@ -24,20 +24,21 @@ static say_t say_read, say_write, say_branch, say_value, say_syscall, say_free, 
     say_plainly;
 
 static const struct kind {
-  const char *kind, *rule;
+  const char *kind;
+  opc_rule_id_t rule;
   say_t *say;
 } kinds[] = {
-    {"InvalidRead", "memcheck.invalid_read", say_read},
-    {"InvalidJump", "memcheck.invalid_read", say_plainly},
-    {"InvalidWrite", "memcheck.invalid_write", say_write},
-    {"UninitCondition", "memcheck.uninitialised_branch", say_branch},
-    {"UninitValue", "memcheck.uninitialised_value", say_value},
-    {"SyscallParam", "memcheck.syscall", say_syscall},
-    {"InvalidFree", "memcheck.invalid_free", say_free},
-    {"MismatchedFree", "memcheck.mismatched_free", say_mismatched},
-    {"Overlap", "memcheck.overlap", say_overlap},
+    {"InvalidRead", OPC_RULE_memcheck_invalid_read, say_read},
+    {"InvalidJump", OPC_RULE_memcheck_invalid_read, say_plainly},
+    {"InvalidWrite", OPC_RULE_memcheck_invalid_write, say_write},
+    {"UninitCondition", OPC_RULE_memcheck_uninitialised_branch, say_branch},
+    {"UninitValue", OPC_RULE_memcheck_uninitialised_value, say_value},
+    {"SyscallParam", OPC_RULE_memcheck_syscall, say_syscall},
+    {"InvalidFree", OPC_RULE_memcheck_invalid_free, say_free},
+    {"MismatchedFree", OPC_RULE_memcheck_mismatched_free, say_mismatched},
+    {"Overlap", OPC_RULE_memcheck_overlap, say_overlap},
 };
-static const struct kind unknown_kind = {"", "memcheck.suspicious", say_plainly};
+static const struct kind unknown_kind = {"", OPC_RULE_memcheck_suspicious, say_plainly};
 
 static const struct kind *memcheck_words_kind_of(const char *name) {
   for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
@@ -46,7 +47,7 @@ static const struct kind *memcheck_words_kind_of(const char *name) {
   return &unknown_kind;
 }
 
-const char *opc_memcheck_rule(const char *kind) { return memcheck_words_kind_of(kind)->rule; }
+opc_rule_id_t opc_memcheck_rule(const char *kind) { return memcheck_words_kind_of(kind)->rule; }
 
 /* ---- memory ---- */
 
@@ -266,10 +267,10 @@ static void memcheck_words_read_scene(const opc_memcheck_error_t *error, const o
   for (size_t i = 0; i < error->aux_count; i++) resolve(view, &error->aux[i].stack, &scene->about[i]);
 }
 
-json_t *opc_memcheck_describe(const opc_memcheck_error_t *error, const opc_memcheck_view_t *view) {
+opc_also_t opc_memcheck_describe(const opc_memcheck_error_t *error, const opc_memcheck_view_t *view) {
   const struct kind *kind = memcheck_words_kind_of(error->kind);
   OPC_SCOPED(opc_scope_free) scene_t *scene = calloc(1, sizeof *scene);
-  if (!scene) return NULL;
+  if (!scene) return (opc_also_t){0};
   OPC_SCOPED(opc_text_clear) opc_text_t message = {0}, shown = {0};
   memcheck_words_read_scene(error, view, scene);
   kind->say(scene, &message);
@@ -277,14 +278,15 @@ json_t *opc_memcheck_describe(const opc_memcheck_error_t *error, const opc_memch
   opc_frames_say(&scene->frames, &message);
   opc_text_add_utf8(&shown, opc_text_c(&message), message.length);
 
-  json_t *about = json_array(), *object = json_object();
+  json_t *about = json_array(), *rest = json_object();
   for (size_t i = 0; i < error->aux_count; i++) json_array_append_new(about, opc_json_string(error->aux[i].text));
-  json_object_set_new(object, "rule", json_string(kind->rule));
-  json_object_set_new(object, "message", json_string(opc_text_c(&shown)));
-  json_object_set_new(object, "frames", opc_frames_json(&scene->frames));
-  if (scene->about[0].count > 0) json_object_set_new(object, "block", opc_frames_json(&scene->about[0]));
-  json_object_set_new(object, "valgrind",
+  json_object_set_new(rest, "frames", opc_frames_json(&scene->frames));
+  if (scene->about[0].count > 0) json_object_set_new(rest, "block", opc_frames_json(&scene->about[0]));
+  json_object_set_new(rest, "valgrind",
                       json_pack("{s:o, s:o, s:o}", "kind", opc_json_string(error->kind), "what",
                                 opc_json_string(error->what), "about", about));
-  return object;
+  return (opc_also_t){.rule = kind->rule,
+                      .message = opc_text_take(&shown),
+                      .severity = opc_rule_of(kind->rule)->severity,
+                      .rest = rest};
 }

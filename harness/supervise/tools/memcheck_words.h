@@ -3,8 +3,7 @@
  * Threads: one. */
 #pragma once
 
-#include <jansson.h>
-
+#include "result/case_result.h"
 #include "supervise/symbols/symbolise.h"
 #include "supervise/tools/memcheck_xml.h"
 
@@ -16,7 +15,7 @@ typedef struct opc_memcheck_view {
 } opc_memcheck_view_t;
 
 /* "memcheck.invalid_read". Unknown kinds give memcheck.suspicious. */
-const char *opc_memcheck_rule(const char *kind);
-/* {"rule", "message", "frames": […], "block": […] for the origin of the memory, "valgrind": {"kind", "what", "about":
- * [TEXT…]}}. New reference; NULL: out of memory. */
-json_t *opc_memcheck_describe(const opc_memcheck_error_t *error, const opc_memcheck_view_t *view);
+opc_rule_id_t opc_memcheck_rule(const char *kind);
+/* A finding for opc_also_add. `rest` has "frames", "block" (frames) for the origin of the memory, and "valgrind":
+ * {"kind", "what", "about": [TEXT…]}. Its message is NULL if memory ran out. */
+opc_also_t opc_memcheck_describe(const opc_memcheck_error_t *error, const opc_memcheck_view_t *view);

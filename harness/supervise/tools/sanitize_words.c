@@ -12,30 +12,29 @@ const char *const opc_sanitize_tools[] = {"memcheck", "racecheck", "initcheck", 
 
 static bool says(const opc_sanitize_record_t *record, const char *word) { return strcasestr(record->text, word); }
 
-static const char *memcheck_rule(const opc_sanitize_record_t *record) {
-  if (says(record, "leak")) return "sanitize.suspicious";
-  if (says(record, "misaligned")) return "sanitize.misaligned";
-  if (says(record, " write") || says(record, " atomic")) return "sanitize.invalid_write";
-  if (says(record, " read") || says(record, "memory access error")) return "sanitize.invalid_read";
-  return "sanitize.suspicious";
+static opc_rule_id_t memcheck_rule(const opc_sanitize_record_t *record) {
+  if (says(record, "leak")) return OPC_RULE_sanitize_suspicious;
+  if (says(record, "misaligned")) return OPC_RULE_sanitize_misaligned;
+  if (says(record, " write") || says(record, " atomic")) return OPC_RULE_sanitize_invalid_write;
+  if (says(record, " read") || says(record, "memory access error")) return OPC_RULE_sanitize_invalid_read;
+  return OPC_RULE_sanitize_suspicious;
 }
 
-const char *opc_sanitize_rule(const char *tool, const opc_sanitize_record_t *record) {
+opc_rule_id_t opc_sanitize_rule(const char *tool, const opc_sanitize_record_t *record) {
   /* A failed call of the runtime: other checks report operators that ignore it. */
-  if (strcasecmp(record->kind, "Api") == 0) return "sanitize.suspicious";
+  if (strcasecmp(record->kind, "Api") == 0) return OPC_RULE_sanitize_suspicious;
   if (strcmp(tool, "memcheck") == 0) return memcheck_rule(record);
   if (strcmp(tool, "racecheck") == 0 &&
       (says(record, "race") || says(record, "hazard") || strcasecmp(record->kind, "Analysis") == 0))
-    return "sanitize.race";
-  if (strcmp(tool, "initcheck") == 0 && says(record, "uninitialized")) return "sanitize.uninitialised_read";
-  if (strcmp(tool, "synccheck") == 0) return "sanitize.synchronisation";
-  return "sanitize.suspicious";
+    return OPC_RULE_sanitize_race;
+  if (strcmp(tool, "initcheck") == 0 && says(record, "uninitialized")) return OPC_RULE_sanitize_uninitialised_read;
+  if (strcmp(tool, "synccheck") == 0) return OPC_RULE_sanitize_synchronisation;
+  return OPC_RULE_sanitize_suspicious;
 }
 
 static opc_severity_t sanitize_words_severity_of(const char *tool, const opc_sanitize_record_t *record) {
-  const opc_rule_t *rule = opc_rule_find(opc_sanitize_rule(tool, record));
-  bool mild = strcasecmp(record->level, "Warning") == 0 || strcasecmp(record->level, "Info") == 0;
-  return mild || !rule ? OPC_SEVERITY_WARNING : rule->severity;
+  const bool mild = strcasecmp(record->level, "Warning") == 0 || strcasecmp(record->level, "Info") == 0;
+  return mild ? OPC_SEVERITY_WARNING : opc_rule_of(opc_sanitize_rule(tool, record))->severity;
 }
 
 /* ---- words ---- */
@@ -86,50 +85,51 @@ static json_t *stack_json(const opc_sanitize_stack_t *stack) {
 /* Counts the records of the first one's rule, and their instructions. */
 static void count(const char *tool, const opc_sanitize_records_t *records, size_t first, size_t *out_records,
                   size_t *out_places) {
-  const char *rule = opc_sanitize_rule(tool, &records->items[first]);
+  const opc_rule_id_t rule = opc_sanitize_rule(tool, &records->items[first]);
   *out_records = *out_places = 0;
   for (size_t i = first; i < records->count; i++) {
     const opc_sanitize_record_t *record = &records->items[i];
-    if (strcmp(opc_sanitize_rule(tool, record), rule) != 0) continue;
+    if (opc_sanitize_rule(tool, record) != rule) continue;
     (*out_records)++;
     bool seen = false;
     for (size_t k = first; k < i && !seen; k++) {
       const opc_sanitize_frame_t *other = &records->items[k].where;
       seen = strcmp(other->function, record->where.function) == 0 && strcmp(other->file, record->where.file) == 0 &&
-             other->line == record->where.line && strcmp(opc_sanitize_rule(tool, &records->items[k]), rule) == 0;
+             other->line == record->where.line && opc_sanitize_rule(tool, &records->items[k]) == rule;
     }
     *out_places += !seen;
   }
 }
 
-static json_t *sanitize_words_describe(const char *tool, const opc_sanitize_records_t *records, size_t index) {
+static opc_also_t sanitize_words_describe(const char *tool, const opc_sanitize_records_t *records, size_t index) {
   const opc_sanitize_record_t *record = &records->items[index];
   size_t times, places;
-  OPC_SCOPED(opc_text_clear) opc_text_t message = {0};
+  opc_text_t message = {0};
   count(tool, records, index, &times, &places);
   say(record, &message);
   if (times > 1) opc_text_addf(&message, "; %zu such records", times);
   if (places > 1) opc_text_addf(&message, " at %zu places", places);
-  json_t *finding = json_pack(
-      "{s:s, s:o, s:s, s:o, s:{s:s, s:o, s:o, s:I, s:I}}", "rule", opc_sanitize_rule(tool, record), "message",
-      opc_json_string(opc_text_c(&message)), "severity", opc_severity_name(sanitize_words_severity_of(tool, record)),
-      "frames", stack_json(&record->host), "sanitizer", "tool", tool, "kind", opc_json_string(record->kind), "text",
-      opc_json_string(record->text), "records", (json_int_t)times, "places", (json_int_t)places);
-  if (record->device.count > 0) json_object_set_new(finding, "device_frames", stack_json(&record->device));
-  return finding;
+  json_t *rest = json_pack("{s:o, s:{s:s, s:o, s:o, s:I, s:I}}", "frames", stack_json(&record->host), "sanitizer",
+                           "tool", tool, "kind", opc_json_string(record->kind), "text", opc_json_string(record->text),
+                           "records", (json_int_t)times, "places", (json_int_t)places);
+  if (record->device.count > 0) json_object_set_new(rest, "device_frames", stack_json(&record->device));
+  return (opc_also_t){.rule = opc_sanitize_rule(tool, record),
+                      .message = opc_text_take(&message),
+                      .severity = sanitize_words_severity_of(tool, record),
+                      .severity_stated = true,
+                      .rest = rest};
 }
 
-json_t *opc_sanitize_findings(const char *tool, const opc_sanitize_records_t *records) {
-  static const opc_severity_t order[] = {OPC_SEVERITY_ERROR, OPC_SEVERITY_WARNING};
-  json_t *findings = json_array(), *told = json_object();
-  for (size_t s = 0; s < sizeof order / sizeof order[0]; s++) {
+opc_status_t opc_sanitize_findings(const char *tool, const opc_sanitize_records_t *records, opc_also_list_t *out,
+                                   opc_error_t *error) {
+  bool told[OPC_RULE_COUNT] = {false};
+  for (int severity = OPC_SEVERITY_ERROR; severity <= OPC_SEVERITY_WARNING; severity++) {
     for (size_t i = 0; i < records->count; i++) {
-      const char *rule = opc_sanitize_rule(tool, &records->items[i]);
-      if (sanitize_words_severity_of(tool, &records->items[i]) != order[s] || json_object_get(told, rule)) continue;
-      json_object_set_new(told, rule, json_true());
-      json_array_append_new(findings, sanitize_words_describe(tool, records, i));
+      const opc_rule_id_t rule = opc_sanitize_rule(tool, &records->items[i]);
+      if ((int)sanitize_words_severity_of(tool, &records->items[i]) != severity || told[rule]) continue;
+      told[rule] = true;
+      OPC_RETURN_IF_ERROR(opc_also_add(out, sanitize_words_describe(tool, records, i), error));
     }
   }
-  json_decref(told);
-  return findings;
+  return OPC_OK;
 }
