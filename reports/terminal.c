@@ -7,8 +7,8 @@
 #include "base/owned.h"
 #include "base/text.h"
 #include "catalogue/rules.h"
-#include "reports/problems/coverage.h"
-#include "reports/problems/finding_facts.h"
+#include "reports/problems/problem_merge.h"
+#include "reports/problems/problems.h"
 
 enum {
   PROBLEMS_SHOWN = 30,

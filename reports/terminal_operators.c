@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/owned.h"
-#include "reports/problems/coverage.h"
+#include "reports/problems/problems.h"
 #include "reports/terminal.h"
 
 enum {

@@ -15,8 +15,9 @@
  * On input that somebody vouches for (opc_provenance_is_valid) all rules have the severity of their table, except those
  * of ASKED_DTYPE. On other input, a rule has one of the claims up to CHANGED, and any of the others in addition. "The
  * same values in another layout" is input of its own kind: where the plain layout was clean, in the same conditions, an
- * access, crash or hang is the layout's, and so an error on any input (result/judge.h, control_held). It is not the
- * layout's if it shows only after another case, nor on a GPU, where the plain layout may have left its tensors unseen.
+ * access, crash or hang is the layout's, and so an error on any input (result/case_result.h, control_held). It is not
+ * the layout's if it shows only after another case, nor on a GPU, where the plain layout may have left its tensors
+ * unseen.
  */
 enum {
   OPC_CLAIM_ALWAYS = 0, /* a contradiction that holds on every input that the operator accepts */

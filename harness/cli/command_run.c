@@ -10,7 +10,7 @@
 #include "supervise/common/reference_pairs.h"
 #include "supervise/process/cuda_plan.h"
 #include "supervise/tools/memcheck.h"
-#include "supervise/tools/sanitize_words.h"
+#include "supervise/tools/sanitize.h"
 
 enum {
   KEY_SAVE_SAMPLES = OPC_KEY_OWN,

@@ -11,7 +11,7 @@
 #include "base/owned.h"
 #include "base/text.h"
 #include "inspect/package.h"
-#include "reports/problems/coverage.h"
+#include "reports/problems/problems.h"
 #include "supervise/common/visible_devices.h"
 #include "supervise/process/cuda_plan.h"
 

@@ -23,7 +23,7 @@ void opc_valgrind_leave_leaks(void);
 /* Number of errors in this process so far. */
 uint64_t opc_valgrind_errors(void);
 
-/* Text between the errors in Valgrind's XML. supervise/tools/memcheck_xml.h reads it. */
+/* Text between the errors in Valgrind's XML. supervise/tools/memcheck.h reads it. */
 #define OPC_VALGRIND_CASE_WORDS "opcheck-c case "
 #define OPC_VALGRIND_TENSOR_WORDS "opcheck-c tensor "
 void opc_valgrind_announce_case(uint64_t number);

@@ -1,4 +1,4 @@
-#include "result/judge.h"
+#include "result/case_result.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "reports/journal/journal_line.h"
+#include "reports/journal/journal_index.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "reports/journal/journal_record.h"
+#include "reports/journal/journal_reader.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "reports/problems/code_place.h"
+#include "reports/problems/problem_merge.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "reports/problems/coverage.h"
+#include "reports/problems/problems.h"
 
 #include <inttypes.h>
 

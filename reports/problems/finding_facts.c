@@ -1,4 +1,4 @@
-#include "reports/problems/finding_facts.h"
+#include "reports/problems/problem_merge.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -6,7 +6,6 @@
 
 #include "catalogue/rules.h"
 #include "plan/variant/variant.h"
-#include "reports/problems/code_place.h"
 
 /* ---- rules ---- */
 

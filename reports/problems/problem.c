@@ -1,4 +1,4 @@
-#include "reports/problems/problem.h"
+#include "reports/problems/problems.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "model/json/json_write.h"
 #include "plan/variant/variant.h"
-#include "reports/problems/code_place.h"
+#include "reports/problems/problem_merge.h"
 
 static void add_arguments(opc_text_t *out, const opc_problem_t *problem) {
   for (size_t i = 0; i < problem->argument_count; i++)

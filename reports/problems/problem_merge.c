@@ -5,7 +5,6 @@
 
 #include "base/owned.h"
 #include "base/text.h"
-#include "reports/problems/finding_facts.h"
 
 enum { RANK_ALSO = 100000 /* additional rules of a finding never name a problem */ };
 

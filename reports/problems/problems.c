@@ -4,9 +4,6 @@
 #include <string.h>
 
 #include "base/owned.h"
-#include "reports/problems/code_place.h"
-#include "reports/problems/finding_facts.h"
-#include "reports/problems/problem.h"
 #include "reports/problems/problem_merge.h"
 
 typedef struct making {

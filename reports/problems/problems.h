@@ -5,9 +5,115 @@
 #pragma once
 
 #include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
+#include "base/status.h"
+#include "base/text.h"
+#include "catalogue/rules.h"
+#include "model/case/provenance.h"
 #include "reports/journal/journal_reader.h"
-#include "reports/problems/problem.h"
+
+/* A problem: findings with one cause (opcheck-c explain problems). What is kept of it is bounded: places in the
+ * journal instead of records.
+ *
+ * Ownership: opc_problem_clear frees symptoms and operators; rules and arguments belong to a set of names that
+ * outlives the problem. */
+
+/* What was done to the sample in the cases that show it. */
+typedef enum opc_change_kind {
+  OPC_CHANGE_NONE = 0, /* the sample as it is shows it, or no sample is needed */
+  OPC_CHANGE_LAYOUT,   /* the same values in another layout */
+  OPC_CHANGE_EMPTY,
+  OPC_CHANGE_SIZES,
+  OPC_CHANGE_VALUES,
+  OPC_CHANGE_DTYPE,
+  OPC_CHANGE_SAME, /* one tensor given twice */
+  OPC_CHANGE_METHOD,
+  OPC_CHANGE_COUNT
+} opc_change_kind_t;
+const char *opc_change_kind_name(opc_change_kind_t change);
+
+/* What an operator does with an argument that it does not check, the worst first (evidence.seen). */
+typedef enum opc_seen {
+  OPC_SEEN_WRITE = 0,
+  OPC_SEEN_READ,
+  OPC_SEEN_CRASH,
+  OPC_SEEN_ABORT, /* mostly an assertion of its own, which ends the process */
+  OPC_SEEN_HANG,
+  OPC_SEEN_MEMORY,
+  OPC_SEEN_COUNT
+} opc_seen_t;
+
+/* Who vouches for the input: 0 where nothing says so, else 1 + 3 * source + change, the strongest first. */
+typedef int opc_provenance_order_t;
+opc_provenance_order_t opc_provenance_order(const opc_provenance_t *provenance);
+const char *opc_provenance_order_name(opc_provenance_order_t provenance,
+                                      char out[OPC_PROVENANCE_SIZE]); /* NULL for 0 */
+int opc_provenance_order_source(opc_provenance_order_t provenance);   /* 0: a person, or nobody has to */
+
+typedef struct opc_problem_case {
+  uint64_t offset; /* of its record (opc_journal_reader_record) */
+  int complexity;  /* opc_case_id_complexity */
+  opc_provenance_order_t provenance;
+} opc_problem_case_t;
+
+typedef struct opc_symptom {
+  opc_rule_id_t rule;
+  bool warning;
+  int rank;       /* the strongest first */
+  uint64_t place; /* opc_code_place_t's key in the case `best`; 0: none */
+  opc_problem_case_t best;
+} opc_symptom_t;
+
+typedef struct opc_problem_operator {
+  uint32_t index;                        /* in the journal reader */
+  uint64_t error_checks, warning_checks; /* bits by opc_problem_check_bit */
+} opc_problem_operator_t;
+
+enum { OPC_PROBLEM_CASES = 16, OPC_PROBLEM_ARGUMENTS = 8, OPC_PROBLEM_PLACES = 8 };
+
+typedef struct opc_problem {
+  char id[17];
+  opc_change_kind_t change;
+  bool unchecked; /* all of it is rule memory.unchecked_arguments */
+  bool warning;
+  bool off_gpu;                                 /* some finding is not of a case on a real GPU */
+  opc_provenance_order_t provenance;            /* the strongest one of the findings of its severity */
+  const char *arguments[OPC_PROBLEM_ARGUMENTS]; /* that were changed, or are not checked */
+  size_t argument_count;
+  const char *touched;     /* the argument that is written or returned, in the simplest case of it; NULL: none */
+  opc_symptom_t *symptoms; /* the strongest first */
+  size_t symptom_count;
+  opc_problem_case_t cases[OPC_PROBLEM_CASES]; /* the simplest first */
+  size_t case_count;
+  uint64_t places[OPC_PROBLEM_PLACES];
+  size_t place_count;
+  uint64_t count;                /* of findings */
+  uint64_t seen[OPC_SEEN_COUNT]; /* inputs; unchecked only */
+  opc_problem_operator_t *operators;
+  size_t operator_count;
+} opc_problem_t;
+
+/* Bit of a check by name; the last one is for names that nobody knows. */
+uint64_t opc_problem_check_bit(const char *check);
+opc_rule_id_t opc_problem_rule(const opc_problem_t *problem);
+void opc_problem_add_case(opc_problem_t *problem, const opc_problem_case_t *one);
+void opc_problem_add_place(opc_problem_t *problem, uint64_t place); /* 0 adds nothing */
+void opc_problem_add_argument(opc_problem_t *problem, const char *argument);
+opc_status_t opc_problem_add_symptom(opc_problem_t *problem, const opc_symptom_t *symptom,
+                                     opc_error_t *error) OPC_CHECKED;
+bool opc_problem_has_rule(const opc_problem_t *problem, opc_rule_id_t rule);
+bool opc_problem_shares_place(const opc_problem_t *left, const opc_problem_t *right);
+/* All that `from` has becomes part of `into`, whose kind of change stays; from is empty then. */
+opc_status_t opc_problem_absorb(opc_problem_t *into, opc_problem_t *from, opc_error_t *error) OPC_CHECKED;
+void opc_problem_clear(opc_problem_t *problem);
+
+/* The id of a problem: a hash of the library's stem, the rule, and either operator, argument and kind of change, or, of
+ * several operators, the function. No line, address, seed, count or path is in it, so that it stays from run to run.
+ * library: path; NULL: unknown. function: "" for the form with the operator. */
+void opc_problem_id_set(opc_problem_t *problem, const char *library, const char *operator_name, const char *function);
 
 typedef struct opc_problems {
   opc_journal_reader_t *journal;
@@ -26,3 +132,24 @@ void opc_problems_clear(opc_problems_t *problems);
  * is the case that stands for it: opc_case_result_free. */
 opc_status_t opc_problem_to_json(const opc_problems_t *problems, const opc_problem_t *problem, json_t **out,
                                  opc_case_result_t **out_result, opc_error_t *error) OPC_CHECKED;
+
+/* How much of what was selected was really checked: a run that called two operators of fourteen proves little.
+ *
+ * Threads: pure functions. */
+
+typedef struct opc_coverage {
+  uint64_t total; /* operators and classes that have a result */
+  uint64_t checked;
+  uint64_t without_inputs, without_kernel, other; /* of those that were not */
+  bool stopped;                                   /* the run stopped early: more than `total` were to be checked */
+} opc_coverage_t;
+
+/* A call of it was checked or refused; where no check that calls was asked for: any verdict. */
+bool opc_operator_is_checked(const opc_journal_operator_t *op);
+bool opc_operator_is_counted(const opc_journal_operator_t *op); /* it has results, and is no file */
+opc_coverage_t opc_coverage_of(const opc_journal_reader_t *journal);
+/* How many have to be checked for so many percent of them. */
+uint64_t opc_coverage_required(const opc_coverage_t *coverage, int percent);
+/* "2 of 14 operators and classes checked, 12 without inputs", or "2 operators and classes checked before the run
+ * stopped" */
+void opc_coverage_say(const opc_coverage_t *coverage, opc_text_t *out);

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "supervise/tools/sanitize_words.h"
+#include "supervise/tools/sanitize.h"
 
 #define HEAD "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<ComputeSanitizerOutput>\n"
 #define TAIL "</ComputeSanitizerOutput>\n"

@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 #include "model/case/provenance.h"
-#include "result/judge.h"
+#include "result/case_result.h"
 #include "unit.h"
 
 static opc_provenance_t provenance_of(const char *text) {

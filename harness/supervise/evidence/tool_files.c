@@ -1,4 +1,4 @@
-#include "supervise/evidence/tool_files.h"
+#include "supervise/evidence/external_tool.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "catalogue/rules.h"
-#include "result/judge.h"
+#include "result/case_result.h"
 #include "supervise/session/session.h"
 
 static void shell_text(opc_text_t *out, const char *word) {

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "supervise/evidence/tool_files.h"
+#include "supervise/evidence/external_tool.h"
 #include "wire/protocol.h"
 
 /* ---- the command line ---- */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "supervise/tools/memcheck_xml.h"
+#include "supervise/tools/memcheck.h"
 
 typedef struct log_reader {
   FILE *file;

@@ -1,4 +1,4 @@
-#include "supervise/tools/memcheck_words.h"
+#include "supervise/tools/memcheck.h"
 
 #include <inttypes.h>
 #include <limits.h>

@@ -1,4 +1,4 @@
-#include "supervise/tools/memcheck_xml.h"
+#include "supervise/tools/memcheck.h"
 
 #include <ctype.h>
 #include <errno.h>

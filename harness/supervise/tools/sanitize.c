@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "inspect/kernel_names.h"
 #include "inspect/package.h"
-#include "supervise/evidence/tool_files.h"
+#include "supervise/evidence/external_tool.h"
 
 /* More names make a command line that nobody can read, and cost more than they save. */
 enum { KERNELS_MAX = 200, FIXED_WORDS = 24, TAIL_SIZE = 600, FOUND = 86 /* --error-exitcode */ };

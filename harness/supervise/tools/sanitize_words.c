@@ -1,4 +1,4 @@
-#include "supervise/tools/sanitize_words.h"
+#include "supervise/tools/sanitize.h"
 
 #include <string.h>
 

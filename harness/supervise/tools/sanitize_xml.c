@@ -1,4 +1,4 @@
-#include "supervise/tools/sanitize_xml.h"
+#include "supervise/tools/sanitize.h"
 
 #include <errno.h>
 #include <fcntl.h>
