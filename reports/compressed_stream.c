@@ -1,4 +1,4 @@
-#include "reports/compressed_stream.h"
+#include "reports/report.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -3,7 +3,7 @@
  * library that did not load, an aborted run) are error testcases of their own. A report without them would look like a
  * success.
  *
- * Sources: Jenkins xunit-plugin's junit-10.xsd; ECMA-48 and XML 1.0 through xml_text.h. */
+ * Sources: Jenkins xunit-plugin's junit-10.xsd; ECMA-48 and XML 1.0 through screen.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "catalogue/rules.h"
-#include "reports/xml_text.h"
+#include "reports/screen.h"
 
 /* ---- writing, with one sticky status ---- */
 

@@ -9,7 +9,6 @@
 
 #include "base/owned.h"
 #include "base/text.h"
-#include "reports/compressed_stream.h"
 
 const opc_report_t *const opc_reports[] = {
 #define OPC_REPORT(name) &opc_report_##name,

@@ -45,3 +45,15 @@ opc_status_t opc_report_begin(const opc_report_t *report, const opc_report_sourc
 /* Writes FILE.tmp-PID, fsyncs, renames. On failure the target keeps what it held. */
 opc_status_t opc_report_finish(const opc_report_t *report, const opc_report_source_t *source, const char *target,
                                opc_error_t *error) OPC_CHECKED;
+
+/* A stream whose text is compressed into another stream (gzip by zlib, Zstandard by libzstd).
+ *
+ * Ownership: fclose ends the compressed data and frees the stream; the target stays open and the caller's. Errors: a
+ * write that fails is an error of the stream (ferror), or fclose returns EOF; errno says why. */
+
+typedef enum opc_compression { OPC_COMPRESSION_NONE = 0, OPC_COMPRESSION_GZIP, OPC_COMPRESSION_ZSTD } opc_compression_t;
+
+/* By the end of a file's name: ".gz", ".zst". */
+opc_compression_t opc_compression_of(const char *file);
+/* NULL: out of memory. */
+FILE *opc_compressed_stream(FILE *target, opc_compression_t compression);

@@ -5,8 +5,6 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "reports/xml_text.h"
-
 enum { LABEL_INDENT = 6, TEXT_INDENT = 18, NARROWEST = 60, LONGEST_TEXT = 4096, BRIEF_WIDTH = 100 };
 
 static const char *const tones[] = {"", "\x1b[1m", "\x1b[2m", "\x1b[1;31m", "\x1b[32m", "\x1b[33m"};

@@ -1,4 +1,4 @@
-#include "reports/xml_text.h"
+#include "reports/screen.h"
 
 #include <stdint.h>
 #include <string.h>

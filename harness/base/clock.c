@@ -1,4 +1,4 @@
-#include "base/clock.h"
+#include "base/system.h"
 
 double opc_clock_of(clockid_t clock) {
   struct timespec now;

@@ -1,4 +1,4 @@
-#include "base/old_glibc.h"
+#include "base/system.h"
 
 #include <features.h>
 #include <malloc.h>

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/old_glibc.h"
+#include "base/system.h"
 
 /* ---- reading ---- */
 

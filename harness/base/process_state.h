@@ -9,9 +9,11 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/status.h"
 #include "base/text.h"
 
 enum { OPC_STREAMS = 3, OPC_SIGNALS = 32, OPC_LOCALE_SIZE = 256 };
@@ -64,3 +66,17 @@ typedef enum opc_process_part {
  * streams. */
 void opc_process_state_compare(const opc_process_state_t *before, const opc_process_state_t *after,
                                opc_text_t *const out[OPC_PROCESS_PARTS]);
+
+/* Resources that this process uses now; shows what calls leave behind.
+ *
+ * Threads: any; includes the use by other threads. Fork: counts the child's own. */
+
+typedef struct opc_process_use {
+  size_t allocated_bytes; /* by malloc, in all arenas, without what malloc caches */
+  size_t mapped_bytes;    /* address space outside malloc: mappings, libraries, stacks */
+  size_t descriptors;
+  size_t threads;
+} opc_process_use_t;
+
+/* About 15 us. OPC_ERR_SYSTEM: /proc is unreadable; see errno (EMFILE: no descriptor is left). */
+opc_status_t opc_process_use_read(opc_process_use_t *use, opc_error_t *error) OPC_CHECKED;

@@ -1,4 +1,4 @@
-#include "base/process_use.h"
+#include "base/process_state.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/old_glibc.h"
+#include "base/system.h"
 
 static opc_status_t refused(const char *path, opc_error_t *error) {
   int why = errno;

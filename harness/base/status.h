@@ -1,7 +1,7 @@
 /* How every function of the harness reports failure.
  *
  * A status is about the harness, never about the operator under test: a broken operator gets a verdict
- * (model/case/verdict.h). The two never mix. Ownership: an opc_error_t belongs to the caller; filling it allocates
+ * (model/case/case.h). The two never mix. Ownership: an opc_error_t belongs to the caller; filling it allocates
  * nothing. NULL: every function here accepts a NULL error. Threads: no shared state. Fork: safe. */
 #pragma once
 

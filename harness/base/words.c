@@ -1,4 +1,4 @@
-#include "base/words.h"
+#include "base/text.h"
 
 #ifdef OPC_SCRAMBLE_WORDS
 /* Five letters on: a text that passes twice does not come back. */

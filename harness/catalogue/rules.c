@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/old_glibc.h"
+#include "base/system.h"
 #include "catalogue/severity.h"
 
 enum {

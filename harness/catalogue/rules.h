@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "model/case/verdict.h"
+#include "model/case/case.h"
 #include "model/schema/schema.h"
 
 /* Every rule: OPC_RULE_meta_shape is meta.shape. After those of the tables come signal.SIGHUP and so on, one for each

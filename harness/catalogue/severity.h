@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 #include "catalogue/rules.h"
-#include "model/case/provenance.h"
+#include "model/case/case.h"
 
 /* What a rule claims, and so which input it needs to be an error: the column of OPC_RULE in the tables of the checks.
  *

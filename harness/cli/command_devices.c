@@ -10,7 +10,6 @@
 #include "cli/cli.h"
 #include "inspect/simulated_architectures.h"
 #include "supervise/common/devices.h"
-#include "supervise/common/visible_devices.h"
 #include "supervise/process/cuda_plan.h"
 
 typedef enum device_format { FORMAT_TEXT = 0, FORMAT_CTEST, FORMAT_JSON, FORMAT_COUNT } device_format_t;

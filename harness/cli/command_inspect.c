@@ -5,7 +5,6 @@
 #include "base/owned.h"
 #include "cli/cli.h"
 #include "cli/execution.h"
-#include "inspect/inspection.h"
 #include "inspect/package.h"
 #include "supervise/process/worker_find.h"
 

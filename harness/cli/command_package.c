@@ -5,10 +5,9 @@
 #include "cli/cli.h"
 #include "cli/execution.h"
 #include "model/case/case.h"
-#include "model/case/verdict.h"
 #include "model/package/model_package.h"
 #include "reports/terminal.h"
-#include "supervise/load/model_package_run.h"
+#include "supervise/load/load.h"
 #include "supervise/process/cuda_plan.h"
 
 enum { KEY_LIBRARY = OPC_KEY_OWN, KEY_DEVICE, KEY_CASE };

@@ -14,7 +14,7 @@
 #include "recording/program_launch.h"
 #include "recording/record_folder.h"
 #include "recording/record_settings.h"
-#include "supervise/process/torch_search.h"
+#include "supervise/process/worker_find.h"
 
 enum { KEY_OUTPUT = 256, KEY_NAMESPACE, KEY_OP, KEY_VALUES, KEY_CALLS, KEY_TOTAL, KEY_SIZE, KEY_ELEMENTS };
 

@@ -7,7 +7,7 @@
 #include "cli/execution.h"
 #include "model/case/case.h"
 #include "reports/terminal.h"
-#include "supervise/common/reference_pairs.h"
+#include "supervise/common/run_options.h"
 #include "supervise/process/cuda_plan.h"
 #include "supervise/tools/memcheck.h"
 #include "supervise/tools/sanitize.h"

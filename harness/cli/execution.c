@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "inspect/package.h"
 #include "reports/problems/problems.h"
-#include "supervise/common/visible_devices.h"
+#include "supervise/common/devices.h"
 #include "supervise/process/cuda_plan.h"
 
 /* Appends a record to a journal that no other process is writing. */

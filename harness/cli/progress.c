@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/owned.h"
-#include "reports/xml_text.h"
+#include "reports/screen.h"
 
 enum { DEFAULT_WIDTH = 80 };
 

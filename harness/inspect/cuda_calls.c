@@ -1,4 +1,4 @@
-#include "inspect/cuda_calls.h"
+#include "inspect/facts.h"
 
 #include <string.h>
 

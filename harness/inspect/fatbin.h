@@ -9,6 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/status.h"
+#include "base/text.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -45,6 +48,47 @@ typedef struct opc_fatbin {
 /* Visits each container in turn. False: something is damaged, and there may be more containers. */
 bool opc_fatbin_visit(const unsigned char *bytes, size_t size, void (*visit)(const opc_fatbin_t *fatbin, void *context),
                       void *context);
+
+/* Which GPUs can run a library's GPU code. Architectures are numbers: 86 is compute capability 8.6, sm_86.
+ *
+ * Ownership: the caller's. Source: CUDA programming guide, "Application compatibility" and "Feature availability".
+ * Machine code runs on the same or a later minor version of its major version; with suffix 'a' only on exactly its
+ * own, with 'f' within its family. PTX can be compiled for the same or a later version; PTX with a suffix has the
+ * limits of such machine code. */
+
+bool opc_gpu_codes_serve(const opc_gpu_codes_t *codes, unsigned architecture);
+/* PTX without suffix, which can also be compiled for later GPUs. */
+bool opc_gpu_codes_have_lasting_ptx(const opc_gpu_codes_t *codes);
+unsigned opc_gpu_codes_newest(const opc_gpu_codes_t *codes); /* newest architecture with machine code; 0: none */
+
+/* "sm_80, sm_90a and PTX compute_90" */
+void opc_gpu_codes_words(const opc_gpu_codes_t *codes, opc_text_t *out);
+/* Lists the architectures for which `wanted` has machine code and which `codes` does not serve: "sm_75 and sm_80".
+ * Returns their number. out may be NULL. */
+size_t opc_gpu_codes_missing(const opc_gpu_codes_t *codes, const opc_gpu_codes_t *wanted, opc_text_t *out);
+
+/* Kernels that are built for fewer GPUs than the rest of their library: their source file was compiled with other
+ * options than its neighbours.
+ *
+ * A fat binary is nvcc's output for one source file; its first machine code names the kernels in it. Code for a
+ * single architecture or family (sm_90a, sm_100f) is written for it on purpose: files with only such code are
+ * ignored. A kernel that is also in other files runs wherever one of them does. Ownership: opc_uneven_clear. The
+ * bytes can be anything: unreadable ones are ignored. */
+
+typedef struct opc_uneven_kernel {
+  char *name; /* as registered (mangled) */
+  opc_gpu_codes_t codes;
+} opc_uneven_kernel_t;
+
+typedef struct opc_uneven {
+  opc_uneven_kernel_t *items; /* sorted by name */
+  size_t count;
+  bool incomplete; /* out of memory */
+} opc_uneven_t;
+
+/* `whole`: the codes of the whole section. */
+void opc_uneven_read(const unsigned char *bytes, size_t size, const opc_gpu_codes_t *whole, opc_uneven_t *out);
+void opc_uneven_clear(opc_uneven_t *uneven);
 
 #ifdef __cplusplus
 }

@@ -1,4 +1,4 @@
-#include "inspect/gpu_cover.h"
+#include "inspect/fatbin.h"
 
 static unsigned major(unsigned architecture) { return architecture / 10; }
 

@@ -1,4 +1,4 @@
-#include "inspect/inspection.h"
+#include "inspect/package.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,10 +1,9 @@
-#include "inspect/kernel_cover.h"
+#include "inspect/fatbin.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "cuda/image/kernel_image.h"
-#include "inspect/gpu_cover.h"
 
 typedef struct reading {
   const opc_gpu_codes_t *whole;

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "base/old_glibc.h"
+#include "base/system.h"
 #include "base/text.h"
 #include "inspect/facts.h"
 

@@ -1,11 +1,10 @@
-#include "inspect/load_order.h"
+#include "inspect/symbol_search.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/owned.h"
 #include "base/text.h"
-#include "inspect/symbol_set.h"
 
 typedef struct library {
   opc_elf_file_t *file; /* NULL: unreadable */

@@ -37,7 +37,7 @@ static bool is_safe(const char *name) {
   return true;
 }
 
-/* "x.so", "x.so.1.2", the samples and recipes next to them, and the files that package_hint.h reads. */
+/* "x.so", "x.so.1.2", the samples and recipes next to them, and the files that library_error.h reads. */
 static bool is_wanted(const char *name) {
   const char *base = opc_base_name(name), *so = strstr(base, ".so");
   const bool library = so && (so[3] == '\0' || (so[3] == '.' && strspn(so + 3, ".0123456789") == strlen(so + 3)));

@@ -6,10 +6,12 @@
  * unpacked it exits. Ownership: strings belong to this module. Threads: one. */
 #pragma once
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "base/status.h"
+#include "inspect/library_error.h"
 
 /* True for a folder or a zip file (a wheel is one). */
 bool opc_package_is(const char *path);
@@ -20,3 +22,18 @@ opc_status_t opc_package_each(const char *path,
                               void *context, opc_error_t *error) OPC_CHECKED;
 /* The file that a name stands for: the unpacked file if it is in a wheel, otherwise the name itself. */
 const char *opc_package_file(const char *name);
+
+/* Everything that can be found out about a library without loading it, as JSON; `opcheck-c inspect` prints it.
+ *
+ * Ownership: *out is a new reference. */
+
+typedef struct opc_inspection_place { /* the libtorch that the library would be loaded with */
+  const char *folder;                 /* its lib/; NULL: unknown */
+  const char *version;                /* "2.11"; "": unknown */
+} opc_inspection_place_t;
+
+/* {"path", "status":"read", "error":null, "soname", "registers":[…], "needs":[…], "torch":{…}, "python":{…}, "gpu":{…},
+ * "debug":{…}, "loads":"yes|no|unknown", "verdict":TEXT, "remarks":[TEXT…]}. For a file that is not a library loadable
+ * here: {"path", "status":"failed", "error":{"kind", "message"}}. name: the name to show. */
+opc_status_t opc_inspection_make(const char *path, const char *name, const opc_inspection_place_t *place, json_t **out,
+                                 opc_error_t *error) OPC_CHECKED;

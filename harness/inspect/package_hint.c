@@ -1,4 +1,4 @@
-#include "inspect/package_hint.h"
+#include "inspect/library_error.h"
 
 #include <ctype.h>
 #include <glob.h>

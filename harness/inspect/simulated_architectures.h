@@ -5,7 +5,7 @@
 
 typedef struct opc_simulated_architecture {
   const char *name; /* "sm_90" */
-  unsigned number;  /* 90, as in inspect/gpu_cover.h */
+  unsigned number;  /* 90, as in inspect/fatbin.h */
 } opc_simulated_architecture_t;
 
 enum {

@@ -1,4 +1,4 @@
-#include "inspect/symbol_set.h"
+#include "inspect/symbol_search.h"
 
 #include <elf.h>
 #include <stdlib.h>

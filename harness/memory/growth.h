@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/process_use.h"
+#include "base/process_state.h"
 
 typedef enum opc_growth_kind {
   OPC_GROWTH_BLOCKS = 0, /* of libtorch's CPU allocator: tensors */

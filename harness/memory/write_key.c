@@ -2,7 +2,7 @@
 
 #include <sys/mman.h>
 
-#include "base/old_glibc.h"
+#include "base/system.h"
 
 enum { NOT_ASKED = -2, NONE = -1, DEFAULT_KEY = 0 };
 static int write_key = NOT_ASKED;

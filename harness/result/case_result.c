@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/owned.h"
+#include "base/system.h"
 #include "base/text.h"
-#include "base/words.h"
 
 #define X(constant, text) text,
 static const char *const effects[] = {OPC_EFFECTS(X)};

@@ -12,8 +12,6 @@
 #include "base/status.h"
 #include "catalogue/rules.h"
 #include "model/case/case.h"
-#include "model/case/provenance.h"
-#include "model/case/verdict.h"
 
 /* What an operator did with an argument that it does not check (rule memory.unchecked_arguments). */
 #define OPC_EFFECTS(X) \

@@ -4,7 +4,6 @@
 
 #include "base/owned.h"
 #include "base/text.h"
-#include "base/words.h"
 #include "model/json/json_write.h"
 #include "result/case_result.h"
 

@@ -34,8 +34,8 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "model/case/case.h"
 #include "model/case/kept_records.h"
-#include "model/case/verdict.h"
 #include "result/case_result.h"
 
 /* A record of a journal by itself: its kind and its fields (journal_reader.h).

@@ -12,7 +12,7 @@
 #include "base/status.h"
 #include "base/text.h"
 #include "catalogue/rules.h"
-#include "model/case/provenance.h"
+#include "model/case/case.h"
 #include "reports/journal/journal_reader.h"
 
 /* A problem: findings with one cause (opcheck-c explain problems). What is kept of it is bounded: places in the

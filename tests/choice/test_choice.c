@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "supervise/process/worker_choice.h"
+#include "supervise/process/worker_find.h"
 
 enum { LIBRARIES = 3 };
 

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/old_glibc.h"
+#include "base/system.h"
 #include "model/case/call_kind.h"
 #include "wire/channel.h"
 #include "wire/protocol.h"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the parts of scripts/verdicts with the programs of BUILD and with their scrambled twins (harness/base/words.h): the verdict lists must be equal, and
+"""Runs the parts of scripts/verdicts with the programs of BUILD and with their scrambled twins (harness/base/text.h): the verdict lists must be equal, and
 every message must differ.
 
     scrambled.py BUILD PART…"""

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "cuda_log_file.h"
-#include "model/json/json_file.h"
 #include "model/json/json_read.h"
 
 /* One member of an object: does nothing if it is missing, or after an earlier error. */

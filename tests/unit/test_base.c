@@ -7,10 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/dtype.h"
-#include "base/old_glibc.h"
 #include "base/random.h"
+#include "base/system.h"
 #include "base/text.h"
 
 static void test_dtypes(void **state) {

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "model/case/case.h"
-#include "model/case/verdict.h"
 
 static void test_round_trip(void **state) {
   (void)state;

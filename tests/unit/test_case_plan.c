@@ -6,7 +6,6 @@
 
 #include "catalogue/case_rules.h"
 #include "catalogue/rules.h"
-#include "plan/cases/conditions.h"
 #include "plan/cases/planner.h"
 
 static const fixture_argument_t arguments[] = {

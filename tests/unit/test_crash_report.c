@@ -7,7 +7,7 @@
 
 #include "model/case/call_kind.h"
 #include "supervise/evidence/crash_report.h"
-#include "supervise/symbols/frames.h"
+#include "supervise/symbols/symbolise.h"
 #include "unit.h"
 
 typedef struct death {

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "inspect/fatbin.h"
-#include "inspect/gpu_cover.h"
 
 enum { PTX = 1, MACHINE_CODE = 2, OTHER = 4, ENTRY_HEADER = 64 };
 static const uint64_t compressed = 0x2000, specific = 0x100000, family = 0x200000;

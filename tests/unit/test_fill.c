@@ -11,7 +11,6 @@
 
 #include "base/text.h"
 #include "model/sample/sample.h"
-#include "model/value/fill_kept.h"
 #include "model/value/value.h"
 
 static opc_tensor_spec_t *spec_of(opc_dtype_t dtype, int64_t count) { return opc_tensor_spec_new(dtype, 1, &count); }

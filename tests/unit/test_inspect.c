@@ -10,10 +10,8 @@
 #include <zip.h>
 
 #include "inspect/facts.h"
-#include "inspect/inspection.h"
-#include "inspect/load_order.h"
+#include "inspect/library_error.h"
 #include "inspect/package.h"
-#include "inspect/package_hint.h"
 #include "inspect/symbol_search.h"
 #include "temp_folder.h"
 

@@ -1,6 +1,6 @@
 #include "unit.h"
 
-#include "model/json/json_file.h"
+#include "model/json/json_read.h"
 
 static const char text[] =
     "{\n"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inspect/kernel_cover.h"
+#include "inspect/fatbin.h"
 #include "unit.h"
 
 typedef struct section {

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "model/package/archive.h"
-#include "model/package/model_inputs.h"
 #include "model/package/model_package.h"
 #include "unit.h"
 

@@ -1,6 +1,6 @@
 #include "temp_folder.h"
 
-#include "model/value/npy.h"
+#include "model/value/value.h"
 
 /* A .npy file of this version with this header text and data. */
 static void write_npy(int version, const char *header, const void *data, size_t size) {

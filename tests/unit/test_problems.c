@@ -1,5 +1,5 @@
 
-#include "base/old_glibc.h"
+#include "base/system.h"
 #include "base/text.h"
 #include "report_journal.h"
 #include "reports/problems/problems.h"

@@ -16,7 +16,6 @@
 #include <cmocka.h>
 
 #include "base/process_state.h"
-#include "base/process_use.h"
 
 static opc_process_use_t use_now(void) {
   opc_process_use_t use;

@@ -4,7 +4,7 @@
 
 #include "search/draft/search_inside.h"
 #include "search/recipe/recipe.h"
-#include "search/recipe/recipe_expression.h"
+#include "search/recipe/recipe_inside.h"
 
 enum { DRAWS = 300 };
 

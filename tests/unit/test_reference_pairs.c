@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "supervise/common/reference_pairs.h"
+#include "supervise/common/run_options.h"
 #include "unit.h"
 
 static void is_reference(const char *pair, const char *operator_name, const char *expected) {

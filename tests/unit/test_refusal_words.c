@@ -1,5 +1,5 @@
 /* The words that an error message names as values of a string argument. */
-#include "search/repair/refusal_words.h"
+#include "search/repair/search_repair.h"
 
 #include "base/text.h"
 #include "unit.h"

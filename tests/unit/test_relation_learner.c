@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "model/sample/relations.h"
-#include "plan/variant/variant_change.h"
+#include "plan/variant/variant.h"
 #include "search/relations/relation_learner.h"
 
 /* ---- an operator's view of its arguments ---- */

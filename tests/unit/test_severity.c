@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "model/case/provenance.h"
+#include "model/case/case.h"
 #include "result/case_result.h"
 #include "unit.h"
 

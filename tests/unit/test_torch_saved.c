@@ -3,8 +3,7 @@
 #include <string.h>
 #include <zip.h>
 
-#include "model/package/pickle.h"
-#include "model/package/torch_saved.h"
+#include "model/package/archive.h"
 #include "temp_folder.h"
 
 /* ((float32[2, 3] strided, int64[3]), {"k": bfloat16[1]}), as torch.save of 2.11 writes it, and its data. */

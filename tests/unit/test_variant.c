@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "model/sample/sample.h"
-#include "model/schema/argument_words.h"
+#include "model/schema/schema.h"
 #include "plan/variant/variant.h"
 
 #define ELEVEN(text) text "," text "," text "," text "," text "," text "," text "," text "," text "," text "," text

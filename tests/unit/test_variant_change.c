@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "model/sample/sample.h"
-#include "plan/variant/variant_change.h"
+#include "plan/variant/variant.h"
 
 static const fixture_argument_t arguments[] = {{"x", "Tensor?", NULL, false},
                                                {"y", "Tensor?", "None", false},

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "supervise/common/visible_devices.h"
+#include "supervise/common/devices.h"
 #include "unit.h"
 
 static void visible(const char *assigned, const char *before, const char *expected) {

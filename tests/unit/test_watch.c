@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/old_glibc.h"
+#include "base/system.h"
 #include "supervise/process/batch_child.h"
 #include "unit.h"
 

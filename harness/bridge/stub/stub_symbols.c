@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "inspect/facts.h"
 #include "inspect/library_search.h"
-#include "inspect/symbol_set.h"
+#include "inspect/symbol_search.h"
 
 /* ---- the kind of a symbol, by its name ---- */
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "checks/framework/own_library.h"
-#include "inspect/cuda_calls.h"
+#include "inspect/facts.h"
 
 enum { NEEDS_DEPTH = 4 };
 

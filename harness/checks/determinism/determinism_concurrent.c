@@ -18,8 +18,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/random.h"
+#include "base/system.h"
 #include "memory/cpu_memory.h"
 #include "memory/trap.h"
 #include "memory/valgrind_requests.h"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/clock.h"
+#include "base/system.h"
 #include "checks/compare/compare.h"
 #include "memory/cpu_memory.h"
 #include "memory/trap.h"

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "base/clock.h"
+#include "base/system.h"
 #include "plan/variant/resize.h"
 
 /* Factor per step for a size. Larger after a fast step, as long as the next one should take at most

@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/clock.h"
+#include "base/system.h"
 #include "memory/valgrind_requests.h"
 
 enum { LOG_BYTES = 32 << 20, BEFORE_SIZE = 512, SECONDS_MOST = 3 };

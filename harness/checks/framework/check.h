@@ -16,8 +16,6 @@
 #include "memory/guard.h"
 #include "model/case/call_kind.h"
 #include "model/case/case.h"
-#include "model/case/provenance.h"
-#include "model/case/verdict.h"
 #include "plan/cases/case_rule.h"
 #include "plan/variant/variant.h"
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/words.h"
+#include "base/text.h"
 #include "checks/framework/check.h"
 
 static void text_set(opc_text_t *text, const char *format, va_list arguments) {

@@ -6,7 +6,6 @@
 #pragma once
 
 #include "base/process_state.h"
-#include "base/process_use.h"
 #include "bridge/api/bridge.h"
 #include "catalogue/rules.h"
 #include "model/case/case.h"

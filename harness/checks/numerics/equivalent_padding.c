@@ -5,7 +5,7 @@
 
 #include "checks/compare/compare.h"
 #include "model/sample/relations.h"
-#include "model/schema/argument_words.h"
+#include "model/schema/schema.h"
 
 static const char length_words[] = "len lens length lengths seqlen seqlens";
 

@@ -8,8 +8,7 @@
 #include "checks/cuda_log/cuda_analysis.h"
 #include "checks/framework/check.h"
 #include "inspect/facts.h"
-#include "inspect/gpu_cover.h"
-#include "inspect/kernel_cover.h"
+#include "inspect/fatbin.h"
 #include "inspect/simulated_architectures.h"
 #include "model/json/json_write.h"
 

@@ -7,7 +7,7 @@
 #include "checks/framework/check.h"
 #include "checks/objects/class_state.h"
 #include "memory/cpu_memory.h"
-#include "model/value/simple_value.h"
+#include "model/value/value.h"
 
 /* An object, and the arguments from which it was made; it may hold them. */
 typedef struct made {

@@ -31,7 +31,7 @@ typedef struct opc_runner_request {
 } opc_runner_request_t;
 
 typedef struct opc_runner_sink {
-  /* Called before a case runs: why it is tried, and the provenance of its input as text (model/case/provenance.h). */
+  /* Called before a case runs: why it is tried, and the provenance of its input as text (model/case/case.h). */
   void (*begin)(const char *case_id, const char *why, const char *provenance, void *context);
   /* (optional) After begin, for the case that `only` or `to` names: its arguments by name (opc_sample_evidence), owned
    * by the runner. */

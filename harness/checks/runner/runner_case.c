@@ -1,4 +1,4 @@
-#include "base/clock.h"
+#include "base/system.h"
 #include "checks/runner/runner_inside.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 #include "checks/side_effects/leak_probe.h"
-#include "base/clock.h"
+#include "base/system.h"
 
 #include <math.h>
 #include <stdio.h>

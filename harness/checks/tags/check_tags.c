@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "checks/tags/tags.h"
-#include "model/schema/functionalise.h"
+#include "model/schema/schema.h"
 
 static const struct {
   const char *tag; /* NULL: also for operators without tags */

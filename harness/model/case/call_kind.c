@@ -1,6 +1,6 @@
 #include "model/case/call_kind.h"
 
-#include "base/words.h"
+#include "base/text.h"
 
 static const struct {
   opc_call_whose_t whose;

@@ -1,4 +1,4 @@
-#include "model/case/provenance.h"
+#include "model/case/case.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "model/case/verdict.h"
+#include "model/case/case.h"
 
 #include <stddef.h>
 #include <string.h>

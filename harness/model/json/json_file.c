@@ -1,4 +1,4 @@
-#include "model/json/json_file.h"
+#include "model/json/json_read.h"
 
 #include <errno.h>
 #include <stdio.h>

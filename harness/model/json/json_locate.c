@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/json/json_file.h"
+#include "model/json/json_read.h"
 
 /* The text is known to be well-formed, because jansson has parsed it. Still, every loop stops at the NUL of a truncated
  * text. */

@@ -1,4 +1,4 @@
-#include "model/package/model_inputs.h"
+#include "model/package/model_package.h"
 
 #include <inttypes.h>
 #include <stdio.h>

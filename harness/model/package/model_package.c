@@ -8,8 +8,6 @@
 #include "base/owned.h"
 #include "base/text.h"
 #include "model/package/archive.h"
-#include "model/package/model_inputs.h"
-#include "model/package/torch_saved.h"
 
 #define MODELS_FOLDER "/data/aotinductor/"
 #define EXAMPLES_FOLDER "/data/sample_inputs/"

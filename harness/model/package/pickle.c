@@ -1,4 +1,4 @@
-#include "model/package/pickle.h"
+#include "model/package/archive.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,12 +1,10 @@
-#include "model/package/torch_saved.h"
+#include "model/package/archive.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/owned.h"
-#include "model/package/archive.h"
-#include "model/package/pickle.h"
 #include "model/value/value.h"
 
 enum {

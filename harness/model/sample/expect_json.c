@@ -1,4 +1,4 @@
-#include "model/sample/expect_json.h"
+#include "model/sample/sample.h"
 
 #include <stdlib.h>
 #include <string.h>

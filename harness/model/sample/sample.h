@@ -5,6 +5,7 @@
  * sample, one thread. Format: "opcheck-c/samples/1", in README.md. */
 #pragma once
 
+#include "model/json/json_read.h"
 #include "model/value/value.h"
 
 typedef enum opc_sample_source {
@@ -111,3 +112,11 @@ opc_status_t opc_sample_set_read(opc_sample_set_t *set, const char *file, opc_op
  * replaced. */
 opc_status_t opc_sample_set_write(const opc_sample_set_t *set, const char *file, opc_operator_lookup_t *lookup,
                                   void *context, opc_error_t *error) OPC_CHECKED;
+
+/* The "expect" object of a sample: a person's promises about the result. */
+
+/* Reads into sample->expect; sample->arguments must be set, as paths are checked against them. */
+opc_status_t opc_expect_read(opc_json_reader_t *reader, const json_t *json, const opc_operator_t *op,
+                             opc_sample_t *sample) OPC_CHECKED;
+/* New reference; JSON null if nothing is promised; NULL: out of memory. */
+json_t *opc_expect_to_json(const opc_expect_t *expect);

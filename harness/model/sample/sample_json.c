@@ -7,8 +7,8 @@
 #include "base/text.h"
 #include "model/case/case.h"
 #include "model/json/json_write.h"
-#include "model/sample/expect_json.h"
 #include "model/sample/relations.h"
+#include "model/sample/sample.h"
 #include "model/value/value_read.h"
 
 static const char *const source_words[] = {[OPC_SAMPLE_NONE] = "none",

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/owned.h"
-#include "model/json/json_file.h"
+#include "model/json/json_read.h"
 #include "model/sample/sample.h"
 
 static const char format_name[] = "opcheck-c/samples/1";

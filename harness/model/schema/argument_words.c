@@ -1,4 +1,4 @@
-#include "model/schema/argument_words.h"
+#include "model/schema/schema.h"
 
 #include <stddef.h>
 #include <string.h>

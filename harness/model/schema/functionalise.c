@@ -1,4 +1,4 @@
-#include "model/schema/functionalise.h"
+#include "model/schema/schema.h"
 
 #include <string.h>
 

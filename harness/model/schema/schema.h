@@ -12,6 +12,7 @@
 
 #include "base/dtype.h"
 #include "base/status.h"
+#include "base/text.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -184,6 +185,35 @@ bool opc_class_has_constructor(const opc_operator_t *op);
 /* A library's file as an operator of kind LIBRARY. Release with opc_operator_clear. */
 opc_status_t opc_operator_from_library(const char *name, const char *file, opc_operator_t *out,
                                        opc_error_t *error) OPC_CHECKED;
+
+/* What the name of an argument says about its values.
+ *
+ * Ownership: texts are constant. Threads: any. */
+
+/* True if one of the space-separated words is a whole part of the name, between underscores: "height" of
+ * "pooled_height". Upper and lower case are the same. */
+bool opc_argument_is_named(const char *name, const char *words);
+/* The words that a str argument of this name usually takes, separated by '|': "mean|sum|none". NULL: not known. */
+const char *opc_argument_words(const char *name);
+
+/* Whether torch.compile can functionalise an operator: replace mutation and aliasing by new values that are passed
+ * on. The rule needs only the schema and the kernels, no call.
+ *
+ * Ownership: nothing is kept. Threads: any. */
+
+typedef enum opc_functionalise {
+  OPC_FUNCTIONALISE_FUNCTIONAL = 0, /* no alias annotation: nothing to replace */
+  OPC_FUNCTIONALISE_AUTOMATIC,      /* auto_functionalized handles it */
+  OPC_FUNCTIONALISE_OWN_KERNEL,     /* it has its own Functionalize kernel */
+  OPC_FUNCTIONALISE_DECOMPOSED,     /* composite: torch.compile never sees it as an operator */
+  OPC_FUNCTIONALISE_BUILT_IN,       /* libtorch's own operator, with its own rules */
+  OPC_FUNCTIONALISE_REFUSED
+} opc_functionalise_t;
+
+/* *out_reason gets a sentence without a full stop, even if the operator is not refused. From
+ * torch/_higher_order_ops/auto_functionalize.py (can_auto_functionalize) and the C++ fallback at key Functionalize,
+ * which refuses every annotation that can_auto_functionalize does not accept. */
+opc_functionalise_t opc_functionalise_rule(const opc_operator_t *op, opc_text_t *out_reason);
 
 #ifdef __cplusplus
 }

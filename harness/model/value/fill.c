@@ -4,7 +4,7 @@
 
 #include "base/owned.h"
 #include "base/random.h"
-#include "model/value/npy.h"
+#include "model/value/value.h"
 
 static opc_number_t fill_integer(int64_t value) { return (opc_number_t){.kind = OPC_NUMBER_INT, .i = value}; }
 static opc_number_t floating(double value) { return (opc_number_t){.kind = OPC_NUMBER_FLOAT, .f = value}; }

@@ -1,4 +1,4 @@
-#include "model/value/fill_kept.h"
+#include "model/value/value.h"
 
 #include <stdatomic.h>
 #include <string.h>

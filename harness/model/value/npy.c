@@ -1,4 +1,4 @@
-#include "model/value/npy.h"
+#include "model/value/value.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,4 +1,4 @@
-#include "model/value/simple_value.h"
+#include "model/value/value.h"
 
 #include <stdlib.h>
 

@@ -5,9 +5,8 @@
 
 #include "base/owned.h"
 #include "base/text.h"
-#include "model/value/npy.h"
+#include "model/value/value.h"
 #include "model/value/value_read.h"
-#include "model/value/value_words.h"
 
 /* ---- fill ---- */
 

@@ -180,6 +180,58 @@ bool opc_special_exists(opc_special_t special, opc_dtype_t dtype);
  * are conjugated or negated, so that a tensor with that bit reads as the logical values. */
 void opc_fill_scatter(const opc_tensor_spec_t *spec, const void *logical, unsigned char gap, void *storage);
 
+/* opc_fill_logical with a cache. Every check creates a sample's arguments again, some dozens of times, and a random
+ * number costs as much as ten copies. Logical values depend only on spec, stream and seed, so that a previous result
+ * can be copied.
+ *
+ * Ownership: the cache is shared by a process and all its children, forked after opc_fills_share or the first fill.
+ * It has at most OPC_FILLS_KEPT_BYTES, outside the heap that operators use and between inaccessible pages. So a
+ * crashed child leaves its fills to the next one. Fork: any time, also while another process fills. */
+
+#define OPC_FILLS_KEPT_BYTES ((size_t)16 << 20)
+
+/* Call before any fork. If memory runs out, each process fills for itself. */
+void opc_fills_share(void);
+/* Same result as opc_fill_logical, to the bit. */
+opc_status_t opc_fill_kept(const opc_tensor_spec_t *spec, const char *path, uint64_t seed, void *out,
+                           opc_error_t *error) OPC_CHECKED;
+
+/* NumPy's .npy files: versions 1 to 3, C and Fortran order, little-endian, dtypes that torch also has. Source:
+ * numpy.lib.format, "Format Version 1.0 … 3.0". Ownership: the caller frees the data. */
+
+typedef struct opc_npy {
+  opc_dtype_t dtype;
+  bool fortran_order;
+  int ndim;
+  int64_t sizes[OPC_MAX_DIMS];
+  int64_t numel;
+  size_t data_offset; /* bytes */
+} opc_npy_t;
+
+/* Reads the header and checks that all data is present. OPC_ERR_IO: unreadable; OPC_ERR_INPUT: not such an array.
+ * Messages name the file. */
+opc_status_t opc_npy_describe(const char *file, opc_npy_t *out, opc_error_t *error) OPC_CHECKED;
+/* As above, and also reads the elements, in row-major order whatever the file's order: numel * dtype size bytes. */
+opc_status_t opc_npy_load(const char *file, opc_npy_t *out, void **out_data, opc_error_t *error) OPC_CHECKED;
+
+/* A simple value of a type, for constructors and methods whose arguments nobody specified.
+ *
+ * Ownership: the JSON is the caller's. Threads: any. */
+
+enum { OPC_SIMPLE_ROUNDS = 4 };
+
+/* How objects are made: the schema of a class's constructor ("ns.Name"), with the object itself as its first argument.
+ * The text is the caller's; NULL: there is no such class, or it has no constructor. */
+typedef struct opc_simple_classes {
+  char *(*constructor)(const char *class_name, const void *context);
+  const void *context;
+} opc_simple_classes_t;
+
+/* A VALUE of the sample format, a different one each round (0 to OPC_SIMPLE_ROUNDS - 1). Small positive numbers come
+ * first, as most sizes and counts are such. Objects get simple values for their own constructors. NULL: no simple value
+ * of this type. */
+json_t *opc_simple_value(const opc_type_t *type, int round, const opc_simple_classes_t *classes);
+
 #ifdef __cplusplus
 }
 #endif

@@ -4,7 +4,7 @@
 
 #include "model/json/json_write.h"
 #include "model/value/value.h"
-#include "model/value/value_words.h"
+#include "model/value/value_read.h"
 
 static json_t *object_with(const char *key, json_t *value) {
   json_t *object = json_object();

@@ -4,7 +4,6 @@
 
 #include "base/text.h"
 #include "model/value/value_read.h"
-#include "model/value/value_words.h"
 
 opc_status_t opc_dtype_read(opc_json_reader_t *reader, const json_t *json, opc_dtype_t *out) {
   const char *name, *known[OPC_DTYPE_COUNT] = {NULL};

@@ -2,8 +2,19 @@
  * Ownership: the caller clears *out, which is NONE after a failure. */
 #pragma once
 
+#include <stdint.h>
+
 #include "model/json/json_read.h"
 #include "model/value/value.h"
+
+/* Words of the sample format, for reading and writing it. */
+
+#define OPC_DOUBLE_NAN_BITS UINT64_C(0x7ff8000000000000)
+
+/* Indexed by opc_fill_kind_t; kinds with a parameter are objects with this key. NULL-terminated. */
+extern const char *const opc_fill_words[];
+/* Indexed by opc_special_t; the first entry is not a word of the format. NULL-terminated. */
+extern const char *const opc_special_words[];
 
 /* Type OTHER converts by the JSON alone: numbers, strings, lists, and the objects of the format. So do the `init`
  * values of an object, as no schema of its constructor is available here. type_text is for messages. */

@@ -1,4 +1,4 @@
-#include "model/value/value_words.h"
+#include "model/value/value_read.h"
 
 #include "model/value/value.h"
 

@@ -1,8 +1,8 @@
-#include "plan/cases/conditions.h"
+#include "plan/cases/planner.h"
 
 #include <string.h>
 
-#include "model/schema/functionalise.h"
+#include "model/schema/schema.h"
 
 /* ---- conditions on an operator ---- */
 

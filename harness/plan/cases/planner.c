@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/owned.h"
-#include "plan/cases/conditions.h"
 #include "plan/cases/planner_inside.h"
 #include "plan/variant/variant_table.h"
 

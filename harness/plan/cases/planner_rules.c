@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "base/owned.h"
-#include "plan/cases/conditions.h"
+#include "plan/cases/planner.h"
 #include "plan/cases/planner_inside.h"
-#include "plan/variant/variant_change.h"
+#include "plan/variant/variant.h"
 #include "plan/variant/variant_table.h"
 
 /* Where families apply, whichever rule asks for them. A model is compiled for its inputs' sizes and dtypes, and a

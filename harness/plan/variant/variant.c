@@ -7,8 +7,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "plan/variant/variant_change.h"
-#include "plan/variant/variant_related.h"
 #include "plan/variant/variant_table.h"
 
 const opc_transformation_t opc_transformations[] = {

@@ -6,6 +6,8 @@
  * name. */
 #pragma once
 
+#include "model/case/case.h"
+#include "model/sample/relations.h"
 #include "model/sample/sample.h"
 
 /* Families of variants; can be combined. */
@@ -100,3 +102,38 @@ opc_variant_facts_t opc_variant_facts(const char *name);
 bool opc_sample_cast(opc_sample_t *sample, opc_dtype_t dtype);
 /* The dtype that opc_sample_cast would replace; OPC_DTYPE_OTHER: none. */
 opc_dtype_t opc_sample_main_dtype(const opc_sample_t *sample);
+
+/* How far a variant departs from its sample: whether the sample's source also covers the variant.
+ *
+ * No libtorch. Cheap: compares descriptions, and the values of small integer tensors. */
+
+/* varied: the base with the variant, and with the case's dtype if it has one. Out of memory: ALONE. */
+opc_input_change_t opc_variant_change(const opc_sample_t *base, const opc_operator_t *op, const opc_sample_t *varied,
+                                      const char *variant);
+
+/* True if some tensor has another number of dimensions, other than 0. Relations name dimensions by number, so they say
+ * nothing about it. */
+bool opc_variant_has_other_dimensions(const opc_sample_t *base, const opc_sample_t *varied);
+
+/* True if integer arguments (not tensors) equal the base's: no relation has changed them. */
+bool opc_variant_keeps_integers(const opc_sample_t *base, const opc_sample_t *varied);
+
+/* Variants that preserve the known relations between a sample's arguments: sizes that must agree change together, and
+ * integers that depend on a size change with it.
+ *
+ * Ownership: samples are the caller's, changed in place. False: impossible or out of memory; the sample may then be
+ * partly changed. No libtorch. */
+
+/* Changes the size of a place, and nothing else. */
+bool opc_related_resize(opc_sample_t *sample, const opc_operator_t *op, const opc_size_place_t *place, int64_t size);
+/* Fills an integer tensor with these values. */
+bool opc_related_fill(opc_tensor_spec_t *spec, const int64_t *values, size_t count);
+/* Adapts the integers of resized tensors to those of the base (ascending ones keep first and last), and to the
+ * relations: none exceeds its bound, sums are kept. */
+bool opc_related_contents(opc_sample_t *changed, const opc_sample_t *base, const opc_operator_t *op,
+                          const opc_relations_t *relations);
+/* Some sizes in `changed` differ from the base's: adapts the sizes that relations tie to them, then the integers. Also
+ * false if the relations do not hold in the end. */
+bool opc_related_fit(opc_sample_t *changed, const opc_sample_t *base, const opc_operator_t *op);
+/* True if the arguments of the two differ. */
+bool opc_related_differs(const opc_sample_t *left, const opc_sample_t *right, const opc_operator_t *op);

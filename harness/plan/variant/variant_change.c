@@ -1,10 +1,10 @@
-#include "plan/variant/variant_change.h"
+#include "plan/variant/variant.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "model/sample/relations.h"
-#include "model/schema/argument_words.h"
+#include "model/schema/schema.h"
 #include "plan/variant/variant_table.h"
 
 enum { COMPARED_MAX = 1 << 16 }; /* elements of a tensor whose values are compared */

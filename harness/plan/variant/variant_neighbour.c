@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "model/schema/argument_words.h"
+#include "model/schema/schema.h"
 #include "plan/variant/variant_table.h"
 
 /* ---- arguments ---- */

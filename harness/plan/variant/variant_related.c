@@ -1,4 +1,4 @@
-#include "plan/variant/variant_related.h"
+#include "plan/variant/variant.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 
 #include "base/random.h"
 #include "base/text.h"
-#include "model/schema/argument_words.h"
+#include "model/schema/schema.h"
 #include "search/draft/search_inside.h"
 #include "search/draft/search_library.h"
 

@@ -1,4 +1,4 @@
-#include "search/engine/search_option_integers.h"
+#include "search/engine/search_options.h"
 
 #include <stdint.h>
 

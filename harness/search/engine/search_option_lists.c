@@ -1,5 +1,5 @@
 /* What a list may hold: tensors of the tuple are most likely to fit. */
-#include "search/engine/search_option_lists.h"
+#include "search/engine/search_options.h"
 
 #include <stdlib.h>
 

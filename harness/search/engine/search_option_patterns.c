@@ -1,4 +1,4 @@
-#include "search/engine/search_option_patterns.h"
+#include "search/engine/search_options.h"
 
 #include <stdlib.h>
 

@@ -7,9 +7,6 @@
 #include <xxhash.h>
 
 #include "base/text.h"
-#include "search/engine/search_option_integers.h"
-#include "search/engine/search_option_lists.h"
-#include "search/engine/search_option_patterns.h"
 #include "search/engine/search_state.h"
 
 enum {

@@ -8,7 +8,6 @@
 #include "base/text.h"
 #include "model/value/value_read.h"
 #include "search/draft/search_inside.h"
-#include "search/recipe/recipe_expression.h"
 #include "search/recipe/recipe_inside.h"
 
 enum { TRIES = 200, LIST_MAX = 64, GIVEN_PERCENT = 70 };

@@ -1,4 +1,4 @@
-#include "search/recipe/recipe_expression.h"
+#include "search/recipe/recipe_inside.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -2,6 +2,10 @@
  * harness/search/recipe. */
 #pragma once
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 #include "model/json/json_read.h"
 #include "search/recipe/recipe.h"
 
@@ -76,3 +80,21 @@ struct opc_recipe {
 opc_status_t opc_recipe_read(opc_json_reader_t *reader, const json_t *json, const opc_operator_t *op,
                              opc_recipe_t **out) OPC_CHECKED;
 const opc_recipe_size_t *opc_recipe_size_find(const opc_recipe_t *recipe, const char *name);
+
+/* Integer expressions in recipes: "B+1", "(H + 2*pad_h - KH) / stride_h + 1", and conditions such as "C % G == 0".
+ *
+ * Names, integers, + - * / % (rounded towards minus infinity), min(a, b), max(a, b), parentheses; at top level one
+ * comparison (== != < <= > >=), which is 1 or 0. Ownership: borrows everything. Threads: pure functions. */
+
+typedef enum opc_expression_end {
+  OPC_EXPRESSION_VALUE = 0,
+  OPC_EXPRESSION_SYNTAX,     /* not an expression */
+  OPC_EXPRESSION_NAME,       /* a name has no value */
+  OPC_EXPRESSION_ARITHMETIC, /* division by 0, or a number of more than 64 bits */
+} opc_expression_end_t;
+
+/* The value of a name; false: unknown name. */
+typedef bool opc_expression_name_t(const char *name, int64_t *out, void *context);
+/* Sets *out only for VALUE. Otherwise why (size bytes) gets the reason; for NAME it gets the name. */
+opc_expression_end_t opc_expression_value(const char *text, opc_expression_name_t *value_of, void *context,
+                                          int64_t *out, char *why, size_t size);

@@ -5,7 +5,6 @@
 
 #include "base/text.h"
 #include "model/value/value_read.h"
-#include "search/recipe/recipe_expression.h"
 #include "search/recipe/recipe_inside.h"
 
 static bool recipe_read_is_integer(const opc_type_t *type) {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/json/json_file.h"
+#include "model/json/json_read.h"
 #include "search/draft/search_inside.h"
 #include "search/recipe/recipe_inside.h"
 

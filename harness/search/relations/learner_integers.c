@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "model/schema/argument_words.h"
+#include "model/schema/schema.h"
 #include "search/relations/learner_state.h"
 
 enum { RAISES_MAX = 12 };

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "base/text.h"
-#include "plan/variant/variant_related.h"
+#include "plan/variant/variant.h"
 #include "search/relations/learner_state.h"
 
 static size_t learner_tries_argument_of(const opc_learner_t *learner, const learn_edit_t *edit) {

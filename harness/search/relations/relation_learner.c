@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "plan/variant/variant_related.h"
+#include "plan/variant/variant.h"
 #include "plan/variant/variant_table.h"
 #include "search/relations/learner_state.h"
 

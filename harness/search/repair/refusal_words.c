@@ -1,4 +1,4 @@
-#include "search/repair/refusal_words.h"
+#include "search/repair/search_repair.h"
 
 #include <string.h>
 

@@ -4,6 +4,8 @@
  * Each family of messages is a function here and an entry in search_repair.c. */
 #pragma once
 
+#include <stddef.h>
+
 #include "search/draft/search_inside.h"
 
 typedef struct opc_repair {
@@ -64,3 +66,12 @@ void opc_repair_int_values(opc_repair_t *r);
 void opc_repair_string_word(opc_repair_t *r);
 void opc_repair_optional(opc_repair_t *r);
 void opc_repair_named(opc_repair_t *r);
+
+/* Words that an error message names as values of a string argument.
+ *
+ * Ownership: nothing is kept. Threads: any. */
+
+typedef void opc_refusal_word_t(const char *word, size_t length, void *context);
+
+/* Words in quotes, then those in a list of choices ("must be either add or multiply"). A word may come twice. */
+void opc_refusal_words(const char *message, opc_refusal_word_t *use, void *context);

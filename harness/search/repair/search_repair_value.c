@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "search/repair/refusal_words.h"
 #include "search/repair/search_repair.h"
 
 /* ---- dtypes ---- */

@@ -1,4 +1,4 @@
-#include "supervise/common/interrupt.h"
+#include "supervise/common/run_options.h"
 
 #include <signal.h>
 #include <stddef.h>

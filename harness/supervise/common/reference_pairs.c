@@ -1,4 +1,4 @@
-#include "supervise/common/reference_pairs.h"
+#include "supervise/common/run_options.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,12 +3,15 @@
  * Ownership: options and their strings belong to the caller and outlive the run. Threads: any. */
 #pragma once
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/status.h"
+#include "catalogue/rules.h"
 #include "model/case/kept_records.h"
+#include "model/sample/sample.h"
 
 typedef struct opc_run_progress { /* for a terminal; called at most a few times per second, and at the end */
   uint64_t operators_done, operators_total, cases_done, findings;
@@ -38,7 +41,7 @@ typedef struct opc_run_options {
   const char *save_samples;      /* NULL: do not save */
   const char *found_samples;     /* written if a search found samples, whatever they are worth: the lines that reproduce
                                     a case read it. NULL: do not write */
-  const char *const *references; /* --reference: checked pairs (reference_pairs.h) */
+  const char *const *references; /* --reference: checked pairs (below) */
   size_t reference_count;
   const char *const *op_globs; /* fnmatch patterns for operator names; none: all. A glob without "::" also matches the
                                   part after "::" */
@@ -80,3 +83,56 @@ void opc_run_options_default(opc_run_options_t *options);
 enum { OPC_MEMCHECK_PACE = 50, OPC_SANITIZE_PACE = 10 };
 /* The factor of the tool in use; 1 without a tool. */
 double opc_run_pace(const opc_run_options_t *options);
+
+/* Signals during a run: SIGINT and SIGTERM are recorded (opc_interrupted); SIGPIPE and SIGXFSZ become errors of the
+ * call. Threads: one run per process. */
+
+void opc_interrupt_begin(void);
+void opc_interrupt_end(void); /* restores the previous handlers */
+
+/* True if SIGINT or SIGTERM came since opc_interrupt_begin; every wait checks this. */
+bool opc_interrupted(void);
+
+/* Expected failures: a text file with one `PATTERN [rule=NAME] reason words` per line; `#` starts a comment line.
+ * PATTERN is an fnmatch glob for case ids ('*' also matches '/'). A plain id must fail. Of the cases that match a
+ * glob at least one must fail; the others may pass.
+ *
+ * Ownership: opc_xfail_free; entries belong to the list. NULL: an empty list. */
+
+typedef struct opc_xfail_entry {
+  char *pattern;
+  opc_rule_id_t rule; /* OPC_RULE_NONE: any rule */
+  char *reason;
+  int line;
+  bool used; /* it matched a finding or a pass */
+  bool glob; /* not a plain case id */
+  uint64_t findings;
+  /* The first pass that matched a glob: only at the end is it clear whether it is unexpected. */
+  struct opc_case_result *held;
+  const struct opc_operator *held_operator;
+} opc_xfail_entry_t;
+
+typedef struct opc_xfail {
+  char *file;
+  opc_xfail_entry_t *entries;
+  size_t count;
+} opc_xfail_t;
+
+/* OPC_ERR_INPUT: "FILE:LINE: what is wrong" (missing reason); OPC_ERR_IO: unreadable. */
+opc_status_t opc_xfail_read(const char *file, opc_xfail_t **out, opc_error_t *error) OPC_CHECKED;
+void opc_xfail_free(opc_xfail_t *list);
+/* The first entry for the case. OPC_RULE_NONE: the case passed; matches entries with any rule. Marks the entry as used.
+ * NULL: none. */
+opc_xfail_entry_t *opc_xfail_match(opc_xfail_t *list, const char *case_id, opc_rule_id_t rule);
+
+/* --reference OPERATOR=REFERENCE: another operator computes what is right. A `*` on both sides stands for the same
+ * text: my_ops::fast_*=my_ops::slow_*. */
+
+/* OPC_ERR_USAGE: it is not of that form; the error says what is. */
+opc_status_t opc_reference_pair_check(const char *pair, opc_error_t *error) OPC_CHECKED;
+/* The reference of this operator by the pair, for the caller to free. NULL: the pair is about other operators, or there
+ * is no memory. */
+char *opc_reference_of_pair(const char *pair, const char *operator_name);
+/* Gives the sample the reference of the first pair that names its operator. Leaves a reference of its own, and a sample
+ * that must be rejected. */
+void opc_reference_give(const opc_run_options_t *options, opc_sample_t *sample);

@@ -1,4 +1,4 @@
-#include "supervise/common/visible_devices.h"
+#include "supervise/common/devices.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "supervise/common/xfail.h"
+#include "supervise/common/run_options.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -6,13 +6,13 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "base/old_glibc.h"
-#include "base/words.h"
+#include "base/system.h"
+#include "base/text.h"
 #include "checks/cuda_log/cuda_analysis.h"
 #include "model/case/call_kind.h"
 #include "model/json/json_write.h"
 #include "supervise/process/worker_process.h"
-#include "supervise/symbols/frames.h"
+#include "supervise/symbols/symbolise.h"
 
 enum { TAIL_SIZE = 2048, RECURSION = 12 };
 

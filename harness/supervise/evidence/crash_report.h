@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 #include "catalogue/rules.h"
-#include "model/case/provenance.h"
+#include "model/case/case.h"
 #include "supervise/process/batch_child.h"
 #include "supervise/symbols/symbolise.h"
 

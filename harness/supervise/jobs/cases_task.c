@@ -5,12 +5,9 @@
 
 #include "base/text.h"
 #include "catalogue/rules.h"
-#include "model/case/verdict.h"
+#include "model/case/case.h"
 #include "model/json/json_write.h"
-#include "supervise/jobs/known_crashes.h"
-#include "supervise/jobs/rerun.h"
-#include "supervise/jobs/suspects.h"
-#include "supervise/jobs/task_phases.h"
+#include "supervise/jobs/task.h"
 
 enum { STILLBORN_MAX = 3 };
 

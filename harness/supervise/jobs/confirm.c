@@ -11,8 +11,7 @@
 #include "base/text.h"
 #include "catalogue/severity.h"
 #include "model/case/case.h"
-#include "supervise/jobs/rerun.h"
-#include "supervise/jobs/task_phases.h"
+#include "supervise/jobs/task.h"
 
 enum { ALONE_RUNS_MAX = 3, BISECTIONS_MAX = 8 };
 enum { STEP_ALONE = 0, STEP_STRETCH, STEP_HALVE, STEP_CONTROL };

@@ -1,4 +1,4 @@
-#include "supervise/jobs/every_input.h"
+#include "supervise/jobs/task.h"
 
 #include <string.h>
 #include <xxhash.h>

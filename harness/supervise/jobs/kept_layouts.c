@@ -1,4 +1,4 @@
-#include "supervise/jobs/kept_layouts.h"
+#include "supervise/jobs/task.h"
 
 #include <stdio.h>
 #include <stdlib.h>

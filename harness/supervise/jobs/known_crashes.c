@@ -1,4 +1,4 @@
-#include "supervise/jobs/known_crashes.h"
+#include "supervise/jobs/task.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,14 +1,11 @@
-#include "supervise/jobs/rerun.h"
+#include "supervise/jobs/task.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
-#include "model/case/verdict.h"
+#include "model/case/case.h"
 #include "model/json/json_write.h"
-#include "supervise/jobs/known_crashes.h"
-#include "supervise/jobs/suspects.h"
-#include "supervise/jobs/task_phases.h"
 
 struct opc_rerunning {
   size_t index;                    /* in `waiting`, of the case that runs */

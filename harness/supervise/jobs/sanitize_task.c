@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "model/case/verdict.h"
+#include "model/case/case.h"
 #include "model/json/json_write.h"
 #include "supervise/evidence/external_tool.h"
-#include "supervise/jobs/task_phases.h"
+#include "supervise/jobs/task.h"
 #include "supervise/tools/sanitize.h"
 
 enum { ENDS_MAX = 3, HALVED_MAX = 4 };

@@ -7,10 +7,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/old_glibc.h"
-#include "supervise/common/interrupt.h"
-#include "supervise/jobs/task_phases.h"
-#include "supervise/jobs/words_task.h"
+#include "base/system.h"
+#include "supervise/common/run_options.h"
+#include "supervise/jobs/task.h"
 #include "supervise/tools/sanitize.h"
 
 enum { LINES_A_TURN = 512, LINES_AT_END = 65536, POLL_MILLISECONDS = 200, IDLE_DEATHS_MAX = 3, FDS_A_CHILD = 3 };

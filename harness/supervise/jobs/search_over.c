@@ -1,11 +1,10 @@
-#include "supervise/jobs/search_over.h"
+#include "supervise/jobs/searching.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 
 #include "base/text.h"
-#include "supervise/jobs/searched.h"
 
 enum { TIMEOUTS_MAX = 3, LATER_TIMEOUTS_MAX = 1 };
 

@@ -1,12 +1,11 @@
-#include "supervise/jobs/search_rounds.h"
+#include "supervise/jobs/schedule.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "plan/cases/planner.h"
-#include "supervise/jobs/schedule.h"
-#include "supervise/jobs/searched.h"
+#include "supervise/jobs/searching.h"
 
 static bool search_rounds_has_sample(const opc_session_t *session, const opc_operator_t *op) {
   for (size_t i = 0; i < session->samples.count; i++)

@@ -4,10 +4,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/clock.h"
-#include "supervise/jobs/search_over.h"
-#include "supervise/jobs/searched.h"
-#include "supervise/jobs/task_phases.h"
+#include "base/system.h"
+#include "supervise/jobs/searching.h"
+#include "supervise/jobs/task.h"
 
 enum { WATCHED_CRASHES_MAX = 20 };
 

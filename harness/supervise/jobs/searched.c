@@ -1,4 +1,4 @@
-#include "supervise/jobs/searched.h"
+#include "supervise/jobs/searching.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "supervise/jobs/suspects.h"
+#include "supervise/jobs/task.h"
 
 #include <stdlib.h>
 

@@ -5,16 +5,62 @@
  * one. */
 #pragma once
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "model/sample/sample.h"
 #include "model/sample/tried.h"
+#include "result/case_result.h"
 #include "supervise/evidence/crash_report.h"
-#include "supervise/jobs/every_input.h"
-#include "supervise/jobs/kept_layouts.h"
 #include "supervise/process/batch_child.h"
 #include "supervise/session/session.h"
 
+/* Whether an operator goes out of bounds on every input that it accepts. Then no argument is to blame, and the access
+ * is an error even if nobody vouches for the input. Requires that under check memory at least five inputs of
+ * different sizes show it and none is clean. If there are integer tensors, the same input with zeros in them must
+ * show it too.
+ *
+ * Ownership: keeps only numbers. */
+
+enum { OPC_EVERY_INPUT_SIZES = 5 };
+
+typedef struct opc_every_input {
+  uint64_t sizes[OPC_EVERY_INPUT_SIZES]; /* digests of the sizes that showed it */
+  size_t count;
+  bool clean;                     /* an accepted input did not show it */
+  bool integers, zeros, not_zero; /* integers: an input had integer tensors; zeros, not_zero: with zeros in them it
+                                     showed, or did not show */
+} opc_every_input_t;
+
+/* Takes the result of a case into account; ignores other checks than memory. */
+void opc_every_input_note(opc_every_input_t *seen, const opc_case_result_t *result, const opc_sample_set_t *samples,
+                          const opc_operator_t *op);
+bool opc_every_input_holds(const opc_every_input_t *seen);
+
+/* Whether an operator follows the strides of its arguments. It does if it gave the same bits in check stride with
+ * gaps between all elements of a sample (sliced), and between all rows (padded). If it then goes out of bounds in a
+ * third layout, the layout is not to blame: an index is too large for the sizes, and in the other layouts it meets
+ * the next row or a gap. Two layouts prove nothing of this kind. Kernels have separate code for channels_last, and
+ * some take an expanded tensor for a dense one, because its stride of 0 is not above 1.
+ *
+ * Ownership: opc_kept_layouts_clear. */
+
+typedef struct opc_kept_layouts {
+  uint64_t *passed; /* digests of device, sample and variant */
+  size_t count;
+} opc_kept_layouts_t;
+
+/* Takes the result of a case into account; ignores other checks than stride, and other layouts. */
+void opc_kept_layouts_note(opc_kept_layouts_t *kept, const opc_case_result_t *result);
+/* True: the operator follows the strides of the case's sample, and the case has a third layout. */
+bool opc_kept_layouts_has(const opc_kept_layouts_t *kept, const opc_case_id_t *id);
+void opc_kept_layouts_clear(opc_kept_layouts_t *kept);
+
 typedef struct opc_task opc_task_t;
 typedef struct opc_sanitized opc_sanitized_t;   /* sanitize_task.c */
-typedef struct opc_searching opc_searching_t;   /* search_over.h */
+typedef struct opc_searching opc_searching_t;   /* searching.h */
 typedef struct opc_words opc_words_t;           /* words_task.c */
 typedef struct opc_learning opc_learning_t;     /* relations_task.c */
 typedef struct opc_cases opc_cases_t;           /* cases_task.c */
@@ -62,7 +108,7 @@ typedef struct opc_suspect {
   size_t group;           /* confirm.c: equal for the same check, rule and severity */
   int complexity;         /* of its case */
   bool gone;              /* it did not show again */
-  /* For a counted crash (known_crashes.h): its counter in `tallies`, and whether its arguments are in `crashed`. */
+  /* For a counted crash (opc_known_crashes_note): its counter in `tallies`, and whether its arguments are in `crashed`. */
   bool crashed_here, by_arguments;
   size_t tally;
 } opc_suspect_t;
@@ -111,11 +157,11 @@ struct opc_task {
   opc_kept_layouts_t kept_layouts;
   opc_suspect_t *suspects;
   size_t suspect_count;
-  opc_case_result_t **waiting; /* rerun.h: results of cases skipped because of a crash; NULL where it has its outcome */
+  opc_case_result_t **waiting; /* rerun.c: results of cases skipped because of a crash; NULL where it has its outcome */
   size_t waiting_count;
 };
 
-/* phase: the first one (task_phases.h). */
+/* phase: the first one. */
 opc_status_t opc_task_new(opc_session_t *session, const opc_operator_t *op, const opc_phase_t *phase, opc_task_t **out,
                           opc_error_t *error) OPC_CHECKED;
 void opc_task_free(opc_task_t *task);
@@ -155,3 +201,73 @@ opc_status_t opc_task_crash_result(const opc_task_t *task, const char *case_id, 
                                    opc_case_result_t **out, opc_error_t *error) OPC_CHECKED;
 /* Explains a result skipped for lack of arguments: only the search knows the reason, not the child. */
 void opc_task_explain_no_sample(const opc_task_t *task, opc_case_result_t *result);
+
+/* The phases of a task, one file each. A search goes from its first phase to its second; words to relations, and
+ * relations to cases; cases to confirmation, and from there to the cases that an unconfirmed crash has cost. */
+
+extern const opc_phase_t opc_phase_search;         /* search_task.c */
+extern const opc_phase_t opc_phase_search_confirm; /* search_confirm.c */
+extern const opc_phase_t opc_phase_words;          /* words_task.c */
+extern const opc_phase_t opc_phase_relations;      /* relations_task.c */
+extern const opc_phase_t opc_phase_cases;          /* cases_task.c */
+extern const opc_phase_t opc_phase_confirm;        /* confirm.c */
+extern const opc_phase_t opc_phase_rerun;          /* rerun.c */
+extern const opc_phase_t opc_phase_sanitize;       /* sanitize_task.c: the only phase under compute-sanitizer */
+
+/* The task's first phase is opc_phase_sanitize. */
+opc_status_t opc_sanitize_begin(opc_task_t *task, opc_error_t *error) OPC_CHECKED;
+
+/* Enters the confirmation of the findings. */
+opc_status_t opc_confirm_begin(opc_task_t *task, opc_error_t *error) OPC_CHECKED;
+
+/* The phase of a task that asks which words its string arguments take, before the relations are learned.
+ *
+ * Ownership: the task's. */
+
+/* For a task that starts with its cases: asks, if a declared sample has a string argument, and goes on with
+ * opc_relations_begin. */
+opc_status_t opc_words_begin(opc_task_t *task, opc_error_t *error) OPC_CHECKED;
+
+/* The phase of a task that learns the relations between arguments (search/relations), and its start.
+ *
+ * Ownership: the task's. */
+
+/* For a task that starts with its cases: enters the relations phase first, if its samples have something to learn.
+ * Writes the sample_source record once the samples are complete. */
+opc_status_t opc_relations_begin(opc_task_t *task, opc_error_t *error) OPC_CHECKED;
+/* False: nothing can be tried on the CPU, whose memory is guarded, or a try takes too long. */
+bool opc_relations_are_possible(const opc_task_t *task);
+
+/* Findings that await confirmation, and the order in which cases ran, which confirmation needs. */
+
+/* The case has ended: appends its id to task->order. */
+opc_status_t opc_suspects_note_case(opc_task_t *task, const char *case_id, opc_error_t *error) OPC_CHECKED;
+/* Writes the result as a journal record that counts only if no result of its case follows. So a killed run loses
+ * nothing. */
+opc_status_t opc_suspects_write(opc_task_t *task, const opc_case_result_t *result, opc_error_t *error) OPC_CHECKED;
+/* Adds a finding (takes it) of the last case in task->order. */
+opc_status_t opc_suspects_add(opc_task_t *task, opc_case_result_t *result, opc_error_t *error) OPC_CHECKED;
+
+/* Known crashes and hangs of an operator, so that its other cases do not repeat them: arguments (task->crashed), and
+ * checks with too many crashes at an input rank (task->skips).
+ *
+ * If a crash does not show again in its confirmation, it is removed here, and rerun.c runs the cases that it cost. */
+
+/* Counts the crash. by_arguments: the case's own arguments caused it, so the other checks omit them. suspect: the
+ * crash's result among the suspects; NULL: none, the crash cannot be removed. */
+opc_status_t opc_known_crashes_note(opc_task_t *task, const opc_case_id_t *id, const opc_crash_t *crash,
+                                    bool by_arguments, opc_suspect_t *suspect, opc_error_t *error) OPC_CHECKED;
+/* Removes the crashes of all suspects that are `gone`, and rebuilds both lists. False: there were none. */
+bool opc_known_crashes_forget(opc_task_t *task);
+
+/* Holds cases skipped because of a crash until the crash is confirmed. If it does not show again, they are run after
+ * all, one by one: on a busy machine a case may exceed its time limit once, which must not cost the operator its
+ * other checks. */
+
+/* True: its case was skipped because of a crash. */
+bool opc_rerun_wants(const opc_case_result_t *result);
+/* Keeps such a result (takes it). */
+opc_status_t opc_rerun_keep(opc_task_t *task, opc_case_result_t *result, opc_error_t *error) OPC_CHECKED;
+/* After every suspect is settled: writes the skipped cases to the journal, or enters the phase that runs them, which
+ * interrupts the present one, the confirmation. */
+opc_status_t opc_rerun_begin(opc_task_t *task, opc_error_t *error) OPC_CHECKED;

@@ -1,15 +1,14 @@
 /* Gives each string argument of a declared sample a word that no operator knows. What refuses it often names the words
  * that it takes: "mode must be 'nearest' or 'up'". The samples of the operator then have them, as neighbours. */
-#include "supervise/jobs/words_task.h"
+#include "supervise/jobs/task.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "model/json/json_write.h"
-#include "model/schema/argument_words.h"
+#include "model/schema/schema.h"
 #include "plan/cases/planner.h"
-#include "search/repair/refusal_words.h"
-#include "supervise/jobs/relations_task.h"
+#include "search/repair/search_repair.h"
 
 struct opc_words {
   size_t argument; /* the string argument that gets an unknown word */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "inspect/package_hint.h"
+#include "inspect/library_error.h"
 
 typedef struct build {
   opc_build_folder_t folder; /* version "": the library is not one of several builds */

@@ -1,4 +1,4 @@
-#include "supervise/load/library_operators.h"
+#include "supervise/load/load.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,11 +7,9 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "inspect/load_order.h"
 #include "inspect/package.h"
 #include "inspect/symbol_search.h"
-#include "supervise/common/interrupt.h"
-#include "supervise/load/model_package_run.h"
+#include "supervise/common/run_options.h"
 #include "supervise/process/batch_child.h"
 #include "supervise/tools/memcheck.h"
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "inspect/library_error.h"
+#include "model/package/model_package.h"
 #include "model/schema/schema.h"
 #include "supervise/common/run_options.h"
 #include "supervise/process/cuda_plan.h"
@@ -74,3 +75,38 @@ void opc_loaded_clear(opc_loaded_t *loaded);
  * are. The version is that of --torch, else that of the first worker whose libtorch is here and for which there is a
  * build. If there is none, the build for the newest version stays, and its error says what is missing. */
 opc_status_t opc_builds_choose(opc_loaded_t *loaded, opc_error_t *error) OPC_CHECKED; /* builds.c */
+
+/* The files of the loaded libraries as operators of kind LIBRARY, so that facts about a library are found once,
+ * however many operators it has.
+ *
+ * Ownership: opc_loaded_clear. */
+
+/* Fills library_operators with the loaded libraries that contain GPU code, "library::libmy_ops.so". If several have the
+ * same file name, the second is "library::2:libmy_ops.so". */
+opc_status_t opc_libraries_take(opc_loaded_t *loaded, opc_error_t *error) OPC_CHECKED;
+/* The real file of an operator of kind LIBRARY; NULL: another kind. */
+const char *opc_library_file(const opc_loaded_t *loaded, const opc_operator_t *op);
+
+/* A package (.pt2) before and after loading: whether this machine can run it, and inputs for it if no sample file has
+ * any.
+ *
+ * Ownership: plain structs; samples go to the session. */
+
+struct opc_session;
+
+/* Where to run a package. */
+typedef struct opc_package_target {
+  const char *device;       /* "cpu", "cuda", "cuda-sim" */
+  const char *architecture; /* of the simulated device; NULL: the default */
+} opc_package_target_t;
+
+/* Checks the file before anything starts. True: it may be loaded. Kinds: not_found, unreadable, truncated, not_package,
+ * architecture, instruction_set, device. */
+bool opc_package_probe(const char *path, const opc_package_target_t *target, opc_library_error_t *out);
+/* False: the models are for another device, or the device does not exist; kind device. */
+bool opc_package_fits(const opc_package_t *package, const opc_package_target_t *target, opc_library_error_t *out);
+/* What it was compiled for. Device: "cuda" if any of its models was, otherwise "cpu", also if the file is unreadable.
+ * Architecture: the simulated one with the compute capability of a CUDA model, if there is one. */
+opc_package_target_t opc_package_target(const char *path);
+/* Gives models without a sample one from the package's description of its inputs. */
+opc_status_t opc_package_samples(struct opc_session *session, opc_error_t *error) OPC_CHECKED;

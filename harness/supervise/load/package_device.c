@@ -6,7 +6,7 @@
 #include "inspect/simulated_architectures.h"
 #include "model/package/model_package.h"
 #include "supervise/common/devices.h"
-#include "supervise/load/model_package_run.h"
+#include "supervise/load/load.h"
 #include "supervise/process/cuda_plan.h"
 
 static bool is_for_cuda(const opc_package_model_t *model) { return strncmp(model->device, "cuda", 4) == 0; }

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "model/package/model_package.h"
-#include "supervise/load/model_package_run.h"
+#include "supervise/load/load.h"
 
 /* ---- instructions ---- */
 

@@ -12,7 +12,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "supervise/process/process_tree.h"
 #include "supervise/process/worker_process.h"
 
 static const double start_seconds = 60; /* until "forked", or until its own worker has loaded everything */

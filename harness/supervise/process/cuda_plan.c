@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "inspect/library_search.h"
 #include "inspect/simulated_architectures.h"
-#include "supervise/process/torch_search.h"
+#include "supervise/process/worker_find.h"
 
 #define RUNTIME "libcudart.so."
 #define INSTALL "install CUDA's wheels with scripts/setup --torch=%s --full"

@@ -1,4 +1,4 @@
-#include "supervise/process/process_tree.h"
+#include "supervise/process/batch_child.h"
 
 #include <dirent.h>
 #include <limits.h>

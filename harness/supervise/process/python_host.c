@@ -1,4 +1,4 @@
-#include "supervise/process/python_host.h"
+#include "supervise/process/worker_find.h"
 
 #include <errno.h>
 #include <spawn.h>

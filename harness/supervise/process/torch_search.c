@@ -1,4 +1,4 @@
-#include "supervise/process/torch_search.h"
+#include "supervise/process/worker_find.h"
 
 #include <glob.h>
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-#include "supervise/process/worker_choice.h"
+#include "supervise/process/worker_find.h"
 
 #include <elf.h>
 #include <stdio.h>
@@ -7,8 +7,8 @@
 
 #include "base/text.h"
 #include "inspect/elf_file.h"
+#include "inspect/library_error.h"
 #include "inspect/library_search.h"
-#include "inspect/package_hint.h"
 
 /* ---- what the libraries need ---- */
 

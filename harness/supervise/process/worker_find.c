@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "supervise/process/torch_search.h"
 
 /* ROOT/lib, and the folders that wheels put beside torch: site-packages/nvidia/PART/lib. */
 static char *library_path(const char *root) {

@@ -6,11 +6,96 @@
 #pragma once
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/status.h"
 #include "inspect/library_error.h"
-#include "supervise/process/worker_choice.h"
+
+/* The libtorches that are installed on this machine, as Python's packages: beside opcheck-c itself (it was installed
+ * with pip), in the active environment (VIRTUAL_ENV, CONDA_PREFIX), for each python3 on the PATH, and in the user's
+ * own folder. No Python is started.
+ *
+ * Ownership: plain structs. Threads, fork: no shared state; reads the environment. */
+
+enum { OPC_TORCHES = 16 }; /* any more are left out */
+
+typedef struct opc_torch {
+  char root[PATH_MAX];     /* the folder with lib/ */
+  char version[16];        /* "2.11"; "": unknown */
+  char how[PATH_MAX + 32]; /* how it was found: "in VIRTUAL_ENV" */
+} opc_torch_t;
+
+typedef struct opc_torches {
+  opc_torch_t items[OPC_TORCHES]; /* in the order of the list above, without duplicates */
+  size_t count;
+} opc_torches_t;
+
+void opc_torches_find(opc_torches_t *out);
+/* "2.11" for the libtorch in a folder with include/ or version.py; "": unknown. */
+void opc_torch_version_read(const char *root, char out[16]);
+/* The same for ROOT/lib; "": unknown. */
+void opc_torch_version_of_lib(const char *folder, char out[16]);
+/* The folder of this program; "": unknown. */
+void opc_program_folder(char out[PATH_MAX]);
+
+/* The workers in a folder, each for one libtorch. A worker's file is called opcheck-worker-2.15; opcheck-worker is a
+ * link to the first one. A worker that was built here finds its libtorch by its RUNPATH. One that was installed (with
+ * pip, say) is offered those that are installed here.
+ *
+ * Ownership: opc_workers_clear. Reads files, executes nothing. */
+
+enum { OPC_WORKERS = 16 }; /* more than enough versions */
+
+typedef struct opc_worker_candidate {
+  char *program;               /* path in the folder */
+  char *real;                  /* after resolving links */
+  char version[16];            /* "2.15", from its name; "": not in the name */
+  char torch_folder[PATH_MAX]; /* lib/ of the libtorch that it is run with; "": not found */
+  char torch_how[PATH_MAX];    /* how that was found: "by its RUNPATH" */
+  bool torch_offered;          /* and the loader does not find it: it has to be put on LD_LIBRARY_PATH */
+  size_t torch_rank;           /* of two that fit, the worker with the smaller one is used; 0: it finds its libtorch */
+} opc_worker_candidate_t;
+
+typedef struct opc_workers {
+  opc_worker_candidate_t items[OPC_WORKERS]; /* opcheck-worker comes first, then by version */
+  size_t count;
+} opc_workers_t;
+
+/* Lists all workers in a folder, without duplicates. */
+opc_status_t opc_workers_find(const char *folder, opc_workers_t *out, opc_error_t *error) OPC_CHECKED;
+/* Adds the worker in the file path; a link that leads nowhere is none. */
+opc_status_t opc_workers_add(opc_workers_t *workers, const char *path, opc_error_t *error) OPC_CHECKED;
+/* The libtorch in root becomes that of the workers for this version that have none. how: how it was found. */
+void opc_workers_offer(opc_workers_t *workers, const char *root, const char *version, const char *how, size_t rank);
+/* Offers all that are installed here; those that were found first have the smaller ranks. */
+void opc_workers_offer_installed(opc_workers_t *workers, const opc_torches_t *torches);
+void opc_workers_clear(opc_workers_t *workers);
+
+/* Which of several workers a run uses without --torch: the one whose libtorch the libraries under test were built
+ * for.
+ *
+ * Two criteria; opcheck-c itself knows no version of libtorch:
+ * - its home: the libtorch that the loader would find for it by its RUNPATH, that is in the same site-packages, or that
+ *   its package requires. A library that uses libtorch's C++ symbols works only with that minor version, as these are
+ *   compatible with no other. One that uses only the C shim merely prefers it.
+ * - its libtorch is installed: a worker without one cannot start.
+ * - symbols, if there are several workers and no home decides: a library does not fit a worker whose libtorch lacks a
+ *   symbol that it needs and that another worker's libtorch has. If several workers fit, the first one is used.
+ *
+ * Ownership: plain structs. Reads files, loads and executes nothing. */
+
+typedef struct opc_worker_choice {
+  size_t index;             /* into workers->items */
+  char why[PATH_MAX + 256]; /* why the first library gets this worker; "": no library */
+} opc_worker_choice_t;
+
+/* Offers the libtorches of the libraries, then those of `torches`, to the workers that have none, and chooses.
+ * errors[i].kind is
+ * "" if library i fits the chosen worker, otherwise why not. An unreadable file fits any. */
+opc_status_t opc_worker_choose(opc_workers_t *workers, const opc_torches_t *torches, const char *const *libraries,
+                               size_t count, opc_worker_choice_t *out, opc_library_error_t *errors,
+                               opc_error_t *error) OPC_CHECKED;
 
 typedef struct opc_worker_plan {
   char *program;
@@ -24,7 +109,7 @@ typedef struct opc_worker_plan {
  * ROOT's version, which the message names. */
 opc_status_t opc_worker_plan(const char *worker, const char *torch_root, opc_worker_plan_t *out,
                              opc_error_t *error) OPC_CHECKED;
-/* Without --torch: chooses the worker that the libraries were built for (worker_choice.h), from the folder of the
+/* Without --torch: chooses the worker that the libraries were built for (opc_worker_choose), from the folder of the
  * planned one, and its libtorch. errors[i].kind is "" if library i fits it, otherwise why it cannot be loaded. choice
  * may be NULL. OPC_ERR_NOT_FOUND: no libtorch is installed for any worker. */
 opc_status_t opc_worker_plan_choose(opc_worker_plan_t *plan, const char *const *libraries, size_t count,
@@ -39,3 +124,22 @@ opc_status_t opc_worker_plan_workers(const opc_worker_plan_t *plan, const opc_to
 /* "2.11" of plan->torch_folder; "": not known. */
 void opc_worker_torch_version(const opc_worker_plan_t *plan, char version[16]);
 void opc_worker_plan_clear(opc_worker_plan_t *plan);
+
+/* The Python interpreter that hosts the worker, for --python: its torch is the run's libtorch, and it imports the
+ * user's modules. opcheck-c itself contains no Python.
+ *
+ * Ownership: opc_python_host_clear. Threads: one; starts a process and waits for it. */
+
+typedef struct opc_python_host {
+  char *program;             /* the interpreter; NULL: there is none */
+  char *script, *worker;     /* host.py, and the worker as a shared library */
+  char torch_root[PATH_MAX]; /* the torch that it imports */
+} opc_python_host_t;
+
+/* named: --python-executable; NULL: the environment's PYTHON, else python3 of the PATH. Sets program and torch_root.
+ * OPC_ERR_USAGE: it cannot be executed, is no Python, or has no torch. */
+opc_status_t opc_python_host_find(const char *named, opc_python_host_t *out, opc_error_t *error) OPC_CHECKED;
+/* Finds the script and the library that belong to the planned worker. OPC_ERR_NOT_FOUND: one is missing. */
+opc_status_t opc_python_host_complete(opc_python_host_t *host, const opc_worker_plan_t *plan,
+                                      opc_error_t *error) OPC_CHECKED;
+void opc_python_host_clear(opc_python_host_t *host);

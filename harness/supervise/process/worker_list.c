@@ -1,4 +1,4 @@
-#include "supervise/process/worker_list.h"
+#include "supervise/process/worker_find.h"
 
 #include <glob.h>
 #include <stdio.h>

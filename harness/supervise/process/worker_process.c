@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/old_glibc.h"
+#include "base/system.h"
 #include "memory/cpu_memory.h"
 #include "memory/heap_pages.h"
 #include "supervise/process/cuda_plan.h"

@@ -10,7 +10,6 @@
 #include <sys/types.h>
 
 #include "base/text.h"
-#include "supervise/process/python_host.h"
 #include "supervise/process/worker_find.h"
 #include "wire/channel.h"
 

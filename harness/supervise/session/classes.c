@@ -1,10 +1,10 @@
-#include "supervise/session/classes.h"
+#include "supervise/session/session.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
-#include "model/value/simple_value.h"
+#include "model/value/value.h"
 
 static bool is_operator(const opc_loaded_t *loaded, const char *name) {
   for (size_t i = 0; i < loaded->operator_count; i++)

@@ -1,4 +1,4 @@
-#include "supervise/load/model_package_run.h"
+#include "supervise/load/load.h"
 
 #include <stdlib.h>
 #include <string.h>

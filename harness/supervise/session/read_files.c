@@ -8,8 +8,8 @@
 #include "inspect/package.h"
 #include "model/json/json_write.h"
 #include "model/sample/relations.h"
-#include "supervise/common/reference_pairs.h"
-#include "supervise/load/model_package_run.h"
+#include "supervise/common/run_options.h"
+#include "supervise/load/load.h"
 #include "supervise/session/session.h"
 
 const opc_operator_t *opc_session_operator(const char *name, void *context) {

@@ -1,4 +1,4 @@
-#include "supervise/session/select.h"
+#include "supervise/session/session.h"
 
 #include <fnmatch.h>
 #include <string.h>

@@ -9,7 +9,6 @@
 #include "search/recipe/recipe.h"
 #include "supervise/common/journal.h"
 #include "supervise/common/run_options.h"
-#include "supervise/common/xfail.h"
 #include "supervise/load/load.h"
 #include "supervise/symbols/symbolise.h"
 #include "supervise/tools/memcheck.h"
@@ -22,7 +21,7 @@ typedef struct opc_session {
   opc_sample_set_t found_samples; /* that searches found, for the file of that name; empty without one */
   opc_recipe_set_t recipes;
   struct opc_searched
-      *found; /* one entry per operator of `loaded`: the result of its search; NULL: no search (searched.h) */
+      *found; /* one entry per operator of `loaded`: the result of its search; NULL: no search (searching.h) */
   opc_search_library_t *library; /* what searches found for one another; NULL: no search */
   bool searching;                /* tasks search instead of running cases */
   opc_xfail_t *xfail;            /* NULL: none */
@@ -62,3 +61,27 @@ opc_status_t opc_session_release(opc_session_t *session, opc_error_t *error) OPC
 /* The command line that reproduces it: "opcheck-c run … --case 'ID' LIB…"; case_id NULL: the whole operator ("--op
  * NAME"). The caller frees; NULL: out of memory. */
 char *opc_repro_line(const opc_session_t *session, const opc_operator_t *op, const char *case_id);
+
+/* Checks custom classes: each constructor is an operator of its own kind, and gets simple arguments if no sample file
+ * has any and the search found none.
+ *
+ * Ownership: the operators are the loaded libraries', the samples the caller's. */
+
+/* Fills class_values, and class_operators. The latter omits a class with the name of an operator. */
+opc_status_t opc_classes_take(opc_loaded_t *loaded, opc_error_t *error) OPC_CHECKED;
+/* Adds simple arguments for a constructor: several sets, so that one may fit. */
+opc_status_t opc_class_samples(const opc_session_t *session, const opc_operator_t *op, opc_sample_set_t *out,
+                               opc_error_t *error) OPC_CHECKED;
+
+/* The selection of a run: checks, devices, operators, shards.
+ *
+ * Ownership: fills the session's fields. */
+
+/* Sets checks, devices, absent, calls, has_only, only. OPC_ERR_USAGE: unknown name; the message lists the known
+ * ones. */
+opc_status_t opc_select_plan(opc_session_t *session, opc_error_t *error) OPC_CHECKED;
+/* True if --op, --namespace, --shard and --case select the operator. Operators of packages that a module of --python
+ * imports must be named by --op, --namespace or --case. */
+bool opc_select_operator(const opc_session_t *session, const opc_operator_t *op);
+/* True if it is such an operator, and none of these options is given. */
+bool opc_select_leaves_out(const opc_session_t *session, const opc_operator_t *op);

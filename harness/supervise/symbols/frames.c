@@ -1,6 +1,5 @@
-#include "supervise/symbols/frames.h"
 #include "base/text.h"
-#include "base/words.h"
+#include "supervise/symbols/symbolise.h"
 
 #include <inttypes.h>
 #include <limits.h>

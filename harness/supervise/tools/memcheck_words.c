@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "memory/cpu_memory.h"
 #include "model/json/json_write.h"
-#include "supervise/symbols/frames.h"
+#include "supervise/symbols/symbolise.h"
 
 /* ---- the kind of error ---- */
 

@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/old_glibc.h"
+#include "base/system.h"
 
 #ifndef SYS_close_range
 #define SYS_close_range 436 /* Linux 5.9; older headers do not name it */

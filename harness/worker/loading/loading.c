@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/clock.h"
+#include "base/system.h"
 #include "bridge/api/bridge.h"
 #include "bridge/api/prepare.h"
 #include "checks/framework/own_library.h"

@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/old_glibc.h"
+#include "base/system.h"
 #include "bridge/api/bridge.h"
 #include "bridge/api/prepare.h"
 #include "worker/child/child_folder.h"

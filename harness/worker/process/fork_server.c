@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/old_glibc.h"
+#include "base/system.h"
 #include "memory/heap_pages.h"
 #include "memory/valgrind_requests.h"
 #include "model/json/json_write.h"

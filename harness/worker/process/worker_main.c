@@ -10,7 +10,7 @@
 
 #include "checks/call/call.h"
 #include "memory/valgrind_requests.h"
-#include "model/value/fill_kept.h"
+#include "model/value/value.h"
 #include "wire/protocol.h"
 #include "worker/child/child_folder.h"
 #include "worker/loading/loading.h"

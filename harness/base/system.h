@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
+#include <time.h>
 
 /* "SEGV", and "Segmentation fault" in English; NULL: no such signal. As sigabbrev_np and sigdescr_np of glibc 2.32. */
 const char *opc_signal_abbreviation(int number);
@@ -26,3 +27,9 @@ typedef struct opc_heap_use {
 
 /* From mallinfo2 of glibc 2.33. Older ones count modulo 4 GiB. */
 opc_heap_use_t opc_heap_use(void);
+
+/* Reads a clock in seconds, to measure intervals. Fork: safe. */
+
+/* clock: CLOCK_MONOTONIC, CLOCK_PROCESS_CPUTIME_ID, CLOCK_THREAD_CPUTIME_ID… */
+double opc_clock_of(clockid_t clock);
+double opc_clock(void); /* CLOCK_MONOTONIC */
