@@ -1,7 +1,6 @@
 #include "reports/report.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>

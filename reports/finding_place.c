@@ -1,6 +1,5 @@
 #include <string.h>
 
-#include "reports/journal/journal_reader.h"
 #include "reports/terminal.h"
 
 /* What a check looks at where it is no kernel of the case's device. Schema and tags belong to the operator itself. */

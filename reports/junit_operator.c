@@ -4,9 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/owned.h"
-#include "reports/problems/problems.h"
-
 enum { CHECKS_MAX = 64, SHOWN_NAMES = 20, MESSAGE_SHOWN = 1000 };
 typedef enum outcome { OUTCOME_ERROR, OUTCOME_FAILURE, OUTCOME_WARNING, OUTCOMES } outcome_t;
 

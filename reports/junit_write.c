@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "catalogue/rules.h"
 #include "reports/screen.h"
 
 /* ---- writing, with one sticky status ---- */

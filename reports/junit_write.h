@@ -6,7 +6,6 @@
 
 #include <libxml/xmlwriter.h>
 
-#include "base/text.h"
 #include "reports/journal/hash_set.h"
 #include "reports/report.h"
 

@@ -7,9 +7,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/owned.h"
-#include "base/text.h"
-
 const opc_report_t *const opc_reports[] = {
 #define OPC_REPORT(name) &opc_report_##name,
 #include "reports/reports.def"

@@ -5,9 +5,6 @@
  * OPC_ERR_IO names the file and what to do. */
 #pragma once
 
-#include <stdio.h>
-
-#include "reports/journal/journal_reader.h"
 #include "reports/problems/problems.h"
 
 /* What a testcase of the JUnit report is. */

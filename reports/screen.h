@@ -4,10 +4,6 @@
  * Ownership: the stream stays the caller's. Threads: one. Errors: those of the stream, for the caller to ask it. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdio.h>
-
-#include "base/status.h"
 #include "base/text.h"
 
 typedef struct opc_screen {

@@ -4,11 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/owned.h"
-#include "base/text.h"
-#include "catalogue/rules.h"
 #include "reports/problems/problem_merge.h"
-#include "reports/problems/problems.h"
 
 enum {
   PROBLEMS_SHOWN = 30,

@@ -3,7 +3,6 @@
  * Ownership: everything stays the caller's. Threads: one. Errors of the stream are the caller's to ask for (ferror). */
 #pragma once
 
-#include "base/text.h"
 #include "reports/problems/problems.h"
 #include "reports/screen.h"
 

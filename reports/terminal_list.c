@@ -1,6 +1,5 @@
 #include <string.h>
 
-#include "base/text.h"
 #include "reports/terminal.h"
 
 typedef struct listing {

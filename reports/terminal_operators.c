@@ -3,8 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/owned.h"
-#include "reports/problems/problems.h"
 #include "reports/terminal.h"
 
 enum {

@@ -2,9 +2,6 @@
 #include <limits.h>
 #include <string.h>
 
-#include "base/text.h"
-#include "catalogue/rules.h"
-#include "reports/problems/problems.h"
 #include "reports/terminal.h"
 
 enum { HEAD_WIDTH = 100, INPUT_LINES = 2 };

@@ -4,8 +4,6 @@
  * functions. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/dtype.h"

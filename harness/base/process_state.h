@@ -8,12 +8,9 @@
 #include <locale.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "base/status.h"
 #include "base/text.h"
 
 enum { OPC_STREAMS = 3, OPC_SIGNALS = 32, OPC_LOCALE_SIZE = 256 };

@@ -5,9 +5,6 @@
  * Threads: one text, one thread. Fork: safe. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "base/owned.h"
 #include "base/status.h"
 

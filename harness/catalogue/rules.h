@@ -7,9 +7,6 @@
  * Threads, fork: constant tables. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "model/case/case.h"
 #include "model/schema/schema.h"
 

@@ -5,10 +5,7 @@
  * Threads: any. Ownership: nothing is kept. */
 #pragma once
 
-#include <stddef.h>
-
 #include "catalogue/rules.h"
-#include "model/case/case.h"
 
 /* What a rule claims, and so which input it needs to be an error: the column of OPC_RULE in the tables of the checks.
  *

@@ -1,11 +1,8 @@
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
-#include "catalogue/rules.h"
 #include "cli/cli.h"
 
 int opc_exit_code(opc_status_t status) {

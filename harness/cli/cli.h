@@ -4,11 +4,7 @@
 #pragma once
 
 #include <argp.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include "base/status.h"
 #include "reports/report.h"
 #include "reports/screen.h"
 

@@ -1,10 +1,7 @@
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "catalogue/rules.h"
 #include "cli/cli.h"
-#include "reports/screen.h"
 
 typedef struct checks_command {
   opc_error_t *error;

@@ -1,12 +1,9 @@
 #include <errno.h>
-#include <jansson.h>
 #include <sched.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/owned.h"
 #include "cli/cli.h"
 #include "inspect/simulated_architectures.h"
 #include "supervise/common/devices.h"

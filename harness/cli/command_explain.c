@@ -1,10 +1,7 @@
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "catalogue/rules.h"
 #include "cli/cli.h"
-#include "reports/screen.h"
 
 enum { PROSE_WIDTH = 100 };
 

@@ -2,8 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/owned.h"
-#include "cli/cli.h"
 #include "cli/execution.h"
 #include "inspect/package.h"
 #include "supervise/process/worker_find.h"

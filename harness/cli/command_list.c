@@ -1,7 +1,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "cli/cli.h"
 #include "cli/execution.h"
 #include "reports/terminal.h"
 

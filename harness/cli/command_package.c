@@ -2,13 +2,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
 #include "cli/execution.h"
-#include "model/case/case.h"
-#include "model/package/model_package.h"
 #include "reports/terminal.h"
 #include "supervise/load/load.h"
-#include "supervise/process/cuda_plan.h"
 
 enum { KEY_LIBRARY = OPC_KEY_OWN, KEY_DEVICE, KEY_CASE };
 

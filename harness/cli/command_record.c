@@ -1,5 +1,4 @@
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -7,13 +6,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/owned.h"
-#include "base/text.h"
 #include "cli/cli.h"
 #include "recording/merge_recordings.h"
 #include "recording/program_launch.h"
 #include "recording/record_folder.h"
-#include "recording/record_settings.h"
 #include "supervise/process/worker_find.h"
 
 enum { KEY_OUTPUT = 256, KEY_NAMESPACE, KEY_OP, KEY_VALUES, KEY_CALLS, KEY_TOTAL, KEY_SIZE, KEY_ELEMENTS };

@@ -1,10 +1,7 @@
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "base/owned.h"
 #include "cli/cli.h"
-#include "reports/report.h"
 #include "reports/terminal.h"
 
 enum { KEY_FIRST_REPORT = 256, OPTIONS_MAX = 8, KEY_JUNIT_CASES = 512, KEY_VERBOSE };

@@ -1,13 +1,9 @@
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
 #include "cli/execution.h"
-#include "model/case/case.h"
 #include "reports/terminal.h"
-#include "supervise/common/run_options.h"
 #include "supervise/process/cuda_plan.h"
 #include "supervise/tools/memcheck.h"
 #include "supervise/tools/sanitize.h"

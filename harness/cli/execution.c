@@ -1,17 +1,13 @@
 #include "cli/execution.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "base/owned.h"
-#include "base/text.h"
 #include "inspect/package.h"
-#include "reports/problems/problems.h"
 #include "supervise/common/devices.h"
 #include "supervise/process/cuda_plan.h"
 

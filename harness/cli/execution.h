@@ -5,8 +5,6 @@
 #pragma once
 
 #include "cli/cli.h"
-#include "reports/report.h"
-#include "reports/screen.h"
 #include "supervise/run/run.h"
 
 /* A progress line on the terminal. Not shown if stderr is not a terminal. */

@@ -1,8 +1,6 @@
 /* The results of inspect as text. */
-#include <stdio.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "cli/cli.h"
 
 static const char *text_of(const json_t *object, const char *key) {

@@ -1,12 +1,9 @@
 /* opcheck-c: finds the subcommand and runs it. */
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/owned.h"
-#include "base/text.h"
 #include "cli/cli.h"
 
 const char *argp_program_version = "opcheck-c " OPC_VERSION;

@@ -4,9 +4,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/owned.h"
-#include "reports/screen.h"
-
 enum { DEFAULT_WIDTH = 80 };
 
 opc_progress_t opc_progress_start(void) {

@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/owned.h"
 #include "base/text.h"
 
 /* What visiting the dynamic symbols needs. */

@@ -4,9 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/owned.h"
-#include "base/text.h"
-
 typedef struct reading {
   opc_facts_t *facts;
   bool failed;

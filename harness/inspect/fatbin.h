@@ -5,11 +5,8 @@
  * and reports it. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
-#include "base/status.h"
 #include "base/text.h"
 
 #ifdef __cplusplus

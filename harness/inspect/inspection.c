@@ -1,11 +1,8 @@
 #include "inspect/package.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/owned.h"
-#include "base/text.h"
 #include "inspect/facts.h"
 #include "inspect/symbol_search.h"
 

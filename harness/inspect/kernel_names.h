@@ -6,9 +6,6 @@
  * Threads, fork: no shared state. The file can contain anything. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "inspect/elf_file.h"
 
 typedef struct opc_kernel_names {

@@ -2,12 +2,10 @@
 
 #include <limits.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 
 #include "base/system.h"
-#include "base/text.h"
 #include "inspect/facts.h"
 
 void opc_library_error_set(opc_library_error_t *out, const char *kind, const char *format, ...) {

@@ -3,15 +3,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zip.h>
 
-#include "base/owned.h"
-#include "base/text.h"
 #include "inspect/facts.h"
 #include "inspect/library_search.h"
 

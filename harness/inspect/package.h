@@ -7,10 +7,7 @@
 #pragma once
 
 #include <jansson.h>
-#include <stdbool.h>
-#include <stddef.h>
 
-#include "base/status.h"
 #include "inspect/library_error.h"
 
 /* True for a folder or a zip file (a wheel is one). */

@@ -3,7 +3,6 @@
 #include <ctype.h>
 #include <glob.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

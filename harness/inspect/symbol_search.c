@@ -1,11 +1,9 @@
 #include "inspect/symbol_search.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/owned.h"
 #include "inspect/facts.h"
 
 enum { FILES_MAX = 512 }; /* a process with more libraries has other problems */

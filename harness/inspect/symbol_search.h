@@ -4,10 +4,6 @@
  * Ownership: opc_symbol_search_clear; strings belong to the files inside. Threads, fork: no shared state. */
 #pragma once
 
-#include <stddef.h>
-
-#include "base/status.h"
-#include "inspect/elf_file.h"
 #include "inspect/library_search.h"
 
 /* The symbols that libraries leave undefined, and which of them other libraries define.

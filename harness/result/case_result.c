@@ -3,9 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/owned.h"
 #include "base/system.h"
-#include "base/text.h"
 
 #define X(constant, text) text,
 static const char *const effects[] = {OPC_EFFECTS(X)};

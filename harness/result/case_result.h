@@ -5,13 +5,7 @@
  * value. */
 #pragma once
 
-#include <jansson.h>
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "base/status.h"
 #include "catalogue/rules.h"
-#include "model/case/case.h"
 
 /* What an operator did with an argument that it does not check (rule memory.unchecked_arguments). */
 #define OPC_EFFECTS(X) \

@@ -2,8 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/owned.h"
-#include "base/text.h"
 #include "model/json/json_write.h"
 #include "result/case_result.h"
 

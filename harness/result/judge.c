@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "base/text.h"
 #include "catalogue/severity.h"
 
 /* A real one, where kernels can read out of bounds unseen. */

@@ -3,10 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/owned.h"
-#include "base/text.h"
-#include "catalogue/rules.h"
-
 enum { NO_OPERATOR = UINT32_MAX };
 
 /* Makes room for one more element: returns the same or a grown array, or NULL if out of memory (the old one stays

@@ -2,12 +2,8 @@
  */
 #pragma once
 
-#include <stdint.h>
-#include <stdio.h>
 #include <sys/types.h>
 
-#include "base/status.h"
-#include "model/case/kept_records.h"
 #include "reports/journal/journal_reader.h"
 
 /* Internals of the journal reader: the lines of a journal's file, each read at its offset.

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/owned.h"
-#include "base/text.h"
 #include "reports/journal/journal_index.h"
 
 opc_status_t opc_journal_reader_open(const char *path, opc_journal_reader_t **out, opc_error_t *error) {

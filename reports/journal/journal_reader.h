@@ -28,13 +28,6 @@
  * Ownership: opc_journal_reader_close, or OPC_SCOPED(opc_scope_journal_reader); NULL is accepted. Threads: one. */
 #pragma once
 
-#include <jansson.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/status.h"
-#include "model/case/case.h"
 #include "model/case/kept_records.h"
 #include "result/case_result.h"
 

@@ -1,10 +1,7 @@
 #include "reports/problems/problem_merge.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <xxhash.h>
-
-#include "base/text.h"
 
 /* Frames of the access that the rule is about, else of any access, else of the crash. */
 static const opc_code_frames_t *frames_of(const opc_case_result_t *result) {

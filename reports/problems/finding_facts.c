@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "catalogue/rules.h"
 #include "plan/variant/variant.h"
 
 /* ---- rules ---- */

@@ -1,6 +1,5 @@
 #include "reports/problems/problems.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,11 +1,8 @@
 #include "reports/problems/problems.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 #include <xxhash.h>
-
-#include "base/text.h"
 
 void opc_problem_id_set(opc_problem_t *problem, const char *library, const char *operator_name, const char *function) {
   opc_text_t text = {0};

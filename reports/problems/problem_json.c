@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "model/json/json_write.h"
 #include "plan/variant/variant.h"
 #include "reports/problems/problem_merge.h"

@@ -3,9 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/owned.h"
-#include "base/text.h"
-
 enum { RANK_ALSO = 100000 /* additional rules of a finding never name a problem */ };
 
 /* The set's own copy of a name; NULL when memory ran out. */

@@ -5,13 +5,8 @@
  * until it is cleared. Threads: one. */
 #pragma once
 
-#include <jansson.h>
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "reports/journal/hash_set.h"
 #include "reports/problems/problems.h"
-#include "result/case_result.h"
 
 /* The place in the operator's own library that a finding names: function and line, or symbol and offset.
  *

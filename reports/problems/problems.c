@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/owned.h"
 #include "reports/problems/problem_merge.h"
 
 typedef struct making {

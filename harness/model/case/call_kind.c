@@ -1,7 +1,5 @@
 #include "model/case/call_kind.h"
 
-#include "base/text.h"
-
 static const struct {
   opc_call_whose_t whose;
   const char *before, *after;

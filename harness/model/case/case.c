@@ -1,6 +1,5 @@
 #include "model/case/case.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -1,6 +1,5 @@
 #include "model/case/case.h"
 
-#include <stddef.h>
 #include <string.h>
 
 #define X(constant, text) text,

@@ -1,7 +1,6 @@
 #include "model/json/json_read.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,4 @@
 #include <ctype.h>
-#include <jansson.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 

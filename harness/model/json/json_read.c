@@ -1,11 +1,8 @@
 #include "model/json/json_read.h"
 
 #include <ctype.h>
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
-
-#include "base/text.h"
 
 static bool is_identifier(const char *key) {
   if (!*key || isdigit((unsigned char)*key)) return false;

@@ -5,11 +5,8 @@
 #pragma once
 
 #include <jansson.h>
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
-#include "base/status.h"
 #include "base/text.h"
 
 enum { OPC_FIELD_SIZE = 256 };

@@ -1,7 +1,6 @@
 #include "model/package/model_package.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,11 +1,9 @@
 #include "model/package/model_package.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/owned.h"
 #include "base/text.h"
 #include "model/package/archive.h"
 

@@ -1,8 +1,5 @@
 #include "model/package/archive.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/owned.h"

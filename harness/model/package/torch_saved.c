@@ -1,10 +1,8 @@
 #include "model/package/archive.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/owned.h"
 #include "model/value/value.h"
 
 enum {

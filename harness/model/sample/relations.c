@@ -1,11 +1,7 @@
 #include "model/sample/relations.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/owned.h"
-#include "base/text.h"
 
 enum { INTEGERS_MAX = 1 << 16 };
 

@@ -1,11 +1,7 @@
 /* The field "relations" of a sample. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/owned.h"
-#include "base/text.h"
-#include "model/json/json_read.h"
 #include "model/json/json_write.h"
 #include "model/sample/relations.h"
 

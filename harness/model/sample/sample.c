@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/owned.h"
-#include "base/text.h"
 #include "model/sample/relations.h"
 
 static void expect_clear(opc_expect_t *expect) {

@@ -1,14 +1,10 @@
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 
-#include "base/owned.h"
-#include "base/text.h"
 #include "model/case/case.h"
 #include "model/json/json_write.h"
 #include "model/sample/relations.h"
-#include "model/sample/sample.h"
 #include "model/value/value_read.h"
 
 static const char *const source_words[] = {[OPC_SAMPLE_NONE] = "none",

@@ -1,11 +1,8 @@
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/owned.h"
-#include "model/json/json_read.h"
 #include "model/sample/sample.h"
 
 static const char format_name[] = "opcheck-c/samples/1";

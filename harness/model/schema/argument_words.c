@@ -1,6 +1,5 @@
 #include "model/schema/schema.h"
 
-#include <stddef.h>
 #include <string.h>
 #include <strings.h>
 

@@ -1,8 +1,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/owned.h"
-#include "base/text.h"
 #include "model/schema/schema.h"
 
 /* "ns.Name" becomes "ns::Name" in an operator's name. */

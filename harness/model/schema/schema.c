@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/owned.h"
-
 static const struct {
   const char *text;
   opc_type_kind_t kind;

@@ -6,12 +6,9 @@
 #pragma once
 
 #include <jansson.h>
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/dtype.h"
-#include "base/status.h"
 #include "base/text.h"
 
 #ifdef __cplusplus

@@ -1,8 +1,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/owned.h"
-#include "base/text.h"
 #include "model/json/json_read.h"
 #include "model/json/json_write.h"
 #include "model/schema/schema.h"

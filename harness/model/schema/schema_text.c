@@ -2,8 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/owned.h"
-#include "base/text.h"
 #include "model/schema/schema.h"
 
 /* Length up to the first of `ends` outside parentheses and quotes. */

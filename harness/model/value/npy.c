@@ -2,12 +2,9 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-#include "base/owned.h"
 
 enum { HEADER_MAX = 65536 };
 

@@ -2,8 +2,6 @@
 
 #include <stdlib.h>
 
-#include "base/text.h"
-
 static json_t *simple(const opc_type_t *type, int round, const opc_simple_classes_t *classes, int depth);
 
 static json_t *simple_value_tensor(void) { return json_pack("{s:{s:[i, i]}}", "tensor", "shape", 2, 3); }

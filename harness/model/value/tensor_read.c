@@ -3,9 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/owned.h"
-#include "base/text.h"
-#include "model/value/value.h"
 #include "model/value/value_read.h"
 
 /* ---- fill ---- */

@@ -1,11 +1,7 @@
 #include "model/value/value.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/owned.h"
-#include "base/text.h"
 
 void opc_values_free(opc_value_t *values, size_t count) {
   for (size_t i = 0; values && i < count; i++) opc_value_clear(&values[i]);

@@ -6,14 +6,7 @@
  * and strides are in elements. Threads: one tree, one thread. */
 #pragma once
 
-#include <jansson.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/dtype.h"
 #include "base/number.h"
-#include "base/status.h"
 #include "model/schema/schema.h"
 
 #ifdef __cplusplus

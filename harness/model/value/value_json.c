@@ -1,9 +1,7 @@
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "model/json/json_write.h"
-#include "model/value/value.h"
 #include "model/value/value_read.h"
 
 static json_t *object_with(const char *key, json_t *value) {

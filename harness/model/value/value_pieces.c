@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "model/value/value_read.h"
 
 opc_status_t opc_dtype_read(opc_json_reader_t *reader, const json_t *json, opc_dtype_t *out) {

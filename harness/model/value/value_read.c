@@ -3,9 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/owned.h"
-#include "base/text.h"
-
 static const char *const tag_words[] = {"tensor", "dtype", "device", "generator", "complex", "bits", "object", NULL};
 
 static opc_status_t expected(opc_json_reader_t *reader, const char *what, const json_t *json, const char *type_text) {

@@ -2,8 +2,6 @@
  * Ownership: the caller clears *out, which is NONE after a failure. */
 #pragma once
 
-#include <stdint.h>
-
 #include "model/json/json_read.h"
 #include "model/value/value.h"
 

@@ -1,7 +1,5 @@
 #include "model/value/value_read.h"
 
-#include "model/value/value.h"
-
 const char *const opc_fill_words[] = {
     [OPC_FILL_NORMAL] = "normal", [OPC_FILL_UNIFORM] = "uniform", [OPC_FILL_ARANGE] = "arange",
     [OPC_FILL_ZEROS] = "zeros",   [OPC_FILL_ONES] = "ones",       [OPC_FILL_FULL] = "full",

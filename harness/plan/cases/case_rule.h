@@ -6,7 +6,6 @@
  * sample's own dtype. */
 #pragma once
 
-#include "base/dtype.h"
 #include "plan/variant/variant.h"
 
 /* Devices of a rule's cases. On the simulated device, a check without such a rule has one skipped case, which says that

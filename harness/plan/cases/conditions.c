@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "model/schema/schema.h"
-
 /* ---- conditions on an operator ---- */
 
 static bool takes(const opc_operator_t *op, opc_type_kind_t kind) {

@@ -1,10 +1,8 @@
 #include "plan/cases/planner.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/owned.h"
 #include "plan/cases/planner_inside.h"
 #include "plan/variant/variant_table.h"
 

@@ -12,7 +12,6 @@
  * to; a planned case and its sample are valid during the callback. Threads: no shared state. No libtorch. */
 #pragma once
 
-#include "model/case/case.h"
 #include "plan/cases/case_rule.h"
 
 typedef struct opc_plan_device {

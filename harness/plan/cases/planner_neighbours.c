@@ -1,7 +1,5 @@
 /* Neighbours of a sample: how many each rule may have, and which. */
-#include "plan/cases/planner.h"
 #include "plan/cases/planner_inside.h"
-#include "plan/variant/variant.h"
 
 /* The rules of all checks share the sample's neighbours; earlier rules get what does not divide evenly. Rules with a
  * few additional neighbours get them if the sample has many. */

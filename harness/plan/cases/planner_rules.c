@@ -1,12 +1,8 @@
 /* The rules of a check: which apply to a sample, their variants, and a case of one of them. */
 #include <fnmatch.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "base/owned.h"
-#include "plan/cases/planner.h"
 #include "plan/cases/planner_inside.h"
-#include "plan/variant/variant.h"
 #include "plan/variant/variant_table.h"
 
 /* Where families apply, whichever rule asks for them. A model is compiled for its inputs' sizes and dtypes, and a

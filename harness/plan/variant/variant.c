@@ -1,12 +1,9 @@
 /* Names of variants, and what a name does to a sample: each step of a name is a row of variant.def. */
 #include "plan/variant/variant.h"
-#include "base/owned.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "plan/variant/variant_table.h"
 
 const opc_transformation_t opc_transformations[] = {

@@ -8,7 +8,6 @@
 
 #include "model/case/case.h"
 #include "model/sample/relations.h"
-#include "model/sample/sample.h"
 
 /* Families of variants; can be combined. */
 enum {

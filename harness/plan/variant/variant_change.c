@@ -3,8 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/sample/relations.h"
-#include "model/schema/schema.h"
 #include "plan/variant/variant_table.h"
 
 enum { COMPARED_MAX = 1 << 16 }; /* elements of a tensor whose values are compared */

@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/owned.h"
 #include "plan/variant/variant_table.h"
 
 /* Explicit integers are mostly indices, offsets or lengths, and a range is a stated domain. A number outside it is no

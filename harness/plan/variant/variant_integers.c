@@ -2,7 +2,6 @@
  * dtype's largest. */
 #include <stdlib.h>
 
-#include "plan/variant/variant.h"
 #include "plan/variant/variant_table.h"
 
 /* The tensor's integers, to be changed. False: they are not known, or there are none. */

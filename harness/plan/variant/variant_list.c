@@ -1,11 +1,9 @@
 /* Enumerates a sample's variants: every row of variant.def on every tensor that it reaches. A name is proposed,
  * applied, and kept if its arguments are new. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 
-#include "base/owned.h"
 #include "plan/variant/variant_table.h"
 
 enum { TENSORS_ALONE_MAX = 8, TENSORS_ALIKE_MAX = 2 };

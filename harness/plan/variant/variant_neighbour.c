@@ -1,11 +1,8 @@
 /* Neighbours: calls that differ from the sample's in a flag, a mode, a number, an optional argument or a size. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
-#include "model/schema/schema.h"
 #include "plan/variant/variant_table.h"
 
 /* ---- arguments ---- */

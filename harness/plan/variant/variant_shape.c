@@ -1,9 +1,7 @@
 /* Other shapes: empty dimensions, no items, 0-dim and larger tensors, the same tensor twice. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "plan/variant/variant_table.h"
 
 enum {

@@ -1,9 +1,7 @@
 /* The tensors of a sample, at any depth. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "plan/variant/resize.h"
 
 typedef struct collection {

@@ -3,8 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/number.h"
-#include "base/owned.h"
 #include "plan/variant/resize.h"
 #include "search/draft/search_inside.h"
 

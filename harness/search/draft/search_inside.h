@@ -21,7 +21,6 @@
 #pragma once
 
 #include "base/random.h"
-#include "model/sample/sample.h"
 #include "plan/variant/variant.h"
 
 /* ---- what other operators have found (search_library.c) ---- */

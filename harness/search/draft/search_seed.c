@@ -3,9 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/random.h"
-#include "base/text.h"
-#include "model/schema/schema.h"
 #include "search/draft/search_inside.h"
 #include "search/draft/search_library.h"
 

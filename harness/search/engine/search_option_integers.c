@@ -1,7 +1,5 @@
 #include "search/engine/search_options.h"
 
-#include <stdint.h>
-
 enum {
   FAR_VALUES = 7,
   FAR_IN_TWO_BYTES = 15013, /* for float64 it is within the guarded bytes beside a tensor */

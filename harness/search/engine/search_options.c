@@ -6,7 +6,6 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "base/text.h"
 #include "search/engine/search_state.h"
 
 enum {

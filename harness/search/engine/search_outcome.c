@@ -1,5 +1,4 @@
 /* The result of a try: at which place it ended, what that suggests, whether the tuple is kept. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>

@@ -1,9 +1,6 @@
 /* The state of a search. Not for use outside harness/search/engine. */
 #pragma once
 
-#include "base/text.h"
-#include "search/draft/search_inside.h"
-#include "search/engine/search.h"
 #include "search/engine/search_options.h"
 
 enum {

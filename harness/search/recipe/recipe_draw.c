@@ -1,11 +1,8 @@
 /* Draws arguments from a recipe: sizes first, each when an expression names it, then the values. It is a part of the
  * search and uses the search's random stream. */
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "model/value/value_read.h"
 #include "search/draft/search_inside.h"
 #include "search/recipe/recipe_inside.h"

@@ -2,11 +2,6 @@
  * harness/search/recipe. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "model/json/json_read.h"
 #include "search/recipe/recipe.h"
 
 enum { OPC_RECIPE_SIZES_MAX = 64 };

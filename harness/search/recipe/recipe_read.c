@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "model/value/value_read.h"
 #include "search/recipe/recipe_inside.h"
 

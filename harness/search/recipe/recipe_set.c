@@ -1,9 +1,7 @@
 /* Recipe files, and the recipes of a run. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/json/json_read.h"
 #include "search/draft/search_inside.h"
 #include "search/recipe/recipe_inside.h"
 

@@ -2,8 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
-#include "model/schema/schema.h"
 #include "search/relations/learner_state.h"
 
 enum { RAISES_MAX = 12 };

@@ -1,7 +1,6 @@
 /* Questions to the operator, and the samples that ask them. */
 #include <stdlib.h>
 
-#include "base/text.h"
 #include "plan/variant/variant.h"
 #include "search/relations/learner_state.h"
 

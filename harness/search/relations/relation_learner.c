@@ -1,9 +1,6 @@
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
-#include "plan/variant/variant.h"
 #include "plan/variant/variant_table.h"
 #include "search/relations/learner_state.h"
 

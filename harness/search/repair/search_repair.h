@@ -4,8 +4,6 @@
  * Each family of messages is a function here and an entry in search_repair.c. */
 #pragma once
 
-#include <stddef.h>
-
 #include "search/draft/search_inside.h"
 
 typedef struct opc_repair {

@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "search/repair/search_repair.h"
 
 /* ---- dtypes ---- */

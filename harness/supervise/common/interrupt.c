@@ -1,7 +1,6 @@
 #include "supervise/common/run_options.h"
 
 #include <signal.h>
-#include <stddef.h>
 
 static volatile sig_atomic_t interrupted;
 static struct sigaction before_int, before_term, before_pipe, before_size;

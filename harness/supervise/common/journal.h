@@ -4,8 +4,6 @@
  * Ownership: opc_journal_close. Threads: one. Fork: the descriptor is closed on exec. NULL: closing NULL is fine. */
 #pragma once
 
-#include <jansson.h>
-
 #include "base/status.h"
 #include "model/case/kept_records.h"
 

@@ -3,8 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
-
 static int stars(const char *text, size_t length) {
   int count = 0;
   for (size_t i = 0; i < length; i++) count += text[i] == '*';

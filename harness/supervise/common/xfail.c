@@ -3,13 +3,9 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fnmatch.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
-#include "catalogue/rules.h"
-#include "model/json/json_read.h"
 #include "result/case_result.h"
 
 static char *cut_word(char **rest) {

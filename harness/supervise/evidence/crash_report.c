@@ -11,8 +11,6 @@
 #include "checks/cuda_log/cuda_analysis.h"
 #include "model/case/call_kind.h"
 #include "model/json/json_write.h"
-#include "supervise/process/worker_process.h"
-#include "supervise/symbols/symbolise.h"
 
 enum { TAIL_SIZE = 2048, RECURSION = 12 };
 

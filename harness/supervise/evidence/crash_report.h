@@ -11,7 +11,6 @@
 #include "catalogue/rules.h"
 #include "model/case/case.h"
 #include "supervise/process/batch_child.h"
-#include "supervise/symbols/symbolise.h"
 
 typedef struct opc_crash_limits {
   double seconds;         /* per case */

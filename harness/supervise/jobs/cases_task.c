@@ -3,9 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
-#include "catalogue/rules.h"
-#include "model/case/case.h"
 #include "model/json/json_write.h"
 #include "supervise/jobs/task.h"
 

@@ -8,9 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "catalogue/severity.h"
-#include "model/case/case.h"
 #include "supervise/jobs/task.h"
 
 enum { ALONE_RUNS_MAX = 3, BISECTIONS_MAX = 8 };

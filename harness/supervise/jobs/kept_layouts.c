@@ -1,11 +1,8 @@
 #include "supervise/jobs/task.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
-
-#include "base/owned.h"
 
 static uint64_t digest_of(const opc_case_id_t *id, const char *reach, const char *layout) {
   char text[OPC_CASE_ID_SIZE];

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "model/json/json_write.h"
 
 enum { CRASHES_MAX = 3, TIMEOUTS_MAX = 2, HANGS_MAX = 3, FAULTS_MAX = 6 };

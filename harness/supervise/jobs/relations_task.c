@@ -3,13 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/system.h"
 #include "model/json/json_write.h"
-#include "model/sample/relations.h"
 #include "plan/cases/planner.h"
 #include "search/relations/relation_learner.h"
 #include "supervise/jobs/searching.h"
-#include "supervise/jobs/task.h"
 
 enum {
   LEARNED_MAX = 4 /* samples of an operator that it learns from; others take over what applies to them */,

@@ -3,8 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
-#include "model/case/case.h"
 #include "model/json/json_write.h"
 
 struct opc_rerunning {

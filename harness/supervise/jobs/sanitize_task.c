@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
-#include "model/case/case.h"
 #include "model/json/json_write.h"
 #include "supervise/evidence/external_tool.h"
 #include "supervise/jobs/task.h"

@@ -4,11 +4,8 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "base/system.h"
-#include "supervise/common/run_options.h"
 #include "supervise/jobs/task.h"
 #include "supervise/tools/sanitize.h"
 

@@ -1,7 +1,6 @@
 /* Runs each sample that a search found once more, in a child that has run nothing else. This shows samples that were
  * accepted only because of what earlier tries left behind. Small outputs are kept for other operators' searches. */
 #include "supervise/jobs/searching.h"
-#include "supervise/jobs/task.h"
 
 static opc_status_t search_confirm_command(opc_task_t *task, json_t **out, opc_error_t *error) {
   const opc_searching_t *searching = task->searching;

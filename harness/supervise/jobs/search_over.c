@@ -4,8 +4,6 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "base/text.h"
-
 enum { TIMEOUTS_MAX = 3, LATER_TIMEOUTS_MAX = 1 };
 
 static void clear_outputs(opc_retried_t *retried) {

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "plan/cases/planner.h"
 #include "supervise/jobs/searching.h"
 

@@ -2,11 +2,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "base/system.h"
 #include "supervise/jobs/searching.h"
-#include "supervise/jobs/task.h"
 
 enum { WATCHED_CRASHES_MAX = 20 };
 

@@ -5,7 +5,6 @@
 
 #include "search/engine/search.h"
 #include "supervise/jobs/task.h"
-#include "supervise/session/session.h"
 
 /* Results of a run's searches, one entry per operator, and where and how long to search.
  *

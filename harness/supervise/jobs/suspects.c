@@ -2,9 +2,6 @@
 
 #include <stdlib.h>
 
-#include "base/text.h"
-#include "result/case_result.h"
-
 opc_status_t opc_suspects_note_case(opc_task_t *task, const char *case_id, opc_error_t *error) {
   if (!OPC_ARRAY_GROW(task->order, task->order_count)) return opc_out_of_memory(error);
   task->order[task->order_count] = opc_string_copy(case_id);

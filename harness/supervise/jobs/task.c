@@ -4,15 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/system.h"
-#include "base/text.h"
-#include "model/case/case.h"
 #include "model/json/json_write.h"
 #include "plan/variant/variant.h"
-#include "supervise/common/run_options.h"
 #include "supervise/jobs/searching.h"
-#include "supervise/load/load.h"
-#include "supervise/symbols/symbolise.h"
 #include "supervise/tools/sanitize.h"
 
 static const char *const sources[] = {"file", "file", "recorded", "searched"}; /* in the order of opc_sample_source_t */

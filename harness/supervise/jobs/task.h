@@ -5,16 +5,7 @@
  * one. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/status.h"
-#include "model/sample/sample.h"
 #include "model/sample/tried.h"
-#include "result/case_result.h"
-#include "supervise/evidence/crash_report.h"
-#include "supervise/process/batch_child.h"
 #include "supervise/session/session.h"
 
 /* Whether an operator goes out of bounds on every input that it accepts. Then no argument is to blame, and the access
@@ -108,7 +99,8 @@ typedef struct opc_suspect {
   size_t group;           /* confirm.c: equal for the same check, rule and severity */
   int complexity;         /* of its case */
   bool gone;              /* it did not show again */
-  /* For a counted crash (opc_known_crashes_note): its counter in `tallies`, and whether its arguments are in `crashed`. */
+  /* For a counted crash (opc_known_crashes_note): its counter in `tallies`, and whether its arguments are in `crashed`.
+   */
   bool crashed_here, by_arguments;
   size_t tally;
 } opc_suspect_t;

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "model/json/json_write.h"
-#include "model/schema/schema.h"
 #include "plan/cases/planner.h"
 #include "search/repair/search_repair.h"
 

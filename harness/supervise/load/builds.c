@@ -3,9 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
-#include "inspect/library_error.h"
-
 typedef struct build {
   opc_build_folder_t folder; /* version "": the library is not one of several builds */
   const char *path;          /* as given */

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "inspect/elf_file.h"
 
 /* Relocatable GPU code is in a section of another name and cannot be loaded: it does not count. */

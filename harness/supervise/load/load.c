@@ -1,7 +1,6 @@
 #include "supervise/load/load.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +8,6 @@
 
 #include "inspect/package.h"
 #include "inspect/symbol_search.h"
-#include "supervise/common/run_options.h"
-#include "supervise/process/batch_child.h"
 #include "supervise/tools/memcheck.h"
 
 static const double hello_seconds = 120; /* libtorch from a cold disk */

@@ -4,9 +4,7 @@
  * Ownership: opc_loaded_clear releases everything, including the worker. The options outlive it. Threads: one. */
 #pragma once
 
-#include "inspect/library_error.h"
 #include "model/package/model_package.h"
-#include "model/schema/schema.h"
 #include "supervise/common/run_options.h"
 #include "supervise/process/cuda_plan.h"
 #include "supervise/process/worker_process.h"

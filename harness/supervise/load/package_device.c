@@ -1,13 +1,10 @@
 /* The device that a package was compiled for, and the device that it will run on. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "inspect/simulated_architectures.h"
-#include "model/package/model_package.h"
 #include "supervise/common/devices.h"
 #include "supervise/load/load.h"
-#include "supervise/process/cuda_plan.h"
 
 static bool is_for_cuda(const opc_package_model_t *model) { return strncmp(model->device, "cuda", 4) == 0; }
 

@@ -1,10 +1,8 @@
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "model/package/model_package.h"
 #include "supervise/load/load.h"
 
 /* ---- instructions ---- */

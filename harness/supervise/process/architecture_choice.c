@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "inspect/facts.h"
-#include "inspect/fatbin.h"
 #include "inspect/simulated_architectures.h"
 
 /* Adds one for each architecture that the library contains code for. */

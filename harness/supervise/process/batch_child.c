@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -11,8 +10,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include "supervise/process/worker_process.h"
 
 static const double start_seconds = 60; /* until "forked", or until its own worker has loaded everything */
 static const double idle_seconds = 30;  /* between cases: building the plan, making arguments */

@@ -7,15 +7,9 @@
  * CLOCK_MONOTONIC, seconds. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/types.h>
-
 #include "base/system.h"
 #include "supervise/process/worker_process.h"
 #include "supervise/symbols/symbolise.h"
-#include "wire/channel.h"
 #include "wire/protocol.h"
 
 typedef enum opc_end_cause {

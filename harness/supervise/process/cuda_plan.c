@@ -1,6 +1,5 @@
 #include "supervise/process/cuda_plan.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -8,7 +7,6 @@
 #include "base/text.h"
 #include "inspect/library_search.h"
 #include "inspect/simulated_architectures.h"
-#include "supervise/process/worker_find.h"
 
 #define RUNTIME "libcudart.so."
 #define INSTALL "install CUDA's wheels with scripts/setup --torch=%s --full"

@@ -4,8 +4,6 @@
  * Ownership: opc_cuda_plan_clear releases the string. Threads: any. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "supervise/process/worker_find.h"
 
 #define OPC_CUDA_ARCHITECTURE_USUAL "sm_90"

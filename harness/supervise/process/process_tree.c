@@ -1,10 +1,7 @@
 #include "supervise/process/batch_child.h"
 
 #include <dirent.h>
-#include <limits.h>
-#include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { CHILDREN_MAX = 16, DEPTH_MAX = 8 };

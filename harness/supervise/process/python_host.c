@@ -2,14 +2,12 @@
 
 #include <errno.h>
 #include <spawn.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/text.h"
-#include "inspect/elf_file.h"
 #include "inspect/library_search.h"
 
 extern char **environ;

@@ -1,13 +1,10 @@
 #include "supervise/process/worker_find.h"
 
 #include <elf.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
-#include "inspect/elf_file.h"
-#include "inspect/library_error.h"
 #include "inspect/library_search.h"
 
 /* ---- what the libraries need ---- */

@@ -6,10 +6,7 @@
 #pragma once
 
 #include <limits.h>
-#include <stdbool.h>
-#include <stddef.h>
 
-#include "base/status.h"
 #include "inspect/library_error.h"
 
 /* The libtorches that are installed on this machine, as Python's packages: beside opcheck-c itself (it was installed

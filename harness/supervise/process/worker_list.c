@@ -1,12 +1,10 @@
 #include "supervise/process/worker_find.h"
 
 #include <glob.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
-#include "inspect/elf_file.h"
 #include "inspect/library_search.h"
 
 /* path: of a libtorch_cpu.so. One of another version, on LD_LIBRARY_PATH say, is of no use. */

@@ -5,7 +5,6 @@
  * worker dies with its parent. */
 #pragma once
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 

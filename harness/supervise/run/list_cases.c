@@ -4,9 +4,7 @@
 #include <string.h>
 
 #include "catalogue/case_rules.h"
-#include "catalogue/rules.h"
 #include "plan/cases/planner.h"
-#include "supervise/process/cuda_plan.h"
 
 enum { DEVICES_MAX = 8 };
 

@@ -4,21 +4,13 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "base/text.h"
-#include "catalogue/rules.h"
 #include "inspect/package.h"
-#include "model/case/case.h"
 #include "model/json/json_write.h"
-#include "supervise/common/run_options.h"
 #include "supervise/jobs/schedule.h"
 #include "supervise/jobs/searching.h"
-#include "supervise/load/load.h"
-#include "supervise/process/batch_child.h"
 #include "supervise/run/list_cases.h"
-#include "supervise/session/session.h"
 #include "supervise/tools/sanitize.h"
 
 #ifndef OPC_VERSION

@@ -3,9 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
-#include "model/value/value.h"
-
 static bool is_operator(const opc_loaded_t *loaded, const char *name) {
   for (size_t i = 0; i < loaded->operator_count; i++)
     if (strcmp(loaded->operators[i].name, name) == 0) return true;

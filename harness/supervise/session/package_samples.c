@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "supervise/session/session.h"
 
 static bool package_samples_has_sample(const opc_session_t *session, const char *name) {

@@ -1,6 +1,4 @@
 /* The sample and recipe files of a run: the named ones, else those beside the libraries. */
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -8,8 +6,6 @@
 #include "inspect/package.h"
 #include "model/json/json_write.h"
 #include "model/sample/relations.h"
-#include "supervise/common/run_options.h"
-#include "supervise/load/load.h"
 #include "supervise/session/session.h"
 
 const opc_operator_t *opc_session_operator(const char *name, void *context) {

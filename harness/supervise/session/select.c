@@ -4,8 +4,6 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "base/text.h"
-#include "catalogue/rules.h"
 #include "model/json/json_write.h"
 #include "supervise/common/devices.h"
 

@@ -2,9 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
-#include "catalogue/rules.h"
-#include "result/case_result.h"
 #include "supervise/session/session.h"
 
 static void shell_text(opc_text_t *out, const char *word) {

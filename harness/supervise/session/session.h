@@ -3,14 +3,10 @@
  * Ownership: run.c owns everything inside. Threads: one. */
 #pragma once
 
-#include "model/case/case.h"
 #include "result/case_result.h"
 #include "search/draft/search_library.h"
 #include "search/recipe/recipe.h"
-#include "supervise/common/journal.h"
-#include "supervise/common/run_options.h"
 #include "supervise/load/load.h"
-#include "supervise/symbols/symbolise.h"
 #include "supervise/tools/memcheck.h"
 
 typedef struct opc_session {

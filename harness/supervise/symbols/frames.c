@@ -1,9 +1,7 @@
-#include "base/text.h"
 #include "supervise/symbols/symbolise.h"
 
 #include <inttypes.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

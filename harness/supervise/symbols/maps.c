@@ -1,11 +1,9 @@
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
-#include "base/text.h"
 #include "supervise/symbols/symbolise.h"
 
 enum { STACK_MARGIN = 4 << 20 };

@@ -7,12 +7,9 @@
 #pragma once
 
 #include <jansson.h>
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "base/status.h"
 #include "base/text.h"
 
 typedef struct opc_frame {

@@ -4,12 +4,10 @@
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>
 #include <gelf.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
-#include "base/owned.h"
 #include "supervise/symbols/symbolise.h"
 
 enum { MODULES_MAX = 32 }; /* beyond this, modules are forgotten and read again: a crash needs only a few */

@@ -4,15 +4,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/text.h"
 #include "supervise/evidence/external_tool.h"
-#include "wire/protocol.h"
 
 /* ---- the command line ---- */
 

@@ -18,9 +18,6 @@
 #include "supervise/common/journal.h"
 #include "supervise/common/run_options.h"
 #include "supervise/evidence/crash_report.h"
-#include "supervise/process/batch_child.h"
-#include "supervise/process/worker_process.h"
-#include "supervise/symbols/symbolise.h"
 
 /* Reads one process's errors from Valgrind's XML (--xml=yes, protocol 4), while the process still runs or after it
  * was killed in the middle of a line. Reads complete parts, and omits the rest.

@@ -2,11 +2,8 @@
 
 #include <ctype.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "supervise/tools/memcheck.h"
 
 typedef struct log_reader {
   FILE *file;

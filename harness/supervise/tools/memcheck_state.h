@@ -1,8 +1,6 @@
 /* Shared by the implementation files of memcheck.h. */
 #pragma once
 
-#include <limits.h>
-
 #include "supervise/tools/memcheck.h"
 
 enum { OPC_MEMCHECK_WORDS = 16 };

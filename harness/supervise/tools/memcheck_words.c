@@ -1,14 +1,12 @@
 #include "supervise/tools/memcheck.h"
 
 #include <inttypes.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "memory/cpu_memory.h"
 #include "model/json/json_write.h"
-#include "supervise/symbols/symbolise.h"
 
 /* ---- the kind of error ---- */
 

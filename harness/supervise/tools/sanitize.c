@@ -2,13 +2,11 @@
 
 #include <inttypes.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/text.h"
 #include "inspect/kernel_names.h"
 #include "inspect/package.h"
 #include "supervise/evidence/external_tool.h"

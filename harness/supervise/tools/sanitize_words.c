@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "base/text.h"
 #include "catalogue/rules.h"
 #include "model/json/json_write.h"
 
