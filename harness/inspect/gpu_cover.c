@@ -1,5 +1,7 @@
 #include "inspect/fatbin.h"
 
+#include "inspect/simulated_architectures.h"
+
 static unsigned major(unsigned architecture) { return architecture / 10; }
 
 static bool serves(const opc_gpu_code_t *code, unsigned architecture) {
@@ -54,3 +56,8 @@ size_t opc_gpu_codes_missing(const opc_gpu_codes_t *codes, const opc_gpu_codes_t
   }
   return count;
 }
+
+const opc_simulated_architecture_t opc_simulated_architectures[OPC_SIMULATED_ARCHITECTURES] = {
+#define OPC_ARCHITECTURE(name, major, minor, ...) {name, (major)*10 + (minor)},
+#include "cuda/image/architectures.def"
+};

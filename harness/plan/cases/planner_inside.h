@@ -1,5 +1,5 @@
 /* A walk through the plan of a sample. Three files share it, each of which uses only those before it: the rules of a
- * check (planner_rules.c), the neighbours of samples (planner_neighbours.c), and the planner (planner.c). */
+ * check (planner_rules.c), the neighbours of samples (planner_rules.c), and the planner (planner.c). */
 #pragma once
 
 #include "plan/cases/planner.h"
@@ -49,7 +49,7 @@ bool opc_plan_give(plan_t *plan, opc_planned_case_t planned);
 bool opc_plan_give_variant(plan_t *plan, const opc_case_rule_t *rule, const char *variant, opc_dtype_t dtype,
                            const opc_sample_t *sample);
 
-/* ---- planner_neighbours.c ---- */
+/* ---- planner_rules.c ---- */
 
 /* The check has neighbours of this sample. */
 bool opc_plan_has_neighbours(plan_t *plan);

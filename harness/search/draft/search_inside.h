@@ -7,9 +7,9 @@
  *   search_edit.c            the edits themselves
  *   search_library.c         what other operators have found
  *   search_offer.c           what an operator is offered of that
- *   search_alike.c           which operators are related, by their names
+ *   search_edit.c           which operators are related, by their names
  *   search_backward.c        a backward operator's arguments from those of its forward operator
- *   search_digest.c          digests of tuples and values
+ *   search_tabu.c          digests of tuples and values
  *   search_tabu.c            forms of arguments that only kill the process
  *   search_redraw.c          other sizes and values for a tuple whose dtypes and ranks got far
  *   search_options.c         other values for switches, modes and optional arguments of accepted tuples

@@ -198,7 +198,7 @@ void opc_task_explain_no_sample(const opc_task_t *task, opc_case_result_t *resul
  * relations to cases; cases to confirmation, and from there to the cases that an unconfirmed crash has cost. */
 
 extern const opc_phase_t opc_phase_search;         /* search_task.c */
-extern const opc_phase_t opc_phase_search_confirm; /* search_confirm.c */
+extern const opc_phase_t opc_phase_search_confirm; /* search_task.c */
 extern const opc_phase_t opc_phase_words;          /* words_task.c */
 extern const opc_phase_t opc_phase_relations;      /* relations_task.c */
 extern const opc_phase_t opc_phase_cases;          /* cases_task.c */

@@ -26,7 +26,7 @@ typedef struct opc_frame {
 bool opc_is_library_header(const char *file);
 
 /* The executable mappings of a process, sorted by address. Zeroed it is empty and valid; release with opc_maps_clear.
- * maps.c */
+ * symbolise.c */
 typedef struct opc_maps {
   struct opc_mapping {
     uint64_t start, end, offset; /* offset: in the file */

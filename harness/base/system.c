@@ -60,3 +60,11 @@ opc_heap_use_t opc_heap_use(void) {
   const struct mallinfo2 heap = mallinfo2();
   return (opc_heap_use_t){.arenas = heap.arena + heap.hblkhd, .used = heap.uordblks + heap.hblkhd};
 }
+
+double opc_clock_of(clockid_t clock) {
+  struct timespec now;
+  clock_gettime(clock, &now);
+  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+double opc_clock(void) { return opc_clock_of(CLOCK_MONOTONIC); }
