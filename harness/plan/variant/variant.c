@@ -23,9 +23,11 @@ const opc_transformation_t opc_transformations[] = {
 #define SHARABLE OPC_REACH_SHARABLE
 #define BY_NAME OPC_REACH_BY_NAME
 #define ARGUMENT OPC_REACH_ARGUMENT
-#define TENSOR(function) function, NULL
-#define SAMPLE(function) NULL, function
-#define BOTH(alone, together) alone, together
+#define TENSOR(function) .change_tensor = function
+#define NUMBERED(function) .change_numbered = function
+#define OVERLAY(word) .special = OPC_SPECIAL_##word
+#define SAMPLE(function) .change_sample = function
+#define BOTH(alone, together) .change_numbered = alone, .change_sample = together
 #define VALUES OPC_KEEPS_VALUES
 #define SIZES OPC_KEEPS_SIZES | OPC_KEEPS_EQUAL_SIZES
 #define EQUAL_SIZES OPC_KEEPS_EQUAL_SIZES
@@ -144,11 +146,16 @@ static bool is_blocked(const opc_transformation_t *row, const opc_sample_t *samp
   return tensor->written && (row->reach & OPC_REACH_UNWRITTEN);
 }
 
+static bool tensor_change(const opc_transformation_t *row, opc_tensor_spec_t *spec, int64_t number) {
+  if (row->special != OPC_SPECIAL_NONE) return opc_contents_overlay(spec, row->special);
+  return row->change_tensor ? row->change_tensor(spec) : row->change_numbered(spec, number);
+}
+
 static bool step_run(const opc_transformation_t *row, opc_variant_step_t *step) {
   const opc_variant_tensors_t *tensors = step->tensors;
   bool all = strcmp(step->path, "all") == 0, changed = false;
   if (all && !(row->reach & OPC_REACH_ALL)) return false;
-  if (row->change_sample && (all || !row->change_tensor)) {
+  if (row->change_sample && (all || !row->change_numbered)) {
     if (all || (row->reach & (OPC_REACH_LIST | OPC_REACH_ARGUMENT))) return row->change_sample(step);
     step->target = opc_variant_tensors_find(tensors, step->path);
     return step->target && !is_blocked(row, step->sample, step->target) && row->change_sample(step);
@@ -157,7 +164,7 @@ static bool step_run(const opc_transformation_t *row, opc_variant_step_t *step) 
     opc_variant_tensor_t *tensor = &tensors->items[i];
     if (all ? tensor->twin != i : strcmp(tensor->path, step->path) != 0) continue;
     opc_variant_tensor_t *first = &tensors->items[tensor->twin];
-    if (!is_blocked(row, step->sample, first)) changed |= row->change_tensor(first->value->tensor, step->number);
+    if (!is_blocked(row, step->sample, first)) changed |= tensor_change(row, first->value->tensor, step->number);
   }
   return changed;
 }

@@ -12,50 +12,18 @@ static bool has_domain(const opc_tensor_spec_t *spec) {
          spec->fill.kind != OPC_FILL_UNIFORM;
 }
 
-static bool overlay(opc_tensor_spec_t *spec, opc_special_t special) {
+bool opc_contents_overlay(opc_tensor_spec_t *spec, opc_special_t special) {
   if (!opc_special_exists(special, spec->dtype) || has_domain(spec) || opc_tensor_spec_numel(spec) == 0) return false;
   spec->fill.special = special;
   return true;
 }
 
-bool opc_special_nan(opc_tensor_spec_t *spec, int64_t number) {
-  (void)number;
-  return overlay(spec, OPC_SPECIAL_NAN);
+bool opc_special_last_nan(opc_tensor_spec_t *spec) {
+  return spec->ndim > 0 && spec->sizes[spec->ndim - 1] > 1 && opc_contents_overlay(spec, OPC_SPECIAL_LAST_NAN);
 }
 
-bool opc_special_last_nan(opc_tensor_spec_t *spec, int64_t number) {
-  (void)number;
-  return spec->ndim > 0 && spec->sizes[spec->ndim - 1] > 1 && overlay(spec, OPC_SPECIAL_LAST_NAN);
-}
-
-bool opc_special_negative_zero(opc_tensor_spec_t *spec, int64_t number) {
-  (void)number;
-  return overlay(spec, OPC_SPECIAL_NEGATIVE_ZERO);
-}
-
-bool opc_special_infinity(opc_tensor_spec_t *spec, int64_t number) {
-  (void)number;
-  return overlay(spec, OPC_SPECIAL_INFINITY);
-}
-
-bool opc_special_denormal(opc_tensor_spec_t *spec, int64_t number) {
-  (void)number;
-  return overlay(spec, OPC_SPECIAL_DENORMAL);
-}
-
-bool opc_special_extreme(opc_tensor_spec_t *spec, int64_t number) {
-  (void)number;
-  return overlay(spec, OPC_SPECIAL_EXTREME);
-}
-
-bool opc_contents_zero(opc_tensor_spec_t *spec, int64_t number) {
-  (void)number;
-  return opc_dtype_is_inexact(spec->dtype) && overlay(spec, OPC_SPECIAL_ZERO);
-}
-
-bool opc_contents_one_zero(opc_tensor_spec_t *spec, int64_t number) {
-  (void)number;
-  return overlay(spec, OPC_SPECIAL_ONE_ZERO);
+bool opc_contents_zero(opc_tensor_spec_t *spec) {
+  return opc_dtype_is_inexact(spec->dtype) && opc_contents_overlay(spec, OPC_SPECIAL_ZERO);
 }
 
 /* Of any dtype. */
@@ -67,65 +35,28 @@ static bool refill_with(opc_tensor_spec_t *spec, opc_fill_kind_t kind) {
   return true;
 }
 
-bool opc_contents_zeros(opc_tensor_spec_t *spec, int64_t number) {
-  return opc_dtype_is_inexact(spec->dtype) ? refill_with(spec, OPC_FILL_ZEROS) : opc_integers_zeros(spec, number);
+bool opc_contents_zeros(opc_tensor_spec_t *spec) {
+  return opc_dtype_is_inexact(spec->dtype) ? refill_with(spec, OPC_FILL_ZEROS) : opc_integers_zeros(spec);
 }
 
-bool opc_contents_zero_row(opc_tensor_spec_t *spec, int64_t number) {
-  (void)number;
+bool opc_contents_zero_row(opc_tensor_spec_t *spec) {
   return opc_dtype_is_inexact(spec->dtype) && spec->ndim > 1 && spec->sizes[spec->ndim - 1] > 1 &&
-         overlay(spec, OPC_SPECIAL_ZERO_ROW);
+         opc_contents_overlay(spec, OPC_SPECIAL_ZERO_ROW);
 }
 
-bool opc_contents_ones(opc_tensor_spec_t *spec, int64_t number) {
-  (void)number;
-  return overlay(spec, OPC_SPECIAL_ONES);
-}
-
-bool opc_contents_negated(opc_tensor_spec_t *spec, int64_t number) {
-  (void)number;
-  return overlay(spec, OPC_SPECIAL_NEGATED);
-}
-
-bool opc_contents_ties(opc_tensor_spec_t *spec, int64_t number) {
-  (void)number;
-  return overlay(spec, OPC_SPECIAL_TIES);
-}
-
-bool opc_contents_eighths(opc_tensor_spec_t *spec, int64_t number) {
-  (void)number;
-  return overlay(spec, OPC_SPECIAL_EIGHTHS);
-}
-
-bool opc_contents_times_64(opc_tensor_spec_t *spec, int64_t number) {
-  (void)number;
-  return overlay(spec, OPC_SPECIAL_TIMES_64);
-}
-
-bool opc_contents_over_64(opc_tensor_spec_t *spec, int64_t number) {
-  (void)number;
-  return overlay(spec, OPC_SPECIAL_OVER_64);
-}
-
-bool opc_contents_graded(opc_tensor_spec_t *spec, int64_t number) {
-  (void)number;
-  return overlay(spec, OPC_SPECIAL_GRADED);
-}
-
-bool opc_bits_conj(opc_tensor_spec_t *spec, int64_t number) {
-  (void)number;
+bool opc_bits_conj(opc_tensor_spec_t *spec) {
   if (spec->conj || opc_dtype_class(spec->dtype) != OPC_CLASS_COMPLEX || opc_tensor_spec_numel(spec) == 0) return false;
   spec->conj = true;
   return true;
 }
 
 /* PyTorch gives this bit to the imaginary part of a conjugate, which is every second number. */
-bool opc_bits_neg(opc_tensor_spec_t *spec, int64_t number) {
+bool opc_bits_neg(opc_tensor_spec_t *spec) {
   if (spec->neg || !opc_dtype_is_inexact(spec->dtype) || opc_dtype_is_float8(spec->dtype) ||
       opc_tensor_spec_numel(spec) == 0)
     return false;
   spec->neg = true;
-  if (opc_tensor_spec_numel(spec) > 1 && opc_tensor_spec_is_contiguous(spec)) (void)opc_layout_sliced(spec, number);
+  if (opc_tensor_spec_numel(spec) > 1 && opc_tensor_spec_is_contiguous(spec)) (void)opc_layout_sliced(spec);
   return true;
 }
 
@@ -134,24 +65,16 @@ bool opc_bits_neg(opc_tensor_spec_t *spec, int64_t number) {
 
 static bool is_mask(const opc_tensor_spec_t *spec) { return opc_dtype_class(spec->dtype) == OPC_CLASS_BOOLEAN; }
 
-bool opc_mask_all_false(opc_tensor_spec_t *spec, int64_t number) {
-  (void)number;
-  return is_mask(spec) && refill_with(spec, OPC_FILL_ZEROS);
+bool opc_mask_all_false(opc_tensor_spec_t *spec) { return is_mask(spec) && refill_with(spec, OPC_FILL_ZEROS); }
+
+bool opc_mask_all_true(opc_tensor_spec_t *spec) { return is_mask(spec) && refill_with(spec, OPC_FILL_ONES); }
+
+bool opc_mask_some_false(opc_tensor_spec_t *spec) {
+  return is_mask(spec) && opc_contents_overlay(spec, OPC_SPECIAL_ZERO);
 }
 
-bool opc_mask_all_true(opc_tensor_spec_t *spec, int64_t number) {
-  (void)number;
-  return is_mask(spec) && refill_with(spec, OPC_FILL_ONES);
-}
-
-bool opc_mask_some_false(opc_tensor_spec_t *spec, int64_t number) {
-  (void)number;
-  return is_mask(spec) && overlay(spec, OPC_SPECIAL_ZERO);
-}
-
-bool opc_mask_row_false(opc_tensor_spec_t *spec, int64_t number) {
-  (void)number;
-  return is_mask(spec) && spec->ndim > 1 && overlay(spec, OPC_SPECIAL_ZERO_ROW);
+bool opc_mask_row_false(opc_tensor_spec_t *spec) {
+  return is_mask(spec) && spec->ndim > 1 && opc_contents_overlay(spec, OPC_SPECIAL_ZERO_ROW);
 }
 
 static double real_of(opc_number_t number) { return number.kind == OPC_NUMBER_INT ? (double)number.i : number.f; }
@@ -226,8 +149,7 @@ static bool fit_into_int32(const opc_fill_t *fill) {
   return true;
 }
 
-bool opc_cast_other_width(opc_tensor_spec_t *spec, int64_t unused) {
-  (void)unused;
+bool opc_cast_other_width(opc_tensor_spec_t *spec) {
   if (spec->dtype != OPC_DTYPE_INT64 && spec->dtype != OPC_DTYPE_INT32) return false;
   if (spec->dtype == OPC_DTYPE_INT64 && !fit_into_int32(&spec->fill)) return false; /* they would be other numbers */
   if (spec->fill.special != OPC_SPECIAL_NONE) return false;

@@ -25,20 +25,17 @@ static bool all_become(opc_tensor_spec_t *spec, opc_integers_t *integers, int64_
   return variant_integers_put(spec, integers, changed);
 }
 
-bool opc_integers_zeros(opc_tensor_spec_t *spec, int64_t number) {
-  (void)number;
+bool opc_integers_zeros(opc_tensor_spec_t *spec) {
   opc_integers_t integers;
   return variant_integers_take(spec, &integers) && all_become(spec, &integers, 0);
 }
 
-bool opc_integers_highest(opc_tensor_spec_t *spec, int64_t number) {
-  (void)number;
+bool opc_integers_highest(opc_tensor_spec_t *spec) {
   opc_integers_t integers;
   return variant_integers_take(spec, &integers) && all_become(spec, &integers, integers.highest);
 }
 
-bool opc_integers_all_bits(opc_tensor_spec_t *spec, int64_t number) {
-  (void)number;
+bool opc_integers_all_bits(opc_tensor_spec_t *spec) {
   opc_integers_t integers;
   const size_t bits = 8 * opc_dtype_size(spec->dtype);
   const bool is_signed = opc_dtype_class(spec->dtype) == OPC_CLASS_SIGNED;
@@ -48,16 +45,14 @@ bool opc_integers_all_bits(opc_tensor_spec_t *spec, int64_t number) {
 }
 
 /* Only of narrow dtypes: in others they are indices and counts, mostly, and such memory is never there. */
-bool opc_integers_largest(opc_tensor_spec_t *spec, int64_t number) {
-  (void)number;
+bool opc_integers_largest(opc_tensor_spec_t *spec) {
   opc_integers_t integers;
   const size_t bits = 8 * opc_dtype_size(spec->dtype) - (opc_dtype_class(spec->dtype) == OPC_CLASS_SIGNED);
   if (bits > 16 || !variant_integers_take(spec, &integers)) return false;
   return all_become(spec, &integers, (INT64_C(1) << bits) - 1);
 }
 
-bool opc_integers_reversed(opc_tensor_spec_t *spec, int64_t number) {
-  (void)number;
+bool opc_integers_reversed(opc_tensor_spec_t *spec) {
   opc_integers_t integers;
   bool changed = false;
   if (!variant_integers_take(spec, &integers)) return false;
@@ -78,8 +73,7 @@ static bool take_offsets(const opc_tensor_spec_t *spec, opc_integers_t *out) {
   return false;
 }
 
-bool opc_integers_first_empty(opc_tensor_spec_t *spec, int64_t number) {
-  (void)number;
+bool opc_integers_first_empty(opc_tensor_spec_t *spec) {
   opc_integers_t integers;
   if (!take_offsets(spec, &integers)) return false;
   const bool changed = integers.values[1] != integers.values[0];
@@ -87,8 +81,7 @@ bool opc_integers_first_empty(opc_tensor_spec_t *spec, int64_t number) {
   return variant_integers_put(spec, &integers, changed);
 }
 
-bool opc_integers_last_empty(opc_tensor_spec_t *spec, int64_t number) {
-  (void)number;
+bool opc_integers_last_empty(opc_tensor_spec_t *spec) {
   opc_integers_t integers;
   if (!take_offsets(spec, &integers)) return false;
   const size_t last = integers.count - 1;

@@ -125,8 +125,7 @@ bool opc_shape_more_items(opc_variant_step_t *step) {
   return changed;
 }
 
-bool opc_shape_scalar(opc_tensor_spec_t *spec, int64_t number) {
-  (void)number;
+bool opc_shape_scalar(opc_tensor_spec_t *spec) {
   if (spec->ndim == 0 || opc_tensor_spec_numel(spec) == 0) return false;
   return opc_variant_resize(spec, 0, NULL);
 }

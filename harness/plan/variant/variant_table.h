@@ -37,15 +37,18 @@ enum {
   OPC_REACH_ARGUMENT = 1 << 8
 };
 
-typedef bool opc_tensor_change_t(opc_tensor_spec_t *spec, int64_t number);
+typedef bool opc_tensor_change_t(opc_tensor_spec_t *spec);
+typedef bool opc_numbered_change_t(opc_tensor_spec_t *spec, int64_t number);
 typedef bool opc_sample_change_t(opc_variant_step_t *step);
 
 typedef struct opc_transformation {
   const char *name;
   opc_variant_parameter_t parameter;
   unsigned family, reach, keeps;
-  opc_tensor_change_t
-      *change_tensor; /* (optional) for a single tensor; for "all", applied to each tensor if change_sample is NULL */
+  /* One of these three for a single tensor; applied to each tensor for "all", if change_sample is NULL. */
+  opc_special_t special; /* NONE: another one */
+  opc_tensor_change_t *change_tensor;
+  opc_numbered_change_t *change_numbered;
   opc_sample_change_t *change_sample; /* (optional) */
 } opc_transformation_t;
 
@@ -55,7 +58,9 @@ extern const size_t opc_transformation_count;
 enum { OPC_VARIANT_NAME_SIZE = 256 };
 
 /* variant_integers.c: of integers, what `zeros` does. */
-bool opc_integers_zeros(opc_tensor_spec_t *spec, int64_t number);
+opc_tensor_change_t opc_integers_zeros;
+/* variant_fill.c: puts special numbers over the fill. */
+bool opc_contents_overlay(opc_tensor_spec_t *spec, opc_special_t special);
 
 /* variant_neighbour.c: the parameters worth trying for an argument, in order. */
 typedef void opc_neighbour_text_t(const char *text, void *context);
@@ -68,11 +73,15 @@ void opc_neighbour_words(const opc_sample_t *sample, const opc_operator_t *op, s
 
 /* Declares the functions of the table's entries. */
 #define TENSOR(function) opc_tensor_change_t function;
+#define NUMBERED(function) opc_numbered_change_t function;
+#define OVERLAY(special)
 #define SAMPLE(function) opc_sample_change_t function;
-#define BOTH(alone, together) TENSOR(alone) SAMPLE(together)
+#define BOTH(alone, together) NUMBERED(alone) SAMPLE(together)
 #define OPC_TRANSFORMATION(name, parameter, family, reach, keeps, changes) changes
 #include "plan/variant/variant.def"
 #undef OPC_TRANSFORMATION
 #undef BOTH
 #undef SAMPLE
+#undef OVERLAY
+#undef NUMBERED
 #undef TENSOR
