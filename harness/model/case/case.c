@@ -45,8 +45,6 @@ static const char *const changes[] = {
 #undef X
 };
 
-const char *opc_input_change_name(opc_input_change_t change) { return changes[change]; }
-
 void opc_provenance_format(const opc_provenance_t *provenance, char out[OPC_PROVENANCE_SIZE]) {
   out[0] = '\0';
   if (provenance->source == OPC_SOURCE_NONE) return;

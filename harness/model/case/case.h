@@ -72,8 +72,6 @@ typedef enum opc_input_change {
       OPC_INPUT_CHANGE_COUNT
 } opc_input_change_t;
 
-const char *opc_input_change_name(opc_input_change_t change); /* "same_values", "related", "alone" */
-
 typedef struct opc_provenance {
   opc_source_t source; /* NONE: the case has no input */
   opc_input_change_t change;

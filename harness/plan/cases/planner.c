@@ -194,8 +194,19 @@ static void plan_refused(plan_t *plan) {
   give_plain(plan, rule ? rule : &refusal_case, action);
 }
 
-static plan_t plan_of(const opc_plan_request_t *request, size_t table, size_t device, size_t index,
-                      opc_plan_part_t part, opc_error_t *error) {
+/* What the walks of one plan share. */
+typedef struct planning {
+  const opc_plan_request_t *request;
+  opc_plan_part_t part;
+  opc_plan_emit_t *emit;
+  void *context;
+  int64_t *own_cases; /* of each device and sample, -1 if not counted yet */
+  bool stopped;
+  opc_error_t *error;
+} planning_t;
+
+static plan_t plan_of(const planning_t *planning, size_t table, size_t device, size_t index) {
+  const opc_plan_request_t *request = planning->request;
   const opc_sample_t *base = &request->samples[index];
   return (plan_t){.request = request,
                   .table = &request->tables[table],
@@ -207,8 +218,10 @@ static plan_t plan_of(const opc_plan_request_t *request, size_t table, size_t de
                               .base = base,
                               .source = base->source,
                               .dtype = OPC_DTYPE_OTHER},
-                  .part = part,
-                  .error = error};
+                  .part = planning->part,
+                  .emit = planning->emit,
+                  .context = planning->context,
+                  .error = planning->error};
 }
 
 static opc_status_t walk_sample(plan_t *plan) {
@@ -242,12 +255,13 @@ static opc_status_t walk_sample(plan_t *plan) {
 static opc_status_t count_own_cases(const opc_plan_request_t *request, size_t device, size_t index, int64_t *out,
                                     opc_error_t *error) {
   opc_plan_request_t alone = *request;
+  planning_t counting = {.request = &alone, .error = error};
   alone.wanted = NULL;
   alone.neighbours = 0;
   *out = 0;
   for (size_t i = 0; i < request->table_count; i++) {
-    for (opc_plan_part_t part = OPC_PLAN_SAMPLES_THEMSELVES; part <= OPC_PLAN_VARIANTS; part++) {
-      plan_t plan = plan_of(&alone, i, device, index, part, error);
+    for (counting.part = OPC_PLAN_SAMPLES_THEMSELVES; counting.part <= OPC_PLAN_VARIANTS; counting.part++) {
+      plan_t plan = plan_of(&counting, i, device, index);
       plan.counted = out;
       OPC_RETURN_IF_ERROR(walk_sample(&plan));
     }
@@ -255,29 +269,18 @@ static opc_status_t count_own_cases(const opc_plan_request_t *request, size_t de
   return OPC_OK;
 }
 
-/* own_cases: (optional) of each device and sample, -1 if not counted yet. */
-static opc_status_t plan_sample(plan_t *plan, int64_t *own_cases, bool *out_stopped) {
-  const opc_plan_request_t *request = plan->request;
-  const size_t device = plan->planned.device, index = plan->planned.index;
-  int64_t counted = -1, *own = own_cases ? &own_cases[device * request->sample_count + index] : &counted;
-  *out_stopped = plan->stopped;
-  plan->neighbours = request->neighbours;
-  if (plan->neighbours == OPC_NEIGHBOURS_AS_OWN && plan->part == OPC_PLAN_VARIANTS && opc_plan_has_neighbours(plan)) {
-    if (*own < 0) OPC_RETURN_IF_ERROR(count_own_cases(request, device, index, own, plan->error));
-    plan->neighbours = *own;
+static opc_status_t plan_sample(planning_t *planning, size_t table, size_t device, size_t index) {
+  const opc_plan_request_t *request = planning->request;
+  int64_t *own = &planning->own_cases[device * request->sample_count + index];
+  plan_t plan = plan_of(planning, table, device, index);
+  plan.neighbours = request->neighbours;
+  if (plan.neighbours == OPC_NEIGHBOURS_AS_OWN && plan.part == OPC_PLAN_VARIANTS && opc_plan_has_neighbours(&plan)) {
+    if (*own < 0) OPC_RETURN_IF_ERROR(count_own_cases(request, device, index, own, plan.error));
+    plan.neighbours = *own;
   }
-  const opc_status_t status = walk_sample(plan);
-  *out_stopped = plan->stopped;
+  const opc_status_t status = walk_sample(&plan);
+  planning->stopped = plan.stopped;
   return status;
-}
-
-opc_status_t opc_plan_sample(const opc_plan_request_t *request, size_t table, size_t device, size_t index,
-                             opc_plan_part_t part, opc_plan_emit_t *emit, void *context, bool *out_stopped,
-                             opc_error_t *error) {
-  plan_t plan = plan_of(request, table, device, index, part, error);
-  plan.emit = emit;
-  plan.context = context;
-  return plan_sample(&plan, NULL, out_stopped);
 }
 
 /* ---- all cases ---- */
@@ -309,9 +312,8 @@ static const char *nothing_to_run(const opc_plan_request_t *request, const opc_c
   return NULL;
 }
 
-static opc_status_t plan_device(const opc_plan_request_t *request, size_t index, size_t device_index,
-                                opc_plan_part_t part, opc_plan_emit_t *emit, void *context, int64_t *own_cases,
-                                bool *out_stopped, opc_error_t *error) {
+static opc_status_t plan_device(planning_t *planning, size_t index, size_t device_index) {
+  const opc_plan_request_t *request = planning->request;
   const opc_case_table_t *table = &request->tables[index];
   const opc_plan_device_t *device = &request->devices[device_index];
   const opc_case_rule_t *all_samples = rule_of_scope(table, OPC_SCOPE_ALL_SAMPLES);
@@ -322,9 +324,9 @@ static opc_status_t plan_device(const opc_plan_request_t *request, size_t index,
       .table = index, .device = device_index, .device_name = device->name, .rule = &no_call_case};
   if (table->calls) bare.detail = nothing_to_run(request, table, device, &bare.reason);
   if (bare.detail) {
-    if (part != OPC_PLAN_SAMPLES_THEMSELVES) return OPC_OK;
+    if (planning->part != OPC_PLAN_SAMPLES_THEMSELVES) return OPC_OK;
     bare.action = OPC_PLAN_SKIP;
-    *out_stopped = !emit(&bare, context);
+    planning->stopped = !planning->emit(&bare, planning->context);
     return OPC_OK;
   }
   size_t callable = 0;
@@ -335,47 +337,42 @@ static opc_status_t plan_device(const opc_plan_request_t *request, size_t index,
     /* A case about all samples is as good as the best of them. */
     if (opc_sample_is_callable(sample) && opc_provenance_rank(&provenance) < opc_provenance_rank(&bare.provenance))
       bare.provenance = provenance;
-    plan_t plan = plan_of(request, index, device_index, i, part, error);
-    plan.emit = emit;
-    plan.context = context;
-    OPC_RETURN_IF_ERROR(plan_sample(&plan, own_cases, out_stopped));
-    if (*out_stopped) return OPC_OK;
+    OPC_RETURN_IF_ERROR(plan_sample(planning, index, device_index, i));
+    if (planning->stopped) return OPC_OK;
   }
-  if (!all_samples || !callable || part != OPC_PLAN_VARIANTS) return OPC_OK;
+  if (!all_samples || !callable || planning->part != OPC_PLAN_VARIANTS) return OPC_OK;
   bare.rule = all_samples;
   if (all_samples->judge & OPC_JUDGE_OTHER_VALUES) {
     bare.provenance.plain = false;
     bare.provenance.change = OPC_INPUT_ALONE;
   }
-  *out_stopped = !emit(&bare, context);
+  planning->stopped = !planning->emit(&bare, planning->context);
   return OPC_OK;
 }
 
-static opc_status_t plan_table(const opc_plan_request_t *request, size_t index, opc_plan_part_t part,
-                               opc_plan_emit_t *emit, void *context, int64_t *own_cases, bool *out_stopped,
-                               opc_error_t *error) {
+static opc_status_t plan_table(planning_t *planning, size_t index) {
+  const opc_plan_request_t *request = planning->request;
   const opc_case_table_t *table = &request->tables[index];
   const opc_case_rule_t *alone = rule_of_scope(table, OPC_SCOPE_OPERATOR);
   if (request->wanted && !request->wanted[index]) return OPC_OK;
   if (request->only && strcmp(table->check, request->only->check) != 0) return OPC_OK;
-  if (alone && part == OPC_PLAN_SAMPLES_THEMSELVES)
-    *out_stopped = !emit(&(opc_planned_case_t){.table = index, .rule = alone}, context);
-  for (size_t d = 0; d < request->device_count && !alone && !*out_stopped; d++)
-    OPC_RETURN_IF_ERROR(plan_device(request, index, d, part, emit, context, own_cases, out_stopped, error));
+  if (alone && planning->part == OPC_PLAN_SAMPLES_THEMSELVES)
+    planning->stopped = !planning->emit(&(opc_planned_case_t){.table = index, .rule = alone}, planning->context);
+  for (size_t d = 0; d < request->device_count && !alone && !planning->stopped; d++)
+    OPC_RETURN_IF_ERROR(plan_device(planning, index, d));
   return OPC_OK;
 }
 
 opc_status_t opc_plan_all(const opc_plan_request_t *request, opc_plan_emit_t *emit, void *context, opc_error_t *error) {
-  bool stopped = false;
   const size_t counts = request->device_count * request->sample_count;
   OPC_SCOPED(opc_scope_free) int64_t *own_cases = malloc((counts + 1) * sizeof *own_cases);
   if (!own_cases) return opc_out_of_memory(error);
   for (size_t i = 0; i < counts; i++) own_cases[i] = -1;
+  planning_t planning = {.request = request, .emit = emit, .context = context, .own_cases = own_cases, .error = error};
   for (int last = 0; last < 2; last++)
-    for (opc_plan_part_t part = OPC_PLAN_SAMPLES_THEMSELVES; part <= OPC_PLAN_VARIANTS; part++)
-      for (size_t i = 0; i < request->table_count && !stopped; i++)
-        if (request->tables[i].last == (last == 1))
-          OPC_RETURN_IF_ERROR(plan_table(request, i, part, emit, context, own_cases, &stopped, error));
+    for (planning.part = OPC_PLAN_SAMPLES_THEMSELVES; planning.part <= OPC_PLAN_VARIANTS; planning.part++)
+      for (size_t i = 0; i < request->table_count && !planning.stopped; i++)
+        if (request->tables[i].last == (last == 1)) OPC_RETURN_IF_ERROR(plan_table(&planning, i));
   return OPC_OK;
 }
 

@@ -8,8 +8,8 @@
  * be called, a calling check has one skipped case `op/check/device/-/-/-` (no_sample, no_kernel, no_device, simulated).
  * A sample that expects a rejection has one plain case per calling check; the first of these makes the call.
  *
- * Planning is per sample: use opc_plan_sample for samples found later. Ownership: the caller owns what a request points
- * to; a planned case and its sample are valid during the callback. Threads: no shared state. No libtorch. */
+ * Ownership: the caller owns what a request points to; a planned case and its sample are valid during the callback.
+ * Threads: no shared state. No libtorch. */
 #pragma once
 
 #include "plan/cases/case_rule.h"
@@ -71,11 +71,6 @@ typedef enum opc_plan_part {
 /* All cases. */
 opc_status_t opc_plan_all(const opc_plan_request_t *request, opc_plan_emit_t *emit, void *context,
                           opc_error_t *error) OPC_CHECKED;
-/* The cases of one part of one table, on one device, for the sample with this index. Checks whether earlier samples fit
- * (OPC_SCOPE_FIRST_FIT). *out_stopped: the callback returned false. */
-opc_status_t opc_plan_sample(const opc_plan_request_t *request, size_t table, size_t device, size_t index,
-                             opc_plan_part_t part, opc_plan_emit_t *emit, void *context, bool *out_stopped,
-                             opc_error_t *error) OPC_CHECKED;
 
 /* Fills in the parts of a case's id that the plan knows, including check and operator. */
 void opc_planned_case_id(const opc_plan_request_t *request, const opc_planned_case_t *planned, opc_case_id_t *out);
