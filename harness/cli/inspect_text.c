@@ -3,11 +3,6 @@
 
 #include "cli/cli.h"
 
-static const char *text_of(const json_t *object, const char *key) {
-  const char *text = json_string_value(json_object_get(object, key));
-  return text ? text : "";
-}
-
 static json_int_t inspect_text_count_of(const json_t *object, const char *key) {
   return json_integer_value(json_object_get(object, key));
 }
@@ -28,16 +23,17 @@ static void show_list(const opc_screen_t *screen, const char *label, const json_
 
 static void show_torch(const opc_screen_t *screen, const json_t *torch) {
   opc_text_t line = {0};
-  const char *interface = text_of(torch, "interface"), *strings = text_of(torch, "strings"),
-             *here = text_of(torch, "here");
+  const char *interface = opc_record_text(torch, "interface"), *strings = opc_record_text(torch, "strings"),
+             *here = opc_record_text(torch, "here");
   if (strcmp(interface, "none") == 0) opc_text_add(&line, "uses nothing of it");
   else
     opc_text_addf(&line, "%s interface, %" JSON_INTEGER_FORMAT " symbols", interface,
                   inspect_text_count_of(torch, "cpp_symbols") + inspect_text_count_of(torch, "c_symbols"));
   if (strcmp(strings, "none") != 0) opc_text_addf(&line, "; string ABI: %s", strings);
-  if (*text_of(torch, "built_for")) opc_text_addf(&line, "; built for %s", text_of(torch, "built_for"));
-  if (*text_of(torch, "package")) opc_text_addf(&line, "; package %s", text_of(torch, "package"));
-  if (*text_of(torch, "package_wants")) opc_text_addf(&line, " needs torch%s", text_of(torch, "package_wants"));
+  if (*opc_record_text(torch, "built_for")) opc_text_addf(&line, "; built for %s", opc_record_text(torch, "built_for"));
+  if (*opc_record_text(torch, "package")) opc_text_addf(&line, "; package %s", opc_record_text(torch, "package"));
+  if (*opc_record_text(torch, "package_wants"))
+    opc_text_addf(&line, " needs torch%s", opc_record_text(torch, "package_wants"));
   opc_text_addf(&line, "; here %s%s", *here ? "is " : "is none", here);
   inspect_text_field(screen, "libtorch", &line);
 }
@@ -47,9 +43,9 @@ static void show_needs(const opc_screen_t *screen, const json_t *needs) {
   json_t *need;
   json_array_foreach(needs, i, need) {
     opc_text_t line = {0};
-    opc_text_addf(&line, "%s  %s", text_of(need, "name"), text_of(need, "found"));
-    if (*text_of(need, "path")) opc_text_addf(&line, " (%s)", text_of(need, "path"));
-    if (*text_of(need, "by")) opc_text_addf(&line, ", needed by %s", text_of(need, "by"));
+    opc_text_addf(&line, "%s  %s", opc_record_text(need, "name"), opc_record_text(need, "found"));
+    if (*opc_record_text(need, "path")) opc_text_addf(&line, " (%s)", opc_record_text(need, "path"));
+    if (*opc_record_text(need, "by")) opc_text_addf(&line, ", needed by %s", opc_record_text(need, "by"));
     if (json_is_true(json_object_get(need, "replaced"))) opc_text_add(&line, ", replaced by a stub library");
     inspect_text_field(screen, i == 0 ? "needs" : "", &line);
   }
@@ -57,13 +53,13 @@ static void show_needs(const opc_screen_t *screen, const json_t *needs) {
 
 static void show_worker(const opc_screen_t *screen, const json_t *worker) {
   opc_text_t line = {0};
-  if (*text_of(worker, "error")) {
-    opc_text_addf(&line, "none: %s", text_of(worker, "error"));
+  if (*opc_record_text(worker, "error")) {
+    opc_text_addf(&line, "none: %s", opc_record_text(worker, "error"));
   } else {
-    opc_text_addf(&line, "%s, because %s", text_of(worker, "program"), text_of(worker, "because"));
-    if (*text_of(worker, "torch_folder"))
-      opc_text_addf(&line, "; it loads the libtorch in %s (%s)", text_of(worker, "torch_folder"),
-                    text_of(worker, "torch_found"));
+    opc_text_addf(&line, "%s, because %s", opc_record_text(worker, "program"), opc_record_text(worker, "because"));
+    if (*opc_record_text(worker, "torch_folder"))
+      opc_text_addf(&line, "; it loads the libtorch in %s (%s)", opc_record_text(worker, "torch_folder"),
+                    opc_record_text(worker, "torch_found"));
   }
   inspect_text_field(screen, "worker", &line);
 }
@@ -74,13 +70,13 @@ static void show_python(const opc_screen_t *screen, const json_t *python) {
   json_t *name;
   opc_text_t line = {0};
   const json_int_t count = inspect_text_count_of(python, "count");
-  if (count == 0 && !*text_of(python, "module")) return;
+  if (count == 0 && !*opc_record_text(python, "module")) return;
   opc_text_addf(&line, "%" JSON_INTEGER_FORMAT " symbol%s", count, count == 1 ? "" : "s");
   json_array_foreach(json_object_get(python, "symbols"), i, name) {
     if (i < NAMED) opc_text_addf(&line, "%s%s", i == 0 ? ": " : ", ", json_string_value(name));
     if (i == NAMED) opc_text_add(&line, ", …");
   }
-  if (*text_of(python, "module")) opc_text_addf(&line, "; module %s", text_of(python, "module"));
+  if (*opc_record_text(python, "module")) opc_text_addf(&line, "; module %s", opc_record_text(python, "module"));
   inspect_text_field(screen, "Python", &line);
 }
 
@@ -88,12 +84,12 @@ static void show_gpu(const opc_screen_t *screen, const json_t *gpu) {
   size_t i;
   json_t *code;
   opc_text_t line = {0};
-  const char *runtime = text_of(gpu, "runtime"), *kind = "";
+  const char *runtime = opc_record_text(gpu, "runtime"), *kind = "";
   json_array_foreach(json_object_get(gpu, "code"), i, code) {
-    if (strcmp(kind, text_of(code, "kind")) != 0)
-      opc_text_addf(&line, "%s%s", i > 0 ? "; " : "", text_of(code, "kind"));
-    kind = text_of(code, "kind");
-    opc_text_addf(&line, " %s", text_of(code, "architecture"));
+    if (strcmp(kind, opc_record_text(code, "kind")) != 0)
+      opc_text_addf(&line, "%s%s", i > 0 ? "; " : "", opc_record_text(code, "kind"));
+    kind = opc_record_text(code, "kind");
+    opc_text_addf(&line, " %s", opc_record_text(code, "architecture"));
   }
   if (inspect_text_count_of(gpu, "entries") > 0)
     opc_text_addf(&line, "; %" JSON_INTEGER_FORMAT " images", inspect_text_count_of(gpu, "entries"));
@@ -104,8 +100,8 @@ static void show_gpu(const opc_screen_t *screen, const json_t *gpu) {
 
 static void show_debug(const opc_screen_t *screen, const json_t *debug) {
   opc_text_t line = {0};
-  opc_text_addf(&line, "%s", text_of(debug, "information"));
-  if (*text_of(debug, "file")) opc_text_addf(&line, " (%s)", text_of(debug, "file"));
+  opc_text_addf(&line, "%s", opc_record_text(debug, "information"));
+  if (*opc_record_text(debug, "file")) opc_text_addf(&line, " (%s)", opc_record_text(debug, "file"));
   opc_text_addf(&line, "; %s",
                 json_is_true(json_object_get(debug, "function_names")) ? "names of all functions"
                                                                        : "names of exported functions only");
@@ -115,23 +111,23 @@ static void show_debug(const opc_screen_t *screen, const json_t *debug) {
 void opc_inspect_show(const opc_screen_t *screen, const json_t *library) {
   size_t i;
   json_t *remark;
-  opc_screen_text(screen, OPC_TONE_BOLD, text_of(library, "path"));
+  opc_screen_text(screen, OPC_TONE_BOLD, opc_record_text(library, "path"));
   fputc('\n', screen->stream);
-  if (strcmp(text_of(library, "status"), "failed") == 0) {
-    opc_screen_field(screen, "kind", text_of(json_object_get(library, "error"), "kind"));
-    opc_screen_field(screen, "what", text_of(json_object_get(library, "error"), "message"));
+  if (strcmp(opc_record_text(library, "status"), "failed") == 0) {
+    opc_screen_field(screen, "kind", opc_record_text(json_object_get(library, "error"), "kind"));
+    opc_screen_field(screen, "what", opc_record_text(json_object_get(library, "error"), "message"));
     fputc('\n', screen->stream);
     return;
   }
   show_list(screen, "registers", json_object_get(library, "registers"));
   show_torch(screen, json_object_get(library, "torch"));
   show_worker(screen, json_object_get(library, "worker"));
-  opc_screen_line(screen, "compiler", text_of(library, "compiler"));
+  opc_screen_line(screen, "compiler", opc_record_text(library, "compiler"));
   show_needs(screen, json_object_get(library, "needs"));
   show_python(screen, json_object_get(library, "python"));
   show_gpu(screen, json_object_get(library, "gpu"));
   show_debug(screen, json_object_get(library, "debug"));
-  opc_screen_field(screen, "verdict", text_of(library, "verdict"));
+  opc_screen_field(screen, "verdict", opc_record_text(library, "verdict"));
   json_array_foreach(json_object_get(library, "remarks"), i, remark)
       opc_screen_field(screen, i == 0 ? "remarks" : "", json_string_value(remark));
   fputc('\n', screen->stream);

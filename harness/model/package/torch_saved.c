@@ -93,10 +93,6 @@ static void fill_values(opc_tensor_spec_t *spec, const char *bytes, int64_t offs
   }
 }
 
-static opc_status_t no_memory(opc_error_t *error) {
-  return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for an example");
-}
-
 static opc_status_t add_spec(reader_t *reader, opc_tensor_spec_t *spec, const opc_archive_entry_t *entry,
                              int64_t offset) {
   opc_value_t value = {.kind = OPC_VALUE_TENSOR, .tensor = spec};
@@ -111,10 +107,10 @@ static opc_status_t add_spec(reader_t *reader, opc_tensor_spec_t *spec, const op
                               .rounded_to = OPC_DTYPE_OTHER,
                               .filled_as = OPC_DTYPE_OTHER};
     spec->fill.values = calloc((size_t)numel + 1, sizeof *spec->fill.values);
-    if (!spec->fill.values) return no_memory(reader->error);
+    if (!spec->fill.values) return opc_out_of_memory(reader->error);
     fill_values(spec, bytes, offset);
   }
-  if (json_array_append_new(reader->tensors, opc_value_to_json(&value)) != 0) return no_memory(reader->error);
+  if (json_array_append_new(reader->tensors, opc_value_to_json(&value)) != 0) return opc_out_of_memory(reader->error);
   return OPC_OK;
 }
 
@@ -186,7 +182,7 @@ opc_status_t opc_torch_saved_read(const char *bytes, size_t size, json_t **out, 
   OPC_RETURN_IF_ERROR(opc_archive_open_bytes(bytes, size, &archive, error));
   reader_t reader = {.archive = &archive, .tensors = tensors, .error = error};
   const opc_archive_entry_t *order = find_entry(&archive, "/byteorder"), *entry = find_entry(&archive, "/data.pkl");
-  if (!tensors) return no_memory(error);
+  if (!tensors) return opc_out_of_memory(error);
   if (!entry) return opc_error_set(error, OPC_ERR_UNSUPPORTED, "torch.save did not write it");
   if (order) OPC_RETURN_IF_ERROR(opc_archive_read(&archive, order, &order_text, error));
   if (order_text && strcmp(order_text, "little") != 0)

@@ -47,9 +47,7 @@ static opc_status_t check_tensor_path(opc_json_reader_t *reader, const char *pat
 /* Bits are compared per tensor: an output that is a list has no bits of its own. */
 static opc_status_t check_tensor_output(opc_json_reader_t *reader, const opc_operator_t *op, size_t output) {
   if (output >= op->return_count) return OPC_OK; /* of a variadic return: the number is unknown before the call */
-  const opc_type_t *type = &op->returns[output].type;
-  if (type->kind == OPC_TYPE_OPTIONAL) type = type->element;
-  if (type->kind == OPC_TYPE_TENSOR) return OPC_OK;
+  if (opc_type_given(&op->returns[output].type)->kind == OPC_TYPE_TENSOR) return OPC_OK;
   return opc_json_fail(reader, "output %zu is not a single tensor (the schema says %s)", output,
                        op->returns[output].type_text);
 }

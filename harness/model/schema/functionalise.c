@@ -8,9 +8,7 @@ static bool is_named(const opc_operator_t *op, const char *space) {
 }
 
 static bool is_written_type(const opc_type_t *type) {
-  if (type->kind == OPC_TYPE_LIST) type = type->element;
-  if (type->kind == OPC_TYPE_OPTIONAL) type = type->element;
-  return type->kind == OPC_TYPE_TENSOR;
+  return opc_type_given(type->kind == OPC_TYPE_LIST ? type->element : type)->kind == OPC_TYPE_TENSOR;
 }
 
 static const opc_argument_t *first_annotated(const opc_argument_t *arguments, size_t count) {

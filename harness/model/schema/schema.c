@@ -102,6 +102,14 @@ void opc_type_clear(opc_type_t *type) {
   }
 }
 
+bool opc_type_is_integer(const opc_type_t *type) { return type->kind == OPC_TYPE_INT || type->kind == OPC_TYPE_SYMINT; }
+
+bool opc_type_is_real(const opc_type_t *type) { return type->kind == OPC_TYPE_FLOAT || type->kind == OPC_TYPE_SCALAR; }
+
+const opc_type_t *opc_type_given(const opc_type_t *type) {
+  return type->kind == OPC_TYPE_OPTIONAL ? type->element : type;
+}
+
 static opc_type_kind_t innermost_kind(const opc_type_t *type) {
   while (type->kind == OPC_TYPE_OPTIONAL || type->kind == OPC_TYPE_LIST) type = type->element;
   return type->kind;
@@ -264,8 +272,7 @@ bool opc_operator_is_mutable(const opc_operator_t *op) {
 }
 
 bool opc_argument_is_string(const opc_argument_t *argument) {
-  const opc_type_t *type = argument->type.kind == OPC_TYPE_OPTIONAL ? argument->type.element : &argument->type;
-  return type->kind == OPC_TYPE_STRING;
+  return opc_type_given(&argument->type)->kind == OPC_TYPE_STRING;
 }
 
 int opc_operator_argument(const opc_operator_t *op, const char *name) {

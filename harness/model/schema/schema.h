@@ -50,6 +50,10 @@ typedef struct opc_type {
  * become OTHER, so that it never fails. */
 opc_status_t opc_type_parse(const char *text, opc_type_t *out, opc_error_t *error) OPC_CHECKED;
 void opc_type_clear(opc_type_t *type);
+bool opc_type_is_integer(const opc_type_t *type); /* int, SymInt */
+bool opc_type_is_real(const opc_type_t *type);    /* float, Scalar */
+/* What an argument of the type is if it is given: Tensor for "Tensor?". */
+const opc_type_t *opc_type_given(const opc_type_t *type);
 /* True for types of tensors: Tensor, Tensor?, Tensor[], Tensor?[]… */
 bool opc_type_holds_tensor(const opc_type_t *type);
 /* True for these, and for types that leave it open: Any, Any[], Dict, Tuple… */

@@ -6,10 +6,7 @@
 
 static bool takes(const opc_operator_t *op, opc_type_kind_t kind) {
   bool found = false;
-  for (size_t i = 0; i < op->argument_count; i++) {
-    const opc_type_t *type = &op->arguments[i].type;
-    found |= (type->kind == OPC_TYPE_OPTIONAL ? type->element : type)->kind == kind;
-  }
+  for (size_t i = 0; i < op->argument_count; i++) found |= opc_type_given(&op->arguments[i].type)->kind == kind;
   return found;
 }
 
@@ -46,18 +43,12 @@ static bool has_no_alias(const opc_operator_t *op) {
 /* The C++ fallback unwraps tensors and lists of them; in other places the kernel would see a tensor's wrapper. */
 static bool is_unwrapped(const opc_operator_t *op) {
   for (size_t i = 0; i < op->argument_count; i++) {
-    const opc_type_t *type = &op->arguments[i].type;
-    if (type->kind == OPC_TYPE_OPTIONAL) type = type->element;
+    const opc_type_t *type = opc_type_given(&op->arguments[i].type);
     if (type->kind == OPC_TYPE_OTHER || (type->kind == OPC_TYPE_LIST && type->element->kind != OPC_TYPE_TENSOR &&
                                          opc_type_may_hold_tensor(type->element)))
       return false;
   }
   return !op->is_vararg;
-}
-
-static bool has_meta_kernel(const opc_operator_t *op) {
-  const opc_kernel_t *meta = opc_operator_kernel(op, "Meta");
-  return meta && !meta->fallthrough;
 }
 
 static bool may_have_derivative(const opc_operator_t *op) {
@@ -66,11 +57,6 @@ static bool may_have_derivative(const opc_operator_t *op) {
                                         strcmp(op->kernels[i].key, "CompositeImplicitAutograd") == 0))
       return true;
   return false;
-}
-
-static bool has_kernel_at(const opc_operator_t *op, const char *key) {
-  const opc_kernel_t *kernel = opc_operator_kernel(op, key);
-  return kernel && !kernel->fallthrough;
 }
 
 static bool has_tag_of(const opc_operator_t *op, const char *const *tags) {
@@ -143,7 +129,7 @@ static bool operator_holds(unsigned when, const opc_operator_t *op) {
          (!(when & OPC_WHEN_RETURNS_OR_WRITES) || returns_or_writes(op)) &&
          (!(when & OPC_WHEN_NOT_BUILT_IN) || is_not_built_in(op)) &&
          (!(when & OPC_WHEN_NO_ALIAS) || has_no_alias(op)) && (!(when & OPC_WHEN_UNWRAPPED) || is_unwrapped(op)) &&
-         (!(when & OPC_WHEN_META_KERNEL) || has_meta_kernel(op)) &&
+         (!(when & OPC_WHEN_META_KERNEL) || opc_operator_has_kernel(op, "Meta")) &&
          (!(when & OPC_WHEN_FORMULA) || opc_operator_has_formula(op)) &&
          (!(when & OPC_WHEN_AUTOGRAD) || may_have_derivative(op)) && (!(when & OPC_WHEN_IN_PYTHON) || op->in_python) &&
          (!(when & OPC_WHEN_NUMBER) || takes(op, OPC_TYPE_FLOAT) || takes(op, OPC_TYPE_SCALAR));
@@ -173,5 +159,5 @@ static bool sample_holds(const opc_case_rule_t *rule, const opc_sample_t *sample
 
 bool opc_case_conditions_hold(const opc_case_rule_t *rule, const opc_operator_t *op, const opc_sample_t *sample) {
   return operator_holds(rule->when, op) && (!rule->tags || has_tag_of(op, rule->tags)) &&
-         (!rule->key || has_kernel_at(op, rule->key)) && sample_holds(rule, sample);
+         (!rule->key || opc_operator_has_kernel(op, rule->key)) && sample_holds(rule, sample);
 }

@@ -7,20 +7,11 @@
 
 /* ---- arguments ---- */
 
-static const opc_type_t *plain_type(const opc_argument_t *argument) {
-  return argument->type.kind == OPC_TYPE_OPTIONAL ? argument->type.element : &argument->type;
-}
-
-static bool variant_neighbour_is_whole(const opc_type_t *type) {
-  return type->kind == OPC_TYPE_INT || type->kind == OPC_TYPE_SYMINT;
-}
-static bool variant_neighbour_is_real(const opc_type_t *type) {
-  return type->kind == OPC_TYPE_FLOAT || type->kind == OPC_TYPE_SCALAR;
-}
+static const opc_type_t *plain_type(const opc_argument_t *argument) { return opc_type_given(&argument->type); }
 
 /* stride, padding: each item stands for a dimension. A list of any length may be sizes, or an order. */
 static bool is_whole_list(const opc_type_t *type) {
-  return type->kind == OPC_TYPE_LIST && type->fixed_length > 0 && variant_neighbour_is_whole(type->element);
+  return type->kind == OPC_TYPE_LIST && type->fixed_length > 0 && opc_type_is_integer(type->element);
 }
 
 static bool is_given(const opc_sample_t *sample, size_t index) {
@@ -78,9 +69,9 @@ bool opc_neighbour_set(opc_variant_step_t *step) {
   const bool whole = fabs(number) < (double)(INT64_C(1) << 53) && number == (double)(int64_t)number;
   now = opc_sample_number(step->sample, step->op, index);
   if (is_whole_list(type)) return whole && set_items(step, index, (int64_t)number);
-  if (now == number || !(variant_neighbour_is_real(type) || (variant_neighbour_is_whole(type) && whole))) return false;
-  const bool as_integer = variant_neighbour_is_whole(type) || (type->kind == OPC_TYPE_SCALAR && whole &&
-                                                               step->sample->arguments[index].kind == OPC_VALUE_INT);
+  if (now == number || !(opc_type_is_real(type) || (opc_type_is_integer(type) && whole))) return false;
+  const bool as_integer = opc_type_is_integer(type) || (type->kind == OPC_TYPE_SCALAR && whole &&
+                                                        step->sample->arguments[index].kind == OPC_VALUE_INT);
   if (as_integer)
     return variant_neighbour_replace(step, index, (opc_value_t){.kind = OPC_VALUE_INT, .integer = (int64_t)number});
   return variant_neighbour_replace(step, index, (opc_value_t){.kind = OPC_VALUE_FLOAT, .floating = number});
@@ -91,7 +82,7 @@ bool opc_neighbour_from_end(opc_variant_step_t *step) {
   size_t index;
   double now;
   const opc_tensor_spec_t *first = opc_sample_tensor(step->sample, 0);
-  if (!variant_neighbour_find(step, &index) || !variant_neighbour_is_whole(plain_type(&step->op->arguments[index])) ||
+  if (!variant_neighbour_find(step, &index) || !opc_type_is_integer(plain_type(&step->op->arguments[index])) ||
       !opc_argument_is_named(step->op->arguments[index].name, "dim axis"))
     return false;
   now = opc_sample_number(step->sample, step->op, index);
@@ -243,18 +234,18 @@ void opc_neighbour_values(const opc_sample_t *sample, const opc_operator_t *op, 
   const opc_type_t *type = plain_type(&op->arguments[argument]);
   const opc_tensor_spec_t *first = opc_sample_tensor(sample, 0);
   double now;
-  if (variant_neighbour_is_whole(type) && variant_neighbour_is_dimension(sample, op, argument)) {
+  if (opc_type_is_integer(type) && variant_neighbour_is_dimension(sample, op, argument)) {
     use_dimensions(first->ndim, use, context);
-  } else if (variant_neighbour_is_whole(type) || is_whole_list(type)) {
+  } else if (opc_type_is_integer(type) || is_whole_list(type)) {
     now = opc_sample_number(sample, op, argument);
-    if (variant_neighbour_is_whole(type) && now > 3)
+    if (opc_type_is_integer(type) && now > 3)
       use_number(now + 1, use, context); /* a count is rarely refused that is larger */
     for (size_t i = 0; i < sizeof usual / sizeof *usual; i++) use_number((double)usual[i], use, context);
-    if (!variant_neighbour_is_whole(type) || !first || first->ndim == 0) return;
+    if (!opc_type_is_integer(type) || !first || first->ndim == 0) return;
     const int64_t size = first->sizes[first->ndim - 1];
     use_number((double)(size - 1), use, context);
     use_number((double)size, use, context);
-  } else if (variant_neighbour_is_real(type)) {
+  } else if (opc_type_is_real(type)) {
     now = opc_sample_number(sample, op, argument);
     const double other[] = {now == 0 ? 1 : -now, 0, 1, 2 * now, now / 2};
     for (size_t i = 0; i < sizeof other / sizeof *other; i++) use_number(other[i], use, context);

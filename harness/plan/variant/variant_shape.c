@@ -53,8 +53,7 @@ bool opc_shape_empty_size(opc_variant_step_t *step) {
 /* The argument if it is a list of tensors of any length with more than `most` items; NULL: it is not. */
 static opc_value_t *longer_list(const opc_variant_step_t *step, int index, size_t most) {
   if (index < 0 || (size_t)index >= step->sample->argument_count) return NULL;
-  const opc_type_t *type = &step->op->arguments[index].type;
-  if (type->kind == OPC_TYPE_OPTIONAL) type = type->element;
+  const opc_type_t *type = opc_type_given(&step->op->arguments[index].type);
   opc_value_t *value = &step->sample->arguments[index];
   if (step->sample->absent[index] || type->kind != OPC_TYPE_LIST || type->fixed_length > 0 ||
       !opc_type_holds_tensor(type))

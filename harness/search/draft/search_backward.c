@@ -26,16 +26,11 @@ static bool search_backward_has_word(const char *name, const char *word) {
   return false;
 }
 
-static const opc_type_t *inner(const opc_type_t *type) {
-  return type->kind == OPC_TYPE_OPTIONAL ? type->element : type;
-}
-
 /* "int" and "SymInt" count as one type, and an optional argument takes a required one. */
 static bool is_same_kind(const opc_type_t *left, const opc_type_t *right) {
-  left = inner(left);
-  right = inner(right);
-  bool integers = (left->kind == OPC_TYPE_INT || left->kind == OPC_TYPE_SYMINT) &&
-                  (right->kind == OPC_TYPE_INT || right->kind == OPC_TYPE_SYMINT);
+  left = opc_type_given(left);
+  right = opc_type_given(right);
+  bool integers = opc_type_is_integer(left) && opc_type_is_integer(right);
   if (left->kind == OPC_TYPE_LIST && right->kind == OPC_TYPE_LIST)
     return left->fixed_length == right->fixed_length && is_same_kind(left->element, right->element);
   return integers || left->kind == right->kind;
@@ -102,7 +97,7 @@ static const opc_tensor_spec_t *first_input(const backward_t *b) {
 
 static bool give_sizes(backward_t *b, size_t argument) {
   const opc_tensor_spec_t *input = first_input(b);
-  const opc_type_t *type = inner(&b->op->arguments[argument].type);
+  const opc_type_t *type = opc_type_given(&b->op->arguments[argument].type);
   opc_value_t *value = &b->sample->arguments[argument];
   bool single = type->kind == OPC_TYPE_INT || type->kind == OPC_TYPE_SYMINT;
   bool list =
@@ -123,7 +118,7 @@ static bool give_sizes(backward_t *b, size_t argument) {
 
 /* Which gradients are wanted ("output_mask"): all. */
 static bool give_mask(backward_t *b, size_t argument) {
-  const opc_type_t *type = inner(&b->op->arguments[argument].type);
+  const opc_type_t *type = opc_type_given(&b->op->arguments[argument].type);
   opc_value_t *value = &b->sample->arguments[argument];
   if (type->kind != OPC_TYPE_LIST || type->element->kind != OPC_TYPE_BOOL || type->fixed_length < 1) return false;
   *value = (opc_value_t){.kind = OPC_VALUE_LIST};
@@ -136,7 +131,7 @@ static bool give_mask(backward_t *b, size_t argument) {
 }
 
 static bool is_tensor(const backward_t *b, size_t argument) {
-  return inner(&b->op->arguments[argument].type)->kind == OPC_TYPE_TENSOR;
+  return opc_type_given(&b->op->arguments[argument].type)->kind == OPC_TYPE_TENSOR;
 }
 
 /* False: a required argument has no value. */

@@ -10,13 +10,10 @@ typedef struct lists {
   size_t count;
 } lists_t;
 
-static const opc_type_t *list_of(const opc_type_t *type) {
-  return type->kind == OPC_TYPE_OPTIONAL ? type->element : type;
-}
-static bool may_hold_null(const opc_type_t *type) { return list_of(type)->element->kind == OPC_TYPE_OPTIONAL; }
+static bool may_hold_null(const opc_type_t *type) { return opc_type_given(type)->element->kind == OPC_TYPE_OPTIONAL; }
 
 bool opc_option_lists_are(const opc_type_t *type) {
-  const opc_type_t *list = list_of(type);
+  const opc_type_t *list = opc_type_given(type);
   if (list->kind != OPC_TYPE_LIST) return false;
   if (list->element->kind == OPC_TYPE_OPTIONAL) return list->element->element->kind == OPC_TYPE_TENSOR;
   return list != type && list->element->kind == OPC_TYPE_TENSOR; /* a required list has its tensors already */

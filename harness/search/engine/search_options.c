@@ -184,10 +184,6 @@ static void offer_lists(opc_options_t *options, const opc_operator_t *op) {
   if (given && type->kind == OPC_TYPE_OPTIONAL) offer_none(options);
 }
 
-static bool search_options_is_integer(const opc_type_t *type) {
-  return type->kind == OPC_TYPE_INT || type->kind == OPC_TYPE_SYMINT;
-}
-
 static void offer_optional(opc_options_t *options, const opc_operator_t *op) {
   const opc_type_t *element = search_options_argument_of(options, op)->type.element;
   if (given_value(options)) {
@@ -233,10 +229,9 @@ static void offer_values(opc_options_t *options, const opc_operator_t *op) {
   } else if (type->kind == OPC_TYPE_ANY) {
     if (!given || given->kind != OPC_VALUE_TENSOR) offer_alike(options);
     offer_drawn(options, op, type, DRAWS);
-  } else if (argument->has_default &&
-             (search_options_is_integer(type) || type->kind == OPC_TYPE_FLOAT || type->kind == OPC_TYPE_SCALAR)) {
+  } else if (argument->has_default && (opc_type_is_integer(type) || opc_type_is_real(type))) {
     offer_numbers(options, op);
-  } else if (type->kind == OPC_TYPE_LIST && search_options_is_integer(type->element)) {
+  } else if (type->kind == OPC_TYPE_LIST && opc_type_is_integer(type->element)) {
     offer_own_sizes(options);
   }
 }
@@ -449,8 +444,8 @@ static void tell_refused(opc_options_t *options, const opc_operator_t *op, const
 
 /* A mode, since each has its own code, or a size that leaves nothing to do. */
 static bool stands_alone(const opc_type_t *type) {
-  if (type->kind == OPC_TYPE_OPTIONAL) type = type->element;
-  return type->kind == OPC_TYPE_STRING || type->kind == OPC_TYPE_LIST;
+  const opc_type_kind_t kind = opc_type_given(type)->kind;
+  return kind == OPC_TYPE_STRING || kind == OPC_TYPE_LIST;
 }
 
 /* One is enough. The samples with zeros and ones stay as they are. */

@@ -6,12 +6,6 @@
 #include "model/value/value_read.h"
 #include "search/recipe/recipe_inside.h"
 
-static bool recipe_read_is_integer(const opc_type_t *type) {
-  return type->kind == OPC_TYPE_INT || type->kind == OPC_TYPE_SYMINT;
-}
-
-static bool is_real(const opc_type_t *type) { return type->kind == OPC_TYPE_FLOAT || type->kind == OPC_TYPE_SCALAR; }
-
 /* ---- names and expressions ---- */
 
 const opc_recipe_size_t *opc_recipe_size_find(const opc_recipe_t *recipe, const char *name) {
@@ -50,7 +44,7 @@ static bool name_known(const char *name, int64_t *out, void *context) {
   *out = 1;
   if (naming->status != OPC_OK || opc_recipe_size_find(naming->recipe, name)) return true;
   const int argument = opc_operator_argument(naming->recipe->op, name);
-  if (argument >= 0 && !recipe_read_is_integer(naming->recipe->wants[argument].type)) {
+  if (argument >= 0 && !opc_type_is_integer(naming->recipe->wants[argument].type)) {
     naming->status =
         opc_json_fail(naming->reader, "\"%s\" is of type %s: an expression may name sizes and int arguments", name,
                       naming->recipe->op->arguments[argument].type_text);
@@ -176,7 +170,7 @@ static opc_status_t add_choice(opc_json_reader_t *reader, const json_t *json, op
 
 /* The value itself: an expression for an integer, otherwise as in a sample. */
 static opc_status_t read_is(opc_json_reader_t *reader, opc_recipe_t *recipe, const json_t *json, opc_want_t *want) {
-  if (!want->type || recipe_read_is_integer(want->type)) return read_expression(reader, recipe, json, &want->is);
+  if (!want->type || opc_type_is_integer(want->type)) return read_expression(reader, recipe, json, &want->is);
   return add_choice(reader, json, want);
 }
 
@@ -265,8 +259,8 @@ static opc_status_t recipe_read_field(opc_json_reader_t *reader, opc_recipe_t *r
   if (strcmp(key, "each") == 0) return read_items(reader, recipe, json, true, want);
   if (strcmp(key, "items") == 0) return read_items(reader, recipe, json, false, want);
   if (strcmp(key, "between") == 0)
-    return want->type && is_real(want->type) ? read_real_bounds(reader, json, &want->between)
-                                             : read_bounds(reader, recipe, json, false, &want->between);
+    return want->type && opc_type_is_real(want->type) ? read_real_bounds(reader, json, &want->between)
+                                                      : read_bounds(reader, recipe, json, false, &want->between);
   opc_status_t status = opc_json_read_boolean(reader, json, &given); /* only "given" is left */
   want->given = given ? OPC_GIVEN_ALWAYS : OPC_GIVEN_NEVER;
   return status;
@@ -281,8 +275,8 @@ static const char *const *fields_of(const opc_type_t *type) {
                            *const other[] = {"one_of", "is", "given", NULL}, *const size[] = {"one_of", NULL};
   if (!type) return size;
   if (type->kind == OPC_TYPE_TENSOR) return tensor;
-  if (recipe_read_is_integer(type) || is_real(type)) return number;
-  if (type->kind == OPC_TYPE_LIST) return recipe_read_is_integer(type->element) ? integers : list;
+  if (opc_type_is_integer(type) || opc_type_is_real(type)) return number;
+  if (type->kind == OPC_TYPE_LIST) return opc_type_is_integer(type->element) ? integers : list;
   return other;
 }
 
@@ -368,7 +362,7 @@ static opc_status_t read_names(opc_json_reader_t *reader, opc_recipe_t *recipe, 
   }
   opc_json_leave(reader, before);
   for (size_t i = 0; i < op->argument_count; i++) {
-    if (!json_object_get(arguments, op->arguments[i].name) || !recipe_read_is_integer(recipe->wants[i].type) ||
+    if (!json_object_get(arguments, op->arguments[i].name) || !opc_type_is_integer(recipe->wants[i].type) ||
         !is_name(op->arguments[i].name))
       continue;
     OPC_RETURN_IF_ERROR(add_size(reader, recipe, op->arguments[i].name, (int)i, &size));

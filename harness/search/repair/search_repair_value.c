@@ -208,8 +208,7 @@ static void set_length(opc_repair_t *r, size_t argument, size_t length) {
 }
 
 static const opc_type_t *type_of(const opc_repair_t *r, size_t argument) {
-  const opc_type_t *type = &r->op->arguments[argument].type;
-  return type->kind == OPC_TYPE_OPTIONAL ? type->element : type;
+  return opc_type_given(&r->op->arguments[argument].type);
 }
 
 /* The numbers of the text, then what the first tensor's rank suggests: one per dimension, one per dimension of space.

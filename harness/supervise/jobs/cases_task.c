@@ -27,8 +27,6 @@ static void cases_task_forget(opc_task_t *task) {
   task->cases = NULL;
 }
 
-static double cases_task_seconds(const opc_task_t *task) { return opc_task_case_seconds(task); }
-
 /* How many times the operator has used up its time. After the first time only samples themselves still run; after the
  * second nothing does. A single case loses nothing: its own time is bounded, and the user asked for it. */
 static int times_used(const opc_task_t *task) {
@@ -79,9 +77,7 @@ static opc_status_t cases_task_settle(opc_task_t *task, opc_error_t *error) {
   if (opc_case_result_is_finding(result) && !is_settled(task, result)) return opc_suspects_add(task, result, error);
   opc_task_explain_no_sample(task, result);
   if (opc_rerun_wants(result)) return opc_rerun_keep(task, result, error);
-  const opc_status_t status = opc_session_result(task->session, task->op, result, NULL, error);
-  opc_case_result_free(result);
-  return status;
+  return opc_task_write_final(task, result, error);
 }
 
 /* Nothing is left to run: the findings are confirmed now. */
@@ -141,10 +137,7 @@ static opc_status_t spent(opc_task_t *task, opc_error_t *error) {
 /* The result of a crash is a suspect, unless Valgrind could not watch it. Takes it. */
 static opc_status_t add_crash(opc_task_t *task, opc_case_result_t *result, const opc_crash_t *crash,
                               opc_error_t *error) {
-  if (!crash->unwatchable) return opc_suspects_add(task, result, error);
-  const opc_status_t status = opc_session_result(task->session, task->op, result, NULL, error);
-  opc_case_result_free(result);
-  return status;
+  return crash->unwatchable ? opc_task_write_final(task, result, error) : opc_suspects_add(task, result, error);
 }
 
 /* The child died in a case, right after its last result, or before it began. */
@@ -202,5 +195,5 @@ const opc_phase_t opc_phase_cases = {.command = cases_task_command,
                                      .result = cases_task_take_result,
                                      .ended = cases_task_ended,
                                      .crash = cases_task_crash,
-                                     .seconds = cases_task_seconds,
+                                     .seconds = opc_task_case_seconds,
                                      .forget = cases_task_forget};

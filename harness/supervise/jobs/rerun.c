@@ -26,17 +26,11 @@ static bool rerun_over(const opc_task_t *task) { return task->rerunning->index =
 
 static opc_case_result_t *rerun_present(const opc_task_t *task) { return task->waiting[task->rerunning->index]; }
 
-static opc_status_t write_final(opc_task_t *task, opc_case_result_t *result, opc_error_t *error) {
-  const opc_status_t status = opc_session_result(task->session, task->op, result, NULL, error);
-  opc_case_result_free(result);
-  return status;
-}
-
 static opc_status_t write_waiting(opc_task_t *task, opc_error_t *error) {
   for (size_t i = 0; i < task->waiting_count; i++) {
     opc_case_result_t *result = task->waiting[i];
     task->waiting[i] = NULL;
-    OPC_RETURN_IF_ERROR(write_final(task, result, error));
+    OPC_RETURN_IF_ERROR(opc_task_write_final(task, result, error));
   }
   task->waiting_count = 0;
   return OPC_OK;
@@ -70,8 +64,6 @@ static void rerun_leave(opc_task_t *task) {
   task->phase = release(task);
 }
 
-static double rerun_seconds(const opc_task_t *task) { return opc_task_case_seconds(task); }
-
 /* The lists still stand for the crashes that were confirmed: what they name is skipped again. */
 static opc_status_t rerun_command(opc_task_t *task, json_t **out, opc_error_t *error) {
   *out = opc_task_cases_command(task, json_array_size(task->skips), json_array_size(task->crashed));
@@ -100,7 +92,7 @@ static opc_status_t next(opc_task_t *task, opc_error_t *error) {
     task->rerunning->outcome = NULL;
   }
   if (!opc_case_result_is_finding(result)) {
-    OPC_RETURN_IF_ERROR(write_final(task, result, error));
+    OPC_RETURN_IF_ERROR(opc_task_write_final(task, result, error));
   } else {
     task->first = task->order_count;
     const opc_status_t status = opc_suspects_note_case(task, result->case_id, error);
@@ -145,5 +137,5 @@ const opc_phase_t opc_phase_rerun = {.command = rerun_command,
                                      .result = rerun_take_result,
                                      .ended = rerun_ended,
                                      .crash = rerun_crash,
-                                     .seconds = rerun_seconds,
+                                     .seconds = opc_task_case_seconds,
                                      .forget = rerun_forget};

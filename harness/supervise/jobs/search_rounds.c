@@ -20,28 +20,23 @@ opc_searched_t *opc_search_found(const opc_session_t *session, const opc_operato
   return index < loaded->operator_count ? &session->found[index] : NULL;
 }
 
-/* The operator has a kernel at this key that does something. */
-static bool has_kernel(const opc_operator_t *op, const char *key) {
-  const opc_kernel_t *kernel = opc_operator_kernel(op, key);
-  return kernel && !kernel->fallthrough;
-}
-
 /* The operator has a kernel for any device. It may be a CUDA kernel that was registered without naming its device. */
 static bool is_composite(const opc_operator_t *op) {
-  return has_kernel(op, "CompositeExplicitAutograd") || has_kernel(op, "CompositeImplicitAutograd") ||
-         has_kernel(op, "CompositeExplicitAutogradNonFunctional");
+  return opc_operator_has_kernel(op, "CompositeExplicitAutograd") ||
+         opc_operator_has_kernel(op, "CompositeImplicitAutograd") ||
+         opc_operator_has_kernel(op, "CompositeExplicitAutogradNonFunctional");
 }
 
 /* A kernel at Autograd calls the kernel of the device. */
 static bool is_for_cuda_alone(const opc_operator_t *op) {
-  return has_kernel(op, "CUDA") && !has_kernel(op, "CPU") && !is_composite(op);
+  return opc_operator_has_kernel(op, "CUDA") && !opc_operator_has_kernel(op, "CPU") && !is_composite(op);
 }
 
 const char *opc_search_device(const opc_session_t *session, const opc_operator_t *op) {
   size_t i;
   json_t *device;
   const opc_searched_t *found = opc_search_found(session, op);
-  const bool wants_cuda = found && found->wants_cuda && (has_kernel(op, "CUDA") || is_composite(op));
+  const bool wants_cuda = found && found->wants_cuda && (opc_operator_has_kernel(op, "CUDA") || is_composite(op));
   if (!is_for_cuda_alone(op) && !wants_cuda) return OPC_MODE_CPU;
   json_array_foreach(session->devices, i, device) {
     if (strcmp(json_string_value(device), OPC_MODE_CPU) != 0) return json_string_value(device);

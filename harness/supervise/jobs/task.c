@@ -100,6 +100,12 @@ void opc_task_free(opc_task_t *task) {
   free(task);
 }
 
+opc_status_t opc_task_write_final(opc_task_t *task, opc_case_result_t *result, opc_error_t *error) {
+  const opc_status_t status = opc_session_result(task->session, task->op, result, NULL, error);
+  opc_case_result_free(result);
+  return status;
+}
+
 void opc_task_release(opc_task_t *task) {
   if (task->child) {
     opc_child_leave(task->child);

@@ -191,6 +191,8 @@ json_t *opc_task_cases_command(const opc_task_t *task, size_t skips, size_t cras
 /* The result of a case that ended its child. */
 opc_status_t opc_task_crash_result(const opc_task_t *task, const char *case_id, const opc_crash_t *crash,
                                    opc_case_result_t **out, opc_error_t *error) OPC_CHECKED;
+/* Writes a final result to the journal; takes it. */
+opc_status_t opc_task_write_final(opc_task_t *task, opc_case_result_t *result, opc_error_t *error) OPC_CHECKED;
 /* Explains a result skipped for lack of arguments: only the search knows the reason, not the child. */
 void opc_task_explain_no_sample(const opc_task_t *task, opc_case_result_t *result);
 
