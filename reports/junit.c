@@ -26,7 +26,7 @@ static bool junit_visit_result(const opc_case_result_t *result, void *context) {
 }
 
 static void write_load_failure(opc_junit_t *junit, const char *path) {
-  opc_text_t name = {0}, text = {0}, type = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t name = {0}, text = {0}, type = {0};
   const json_t *cause = json_object_get(junit->library, "error");
   const char *kind = opc_record_text(cause, "kind");
   opc_text_addf(&name, "load %s", path);
@@ -37,9 +37,6 @@ static void write_load_failure(opc_junit_t *junit, const char *path) {
     opc_junit_error(junit, opc_text_c(&type), opc_record_text(cause, "message"), &text);
     opc_junit_close(junit);
   }
-  opc_text_clear(&name);
-  opc_text_clear(&text);
-  opc_text_clear(&type);
 }
 
 /* ---- suites ---- */
@@ -54,7 +51,7 @@ static void property(opc_junit_t *junit, const char *name, const char *value) {
 
 static void open_suite(opc_junit_t *junit, const char *name, const opc_journal_counts_t *counts, double seconds) {
   const char *started = opc_record_text(junit->run, "started");
-  opc_text_t stamp = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t stamp = {0};
   opc_junit_open(junit, "testsuite");
   opc_junit_attribute(junit, "name", name);
   opc_junit_count(junit, "tests", counts->pass + counts->fail + counts->skip + counts->error + counts->warnings);
@@ -66,7 +63,6 @@ static void open_suite(opc_junit_t *junit, const char *name, const opc_journal_c
     opc_text_add_bytes(&stamp, started, strcspn(started, "Z")); /* readers expect no time zone */
     opc_junit_attribute(junit, "timestamp", opc_text_c(&stamp));
   }
-  opc_text_clear(&stamp);
 }
 
 static void write_properties(opc_junit_t *junit) {
@@ -120,12 +116,11 @@ static bool junit_visit_library(const json_t *record, void *context) {
   if (junit->xml) {
     opc_journal_counts_t counts = {.error = failed};
     double seconds = 0;
-    opc_text_t stem = {0};
+    OPC_SCOPED(opc_text_clear) opc_text_t stem = {0};
     junit_count_operators(junit, path, &counts, &seconds);
     opc_junit_stem(&stem, path);
     open_suite(junit, opc_text_c(&stem), &counts, seconds);
     write_properties(junit);
-    opc_text_clear(&stem);
   }
   if (failed) write_load_failure(junit, path);
   write_operators(junit, path);

@@ -126,12 +126,11 @@ static void write_skipped(opc_junit_t *junit, const check_row_t *row) {
     if (row->skips[i] > row->skips[most]) most = i;
     total += row->skips[i];
   }
-  opc_text_t message = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t message = {0};
   if (total > 1) opc_text_addf(&message, "%" PRIu64 " of %" PRIu64 " cases", row->skips[most], total);
   if (row->details[most] && *row->details[most])
     opc_text_addf(&message, "%s%s", message.length ? "; " : "", row->details[most]);
   opc_junit_skip(junit, opc_skip_reason_name((opc_skip_reason_t)most), opc_text_c(&message));
-  opc_text_clear(&message);
 }
 
 static opc_status_t write_row(opc_junit_t *junit, size_t operator_index, const check_row_t *row) {

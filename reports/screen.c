@@ -23,11 +23,10 @@ opc_screen_t opc_screen_of(FILE *stream) {
 }
 
 void opc_screen_text(const opc_screen_t *screen, opc_tone_t tone, const char *text) {
-  opc_text_t clean = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t clean = {0};
   opc_xml_text_add(&clean, text, strlen(text));
   bool coloured = screen->colour && tone != OPC_TONE_PLAIN;
   fprintf(screen->stream, "%s%s%s", coloured ? tones[tone] : "", opc_text_c(&clean), coloured ? "\x1b[0m" : "");
-  opc_text_clear(&clean);
 }
 
 static int columns_of(const char *text, size_t length) {
@@ -62,7 +61,7 @@ static void screen_wrap(const opc_screen_t *screen, const char *text, size_t len
 
 static void screen_field(const opc_screen_t *screen, const char *label, const char *text, bool wrapped) {
   if (!text || !*text) return;
-  opc_text_t clean = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t clean = {0};
   opc_xml_text_add(&clean, text, strlen(text));
   if (clean.length > LONGEST_TEXT) {
     size_t kept = LONGEST_TEXT, left_out;
@@ -85,7 +84,6 @@ static void screen_field(const opc_screen_t *screen, const char *label, const ch
     if (at) fprintf(screen->stream, "\n%*s", TEXT_INDENT, "");
   }
   fputc('\n', screen->stream);
-  opc_text_clear(&clean);
 }
 
 /* The end of the text that fits: after a word that leaves room for " …". *out_cut: something is left out. */
@@ -114,7 +112,7 @@ static size_t fitting(const char *text, int width, int lines, bool *out_cut) {
 
 void opc_screen_brief(const opc_screen_t *screen, const char *label, const char *text, int lines) {
   if (!text || !*text) return;
-  opc_text_t clean = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t clean = {0};
   bool cut;
   opc_xml_text_add(&clean, text, strlen(text));
   for (size_t i = 0; i < clean.length; i++)
@@ -128,7 +126,6 @@ void opc_screen_brief(const opc_screen_t *screen, const char *label, const char 
   opc_screen_t own = *screen;
   if (own.width == 0) own.width = BRIEF_WIDTH;
   screen_field(&own, label, opc_text_c(&clean), true);
-  opc_text_clear(&clean);
 }
 
 void opc_screen_field(const opc_screen_t *screen, const char *label, const char *text) {

@@ -38,7 +38,7 @@ static void show_summary(const opc_problems_t *problems, const opc_screen_t *scr
   opc_journal_summary_t sum;
   opc_journal_reader_summary(problems->journal, &sum);
   opc_coverage_t coverage = opc_coverage_of(problems->journal);
-  opc_text_t line = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t line = {0};
   uint64_t cases = sum.pass + sum.fail + sum.error + sum.warnings + sum.skip;
   opc_coverage_say(&coverage, &line);
   fprintf(screen->stream, "%s\n", opc_text_c(&line));
@@ -58,7 +58,6 @@ static void show_summary(const opc_problems_t *problems, const opc_screen_t *scr
   if (sum.libraries_failed)
     fprintf(screen->stream, "%" PRIu64 " of %" PRIu64 " librar%s could not be loaded\n", sum.libraries_failed,
             sum.libraries, sum.libraries == 1 ? "y" : "ies");
-  opc_text_clear(&line);
 }
 
 /* ---- problems ---- */
@@ -189,7 +188,7 @@ static opc_skip_reason_t main_reason(const opc_journal_operator_t *op) {
 }
 
 static void show_unchecked(const opc_problems_t *problems, const opc_screen_t *screen) {
-  opc_text_t names = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t names = {0};
   opc_coverage_t coverage = opc_coverage_of(problems->journal);
   uint64_t shown = 0, all = coverage.total - coverage.checked;
   for (size_t i = 0; i < opc_journal_reader_operator_count(problems->journal) && shown < NAMES_SHOWN; i++) {
@@ -206,7 +205,6 @@ static void show_unchecked(const opc_problems_t *problems, const opc_screen_t *s
             coverage.without_inputs ? ": --samples FILE and --recipes FILE give inputs" : "");
     opc_screen_brief(screen, "operators", opc_text_c(&names), 3);
   }
-  opc_text_clear(&names);
 }
 
 opc_status_t opc_terminal_report(const opc_problems_t *problems, const opc_screen_t *screen,
@@ -265,7 +263,7 @@ void opc_terminal_end(const opc_problems_t *problems, const opc_screen_t *screen
   bool too_few = coverage.checked < required;
   opc_tone_t tone;
   const char *why, *word = verdict(problems, view, too_few, &tone, &why);
-  opc_text_t line = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t line = {0};
   bool passed = tone == OPC_TONE_GREEN;
   opc_text_addf(&line, ": %s", why);
   if (problems->count && !passed) {
@@ -277,5 +275,4 @@ void opc_terminal_end(const opc_problems_t *problems, const opc_screen_t *screen
   if (problems->count && passed) opc_text_addf(&line, "; %zu warning%s", problems->count, plural(problems->count));
   opc_screen_text(screen, tone, word);
   fprintf(screen->stream, "%s\n", opc_text_c(&line));
-  opc_text_clear(&line);
 }

@@ -47,10 +47,9 @@ static bool terminal_list_visit_operator(const json_t *record, void *context) {
   opc_screen_line(screen, "tags", opc_text_c(&tags));
   opc_text_clear(&tags);
   if (*module) {
-    opc_text_t where = {0};
+    OPC_SCOPED(opc_text_clear) opc_text_t where = {0};
     opc_text_addf(&where, "in Python module %s", module);
     opc_screen_line(screen, "fake kernel", opc_text_c(&where));
-    opc_text_clear(&where);
   }
   const json_t *kernels = json_object_get(record, "kernels");
   if (json_array_size(kernels) == 0) opc_screen_field(screen, "kernels", "none");

@@ -16,7 +16,7 @@ static void terminal_problem_show_head(const opc_screen_t *screen, const opc_ter
   const opc_rule_t *rule = opc_rule_of(opc_problem_rule(problem));
   if (problem->warning) word = "WARN ";
   else if (result->verdict == OPC_VERDICT_ERROR) word = "ERROR";
-  opc_text_t more = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t more = {0};
   opc_screen_text(screen, problem->warning ? OPC_TONE_YELLOW : OPC_TONE_RED, word);
   fputc(' ', screen->stream);
   opc_screen_text(screen, OPC_TONE_BOLD, result->id.operator_name);
@@ -38,10 +38,9 @@ static void terminal_problem_show_head(const opc_screen_t *screen, const opc_ter
 
 static void show_where(const opc_screen_t *screen, const json_t *json, const opc_case_result_t *result,
                        const json_t *op) {
-  opc_text_t where = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t where = {0};
   opc_finding_place(json, &result->id, op, &where);
   opc_screen_brief(screen, "where", opc_text_c(&where), 1);
-  opc_text_clear(&where);
 }
 
 /* Length of "ns::" if all names have it, else 0. */
@@ -54,24 +53,22 @@ static size_t common_namespace(const opc_terminal_entry_t *entry) {
 }
 
 static void show_operators(const opc_screen_t *screen, const opc_terminal_entry_t *entry, int lines) {
-  opc_text_t names = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t names = {0};
   const size_t space = common_namespace(entry);
   for (size_t i = 0; i < entry->operators && i < OPC_TERMINAL_NAMES; i++)
     opc_text_addf(&names, "%s%s", i ? ", " : "", entry->names[i] + (i ? space : 0));
   if (entry->operators > OPC_TERMINAL_NAMES) opc_text_add(&names, ", …");
   if (entry->operators > 1) opc_screen_brief(screen, "operators", opc_text_c(&names), lines);
-  opc_text_clear(&names);
 }
 
 static void show_input(const opc_screen_t *screen, const json_t *input) {
-  opc_text_t line = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t line = {0};
   const char *name;
   json_t *value;
   if (json_is_string(input)) opc_text_add(&line, json_string_value(input));
   json_object_foreach((json_t *)input, name, value) opc_text_addf(
       &line, "%s%s = %s", line.length ? ", " : "", name, json_is_string(value) ? json_string_value(value) : "?");
   opc_screen_brief(screen, "input", opc_text_c(&line), INPUT_LINES);
-  opc_text_clear(&line);
 }
 
 static const char *const sources[] = {[OPC_SOURCE_DECLARED] = "a declared sample",
@@ -94,7 +91,7 @@ static const char *change_text(opc_input_change_t change, const opc_case_id_t *i
 
 /* Shows who vouches for the input, what was changed, and why such an input was tried. */
 static void show_tried(const opc_screen_t *screen, const opc_case_result_t *result) {
-  opc_text_t line = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t line = {0};
   const char *why = opc_record_text(result->evidence, "why");
   const opc_provenance_t *provenance = &result->provenance;
   const bool plain = strcmp(result->id.variant, "plain") == 0 && !*result->id.dtype;
@@ -103,12 +100,11 @@ static void show_tried(const opc_screen_t *screen, const opc_case_result_t *resu
                   plain ? ", as it is" : "");
   if (*why && !plain) opc_text_addf(&line, "%sbecause %s", line.length ? ", " : "", why);
   opc_screen_brief(screen, "tried", opc_text_c(&line), 2);
-  opc_text_clear(&line);
 }
 
 static void show_also(const opc_screen_t *screen, const opc_terminal_entry_t *entry) {
   const opc_problem_t *problem = entry->problem;
-  opc_text_t line = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t line = {0};
   for (size_t i = 0; i < problem->symptom_count; i++)
     if (problem->symptoms[i].rule != opc_problem_rule(problem))
       opc_text_addf(&line, "%s%s", line.length ? ", " : "", opc_rule_name(problem->symptoms[i].rule));
@@ -120,8 +116,6 @@ static void show_also(const opc_screen_t *screen, const opc_terminal_entry_t *en
                   line.length ? "; also " : "");
   opc_text_add(&all, opc_text_c(&line));
   opc_screen_brief(screen, "and", opc_text_c(&all), 1);
-  opc_text_clear(&line);
-  opc_text_clear(&all);
 }
 
 /* One line each, the case of the line to paste first. */

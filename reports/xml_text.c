@@ -70,7 +70,7 @@ void opc_xml_text_add(opc_text_t *out, const char *bytes, size_t length) {
 }
 
 void opc_xml_text_message(opc_text_t *out, const char *bytes, size_t length) {
-  opc_text_t clean = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t clean = {0};
   opc_xml_text_add(&clean, bytes, length);
   size_t characters = 0;
   bool blank = false, begun = false;
@@ -93,11 +93,10 @@ void opc_xml_text_message(opc_text_t *out, const char *bytes, size_t length) {
     if (!continues) characters++;
     begun = true;
   }
-  opc_text_clear(&clean);
 }
 
 void opc_xml_text_stream(opc_text_t *out, const char *bytes, size_t length) {
-  opc_text_t clean = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t clean = {0};
   opc_xml_text_add(&clean, bytes, length);
   const char *text = opc_text_c(&clean);
   if (clean.length <= OPC_XML_HEAD + OPC_XML_TAIL) {
@@ -111,5 +110,4 @@ void opc_xml_text_stream(opc_text_t *out, const char *bytes, size_t length) {
     opc_text_addf(out, "\n[… %zu bytes left out …]\n", tail - head);
     opc_text_add_bytes(out, text + tail, clean.length - tail);
   }
-  opc_text_clear(&clean);
 }

@@ -103,10 +103,9 @@ static opc_status_t inspect_show(const inspect_command_t *inspect, json_t *libra
   size_t i;
   json_t *library;
   if (inspect->json) {
-    json_t *report = json_pack("{s:s, s:O}", "format", "opcheck-c/inspect/1", "libraries", libraries);
+    json_auto_t *report = json_pack("{s:s, s:O}", "format", "opcheck-c/inspect/1", "libraries", libraries);
     const bool written = report && json_dumpf(report, stdout, JSON_INDENT(2)) == 0;
     fputc('\n', stdout);
-    json_decref(report);
     return written ? OPC_OK : opc_error_set(error, OPC_ERR_IO, "cannot write to standard output");
   }
   const opc_screen_t screen = opc_screen_of(stdout);

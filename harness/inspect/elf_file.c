@@ -176,7 +176,7 @@ void opc_elf_each_symbol(const opc_elf_file_t *file, bool (*visit)(const opc_elf
   Elf_Data *data = inside->symbols ? elf_getdata(inside->symbols, NULL) : NULL;
   if (!data || !gelf_getshdr(inside->symbols, &header) || header.sh_entsize == 0) return;
   Elf_Data *versions = inside->versions ? elf_getdata(inside->versions, NULL) : NULL;
-  wanted_version_t *wanted = calloc(VERSIONS, sizeof *wanted);
+  OPC_SCOPED(opc_scope_free) wanted_version_t *wanted = calloc(VERSIONS, sizeof *wanted);
   const size_t count = data->d_size / header.sh_entsize;
   unsigned char *called = find_called(inside, count);
   if (wanted) read_wanted(inside, wanted);
@@ -200,7 +200,6 @@ void opc_elf_each_symbol(const opc_elf_file_t *file, bool (*visit)(const opc_elf
     more = visit(&symbol, context);
   }
   free(called);
-  free(wanted);
 }
 
 bool opc_elf_has_version(const opc_elf_file_t *file, const char *version) {

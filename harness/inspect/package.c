@@ -224,12 +224,11 @@ static found_t *finding; /* nftw passes no context */
 
 static bool registers_operators(const char *path) {
   opc_elf_file_t *file = NULL;
-  opc_facts_t facts = {0};
+  OPC_SCOPED(opc_facts_clear) opc_facts_t facts = {0};
   opc_error_t ignored;
   bool registers = false;
   if (opc_elf_open(path, &file, &ignored) == OPC_OK && opc_facts_read(file, &facts, &ignored) == OPC_OK)
     registers = opc_facts_registers(&facts);
-  opc_facts_clear(&facts);
   opc_elf_close(file);
   return registers;
 }

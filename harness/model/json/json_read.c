@@ -83,15 +83,13 @@ opc_status_t opc_json_check_fields(opc_json_reader_t *reader, const json_t *obje
     while (known[i] && strcmp(known[i], key) != 0) i++;
     if (known[i]) continue;
 
-    opc_text_t all = {0};
+    OPC_SCOPED(opc_text_clear) opc_text_t all = {0};
     for (i = 0; known[i]; i++) opc_text_addf(&all, "%s%s", i ? ", " : "", known[i]);
     const char *nearest = opc_json_nearest(key, known);
     opc_json_enter(reader, key);
-    opc_status_t status = nearest ? opc_json_fail(reader, "no such field, did you mean \"%s\"? (known here: %s)",
-                                                  nearest, opc_text_c(&all))
-                                  : opc_json_fail(reader, "no such field (known here: %s)", opc_text_c(&all));
-    opc_text_clear(&all);
-    return status;
+    return nearest ? opc_json_fail(reader, "no such field, did you mean \"%s\"? (known here: %s)", nearest,
+                                   opc_text_c(&all))
+                   : opc_json_fail(reader, "no such field (known here: %s)", opc_text_c(&all));
   }
   return OPC_OK;
 }

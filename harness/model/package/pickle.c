@@ -120,13 +120,11 @@ static void add_last(machine_t *m, size_t count) {
 }
 
 static void call(machine_t *m) {
-  json_t *arguments = pop(m), *callee = pop(m);
+  json_auto_t *arguments = pop(m), *callee = pop(m);
   const char *name = json_string_value(json_object_get(callee, "global"));
   /* An ordered dictionary, filled afterwards. */
   if (name && strcmp(name, "collections OrderedDict") == 0) push(m, json_pack("{s:[]}", "dict"));
   else push(m, json_pack("{s:s, s:O}", "call", name ? name : "?", "args", arguments));
-  json_decref(arguments);
-  json_decref(callee);
 }
 
 static void pickle_remember(machine_t *m, uint64_t number) {

@@ -14,11 +14,10 @@ static opc_status_t check_tensor_path(opc_json_reader_t *reader, const char *pat
   int index = opc_operator_argument(op, name);
   free(name);
   if (index < 0) {
-    opc_text_t all = {0};
+    OPC_SCOPED(opc_text_clear) opc_text_t all = {0};
     for (size_t i = 0; i < op->argument_count; i++) opc_text_addf(&all, "%s%s", i ? ", " : "", op->arguments[i].name);
     opc_status_t status =
         opc_json_fail(reader, "%s has no argument \"%.60s\" (it has: %s)", op->name, path, opc_text_c(&all));
-    opc_text_clear(&all);
     return status;
   }
   const opc_value_t *value = &sample->arguments[index];

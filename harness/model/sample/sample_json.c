@@ -87,7 +87,7 @@ static void shorten_files(json_t *json) {
 
 opc_status_t opc_sample_name(opc_sample_t *sample, const opc_operator_t *op, opc_error_t *error) {
   if (sample->name && sample->name[0]) return OPC_OK;
-  json_t *whole = opc_sample_to_json(sample, op), *arguments = json_object();
+  json_auto_t *whole = opc_sample_to_json(sample, op), *arguments = json_object();
   OPC_SCOPED(opc_scope_free) char *text = NULL;
   opc_json_put(&arguments, "args", whole ? json_incref(json_object_get(whole, "args")) : NULL);
   if (json_object_get(whole, "kwargs"))
@@ -99,8 +99,6 @@ opc_status_t opc_sample_name(opc_sample_t *sample, const opc_operator_t *op, opc
     sample->name = opc_string_format("s-%08x", (unsigned)(XXH3_64bits(text, strlen(text)) & 0xffffffffu));
   }
   bool named = text && sample->name;
-  json_decref(arguments);
-  json_decref(whole);
   return named ? OPC_OK : opc_out_of_memory(error);
 }
 

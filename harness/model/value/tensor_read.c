@@ -130,13 +130,12 @@ static opc_status_t tensor_read_file(opc_json_reader_t *reader, const json_t *js
   if (npy.ndim != spec->ndim || memcmp(npy.sizes, spec->sizes, (size_t)npy.ndim * sizeof npy.sizes[0]) != 0) {
     char shapes[2][160] = {"", ""};
     opc_tensor_spec_t *there = opc_tensor_spec_new(npy.dtype, npy.ndim, npy.sizes);
-    opc_value_t of_file = {.kind = OPC_VALUE_TENSOR, .tensor = there};
+    OPC_SCOPED(opc_value_clear) opc_value_t of_file = {.kind = OPC_VALUE_TENSOR, .tensor = there};
     opc_tensor_spec_t bare = {.dtype = spec->dtype, .ndim = spec->ndim};
     memcpy(bare.sizes, spec->sizes, sizeof bare.sizes);
     opc_tensor_spec_make_contiguous(&bare);
     opc_value_describe(&of_file, shapes[0], sizeof shapes[0]);
     opc_value_describe(&(opc_value_t){.kind = OPC_VALUE_TENSOR, .tensor = &bare}, shapes[1], sizeof shapes[1]);
-    opc_value_clear(&of_file);
     return opc_json_fail(reader, "%s holds %s, the tensor is %s", name, shapes[0], shapes[1]);
   }
   if (kind_rank(npy.dtype) > kind_rank(dtype))

@@ -80,11 +80,9 @@ static opc_status_t value_read_word(opc_json_reader_t *reader, const json_t *jso
   if (!word) return expected(reader, what, json, type_text);
   for (size_t i = 0; known[i]; i++)
     if (strcmp(known[i], word) == 0) return read_string(word, reader, out);
-  opc_text_t all = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t all = {0};
   for (size_t i = 0; known[i]; i++) opc_text_addf(&all, "%s%s", i ? ", " : "", known[i]);
-  opc_status_t status = opc_json_fail(reader, "\"%.40s\" is not %s (known: %s)", word, what, opc_text_c(&all));
-  opc_text_clear(&all);
-  return status;
+  return opc_json_fail(reader, "\"%.40s\" is not %s (known: %s)", word, what, opc_text_c(&all));
 }
 
 static opc_status_t read_dtype(opc_json_reader_t *reader, const json_t *json, const char *type_text, opc_value_t *out) {

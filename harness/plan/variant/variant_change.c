@@ -35,12 +35,9 @@ static bool equal_elements(const opc_tensor_spec_t *left, const opc_tensor_spec_
   const int64_t numel = opc_tensor_spec_numel(left);
   const size_t bytes = (size_t)numel * opc_dtype_size(left->dtype);
   if (numel > COMPARED_MAX || bytes == 0) return numel == 0;
-  char *values = calloc(2, bytes);
-  bool equal = values && opc_fill_logical(left, path, 0, values, NULL) == OPC_OK &&
-               opc_fill_logical(right, path, 0, values + bytes, NULL) == OPC_OK &&
-               memcmp(values, values + bytes, bytes) == 0;
-  free(values);
-  return equal;
+  OPC_SCOPED(opc_scope_free) char *values = calloc(2, bytes);
+  return values && opc_fill_logical(left, path, 0, values, NULL) == OPC_OK &&
+         opc_fill_logical(right, path, 0, values + bytes, NULL) == OPC_OK && memcmp(values, values + bytes, bytes) == 0;
 }
 
 /* Sizes and dtype are the same. Values with an unchanged fill are unchanged, unless elements repeat that did not

@@ -239,7 +239,7 @@ static void offer_row(enumeration_t *e, const opc_transformation_t *row, size_t 
 
 opc_status_t opc_variants_of(const opc_sample_t *sample, const opc_operator_t *op, unsigned families,
                              opc_variant_emit_t *emit, void *context, opc_error_t *error) {
-  opc_variant_tensors_t tensors = {0};
+  OPC_SCOPED(opc_variant_tensors_clear) opc_variant_tensors_t tensors = {0};
   enumeration_t e = {.sample = sample, .op = op, .emit = emit, .context = context, .tensors = &tensors, .error = error};
   /* Collecting takes no const because other callers change what it finds. */
   opc_status_t status = opc_variant_tensors_collect((opc_sample_t *)sample, op, &tensors, error);
@@ -266,6 +266,5 @@ opc_status_t opc_variants_of(const opc_sample_t *sample, const opc_operator_t *o
   }
   status = e.status;
   free(e.seen);
-  opc_variant_tensors_clear(&tensors);
   return status;
 }

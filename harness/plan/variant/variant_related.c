@@ -251,25 +251,20 @@ bool opc_related_fit(opc_sample_t *changed, const opc_sample_t *base, const opc_
 /* ---- the transformation ---- */
 
 bool opc_related_differs(const opc_sample_t *left, const opc_sample_t *right, const opc_operator_t *op) {
-  json_t *from = opc_sample_to_json(left, op), *to = opc_sample_to_json(right, op);
+  json_auto_t *from = opc_sample_to_json(left, op), *to = opc_sample_to_json(right, op);
   bool equal = json_equal(json_object_get(from, "args"), json_object_get(to, "args")) &&
                json_equal(json_object_get(from, "kwargs"), json_object_get(to, "kwargs"));
-  json_decref(from);
-  json_decref(to);
   return !equal;
 }
 
 /* Makes a dimension 0, and everything that must follow. If nothing must follow, it equals x.empty0. */
 bool opc_related_empty(opc_variant_step_t *step) {
-  opc_sample_t base = {0}, alone = {0};
+  OPC_SCOPED(opc_sample_clear) opc_sample_t base = {0}, alone = {0};
   opc_tensor_spec_t *spec = step->target ? step->target->value->tensor : NULL;
   const int64_t size = spec && step->number < spec->ndim ? spec->sizes[step->number] : 0;
   if (size == 0 || !step->op || !step->sample->relations || opc_sample_copy(step->sample, &base, NULL) != OPC_OK)
     return false;
-  bool made = opc_shape_empty(spec, step->number) && opc_sample_copy(step->sample, &alone, NULL) == OPC_OK &&
-              fit_to(step->sample, &base, step->op, true) && step->target->value->tensor->sizes[step->number] < size &&
-              opc_related_differs(step->sample, &alone, step->op);
-  opc_sample_clear(&alone);
-  opc_sample_clear(&base);
-  return made;
+  return opc_shape_empty(spec, step->number) && opc_sample_copy(step->sample, &alone, NULL) == OPC_OK &&
+         fit_to(step->sample, &base, step->op, true) && step->target->value->tensor->sizes[step->number] < size &&
+         opc_related_differs(step->sample, &alone, step->op);
 }

@@ -423,7 +423,7 @@ static bool is_new_place(opc_options_t *options, const char *message) {
 static void tell_refused(opc_options_t *options, const opc_operator_t *op, const opc_sample_t *sample,
                          const char *message) {
   opc_candidates_t repairs = {0}, fitting = {0};
-  opc_sample_t copy = {0};
+  OPC_SCOPED(opc_sample_clear) opc_sample_t copy = {0};
   if (options->turn == OPC_OPTION_SIZES || options->turn == OPC_OPTION_OUT || is_at_values(options) || !message ||
       !is_new_place(options, message) || opc_sample_copy(sample, &copy, NULL) != OPC_OK)
     return;
@@ -439,7 +439,6 @@ static void tell_refused(opc_options_t *options, const opc_operator_t *op, const
     options->repairs = fitting;
   }
   opc_candidates_clear(&repairs);
-  opc_sample_clear(&copy);
 }
 
 /* A mode, since each has its own code, or a size that leaves nothing to do. */

@@ -81,14 +81,12 @@ static bool relation_learner_write_out(opc_learner_t *learner, uint64_t seed) {
     if (integers->plain || !integers->random || integers->own.count == 0) continue;
     opc_tensor_spec_t *spec = opc_sample_value(&learner->base, learner->op, integers->path)->tensor;
     const size_t width = opc_dtype_size(spec->dtype), count = integers->own.count;
-    char *bytes = calloc(count, width);
-    int64_t *values = calloc(count, sizeof *values);
+    OPC_SCOPED(opc_scope_free) char *bytes = calloc(count, width);
+    OPC_SCOPED(opc_scope_free) int64_t *values = calloc(count, sizeof *values);
     const char *path = spec->stream ? spec->stream : integers->path;
     made = bytes && values && opc_fill_logical(spec, path, seed, bytes, NULL) == OPC_OK;
     for (size_t k = 0; k < count && made; k++) values[k] = opc_number_load(spec->dtype, bytes + k * width).i;
     made = made && opc_related_fill(spec, values, count);
-    free(values);
-    free(bytes);
   }
   return made;
 }
@@ -257,7 +255,7 @@ opc_status_t opc_learner_take(opc_learner_t *learner, opc_relations_t **out, opc
 /* ---- other samples ---- */
 
 static bool has_same_form(const opc_operator_t *op, const opc_sample_t *from, const opc_sample_t *to) {
-  opc_variant_tensors_t left = {0}, right = {0};
+  OPC_SCOPED(opc_variant_tensors_clear) opc_variant_tensors_t left = {0}, right = {0};
   bool same = opc_variant_tensors_collect((opc_sample_t *)from, op, &left, NULL) == OPC_OK &&
               opc_variant_tensors_collect((opc_sample_t *)to, op, &right, NULL) == OPC_OK && left.count == right.count;
   for (size_t i = 0; i < left.count && same; i++) {
@@ -266,8 +264,6 @@ static bool has_same_form(const opc_operator_t *op, const opc_sample_t *from, co
            opc_dtype_is_integral(one->dtype) == opc_dtype_is_integral(other->dtype) &&
            left.items[i].twin == right.items[i].twin;
   }
-  opc_variant_tensors_clear(&left);
-  opc_variant_tensors_clear(&right);
   return same;
 }
 

@@ -119,13 +119,12 @@ void opc_cuda_plan_clear(opc_cuda_plan_t *plan) {
 /* Adds one for each architecture that the library contains code for. */
 static void count_served(const char *path, size_t served[OPC_SIMULATED_ARCHITECTURES]) {
   opc_elf_file_t *file = NULL;
-  opc_facts_t facts = {0};
+  OPC_SCOPED(opc_facts_clear) opc_facts_t facts = {0};
   if (opc_elf_open(path, &file, NULL) != OPC_OK) return;
   if (opc_facts_read(file, &facts, NULL) == OPC_OK && !facts.gpu.damaged) {
     for (size_t i = 0; i < OPC_SIMULATED_ARCHITECTURES; i++)
       served[i] += opc_gpu_codes_serve(&facts.gpu, opc_simulated_architectures[i].number);
   }
-  opc_facts_clear(&facts);
   opc_elf_close(file);
 }
 

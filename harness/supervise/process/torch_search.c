@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/owned.h"
+
 /* Version 2.8 moved the numbers from the API header to headeronly. A small root may have only the Python file. */
 static const char *const version_files[] = {"include/torch/headeronly/version.h",
                                             "include/torch/csrc/api/include/torch/version.h", "version.py"};
@@ -43,7 +45,7 @@ void opc_program_folder(char out[PATH_MAX]) {
 
 static void torch_search_add(opc_torches_t *torches, const char *root, const char *how) {
   char probe[PATH_MAX + 32];
-  char *real = realpath(root, NULL);
+  OPC_SCOPED(opc_scope_free) char *real = realpath(root, NULL);
   snprintf(probe, sizeof probe, "%s/lib/libtorch_cpu.so", root);
   bool wanted = real && strlen(real) < PATH_MAX && torches->count < OPC_TORCHES && access(probe, R_OK) == 0;
   for (size_t i = 0; wanted && i < torches->count; i++) wanted = strcmp(torches->items[i].root, real) != 0;
@@ -53,7 +55,6 @@ static void torch_search_add(opc_torches_t *torches, const char *root, const cha
     snprintf(torch->how, sizeof torch->how, "%s", how);
     opc_torch_version_read(torch->root, torch->version);
   }
-  free(real);
 }
 
 static void add_matches(opc_torches_t *torches, const char *how, const char *folder, const char *pattern) {

@@ -11,12 +11,11 @@ static opc_status_t select_checks(opc_session_t *session, opc_error_t *error) {
   const opc_run_options_t *options = session->options;
   for (size_t i = 0; i < options->check_count; i++) {
     if (opc_check_info_find(options->checks[i]) >= 0) continue;
-    opc_text_t known = {0};
+    OPC_SCOPED(opc_text_clear) opc_text_t known = {0};
     for (size_t j = 0; j < opc_check_info_count; j++)
       opc_text_addf(&known, "%s%s", j > 0 ? ", " : "", opc_check_infos[j].name);
     opc_status_t status = opc_error_set(error, OPC_ERR_USAGE, "there is no check \"%s\"; there are %s",
                                         options->checks[i], opc_text_c(&known));
-    opc_text_clear(&known);
     return status;
   }
   for (size_t i = 0; i < opc_check_info_count; i++) {

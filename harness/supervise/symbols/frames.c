@@ -204,7 +204,7 @@ void opc_frames_name_accesses(json_t *result, opc_symboliser_t *symboliser, cons
                               const char *library) {
   json_t *evidence = json_object_get(result, "evidence"), *access, *also;
   size_t i, k;
-  json_t *told = json_object();
+  json_auto_t *told = json_object();
   json_array_foreach(json_object_get(evidence, "accesses"), i, access) {
     OPC_SCOPED(opc_text_clear) opc_text_t place = {0};
     const char *rule = json_string_value(json_object_get(access, "rule"));
@@ -216,5 +216,4 @@ void opc_frames_name_accesses(json_t *result, opc_symboliser_t *symboliser, cons
           frames_add_place(also, told, rule, &place, remark ? remark : "");
     }
   }
-  json_decref(told);
 }
