@@ -464,6 +464,19 @@ static void run_equal_words(const opc_sample_t *sample, opc_tried_t *tried, char
   returned(tried, 4);
 }
 
+static void test_families_by_name(void **state) {
+  (void)state;
+  opc_error_t error = {0};
+  uint64_t families = 1;
+  assert_int_equal(opc_search_families_of(NULL, &families, &error), OPC_OK);
+  assert_int_equal(families, 0);
+  assert_int_equal(opc_search_families_of("redraw,seed", &families, &error), OPC_OK);
+  assert_int_equal(families, UINT64_C(1) << OPC_FAMILY_REDRAW | UINT64_C(1) << OPC_FAMILY_SEED);
+  /* The beginning of a name is no name. */
+  assert_int_equal(opc_search_families_of("seed,librar", &families, &error), OPC_ERR_USAGE);
+  assert_non_null(strstr(error.message, "no family of tries \"librar\"; it has seed, mutation,"));
+}
+
 static void test_equal_words_at_two_places(void **state) {
   (void)state;
   static const fake_t fake = {
@@ -492,6 +505,7 @@ int main(void) {
       cmocka_unit_test(test_details),
       cmocka_unit_test(test_counts_of_crashes),
       cmocka_unit_test(test_library),
+      cmocka_unit_test(test_families_by_name),
       cmocka_unit_test(test_equal_words_at_two_places),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -40,8 +40,8 @@ typedef struct opc_search_options {
 opc_status_t opc_search_new(const opc_operator_t *op, const opc_search_options_t *options, opc_search_t **out,
                             opc_error_t *error) OPC_CHECKED;
 void opc_search_free(opc_search_t *search);
-/* The bits of the families with these names, separated by commas; others are left out. */
-uint64_t opc_search_families_of(const char *names);
+/* The bits of the families with these names, separated by commas; NULL: none. OPC_ERR_USAGE lists the families. */
+opc_status_t opc_search_families_of(const char *names, uint64_t *out, opc_error_t *error) OPC_CHECKED;
 /* The next arguments to try; false: the search is over. The caller clears *out. */
 bool opc_search_next(opc_search_t *search, opc_sample_t *out);
 /* Reports what the arguments of the last opc_search_next gave; borrowed during the call. */

@@ -178,15 +178,22 @@ static const char *const family_names[] = {
 #undef X
 };
 
-uint64_t opc_search_families_of(const char *names) {
-  uint64_t families = 0;
-  for (size_t length; *names; names += length + (names[length] == ',')) {
+opc_status_t opc_search_families_of(const char *names, uint64_t *out, opc_error_t *error) {
+  *out = 0;
+  for (size_t length; names && *names; names += length + (names[length] == ',')) {
     length = strcspn(names, ",");
-    for (size_t i = 0; i < OPC_FAMILY_COUNT; i++)
-      if (strlen(family_names[i]) == length && strncmp(family_names[i], names, length) == 0)
-        families |= UINT64_C(1) << i;
+    size_t i = 0;
+    while (i < OPC_FAMILY_COUNT && (strlen(family_names[i]) != length || strncmp(family_names[i], names, length) != 0))
+      i++;
+    if (i == OPC_FAMILY_COUNT) {
+      OPC_SCOPED(opc_text_clear) opc_text_t known = {0};
+      for (i = 0; i < OPC_FAMILY_COUNT; i++) opc_text_addf(&known, "%s%s", i > 0 ? ", " : "", family_names[i]);
+      return opc_error_set(error, OPC_ERR_USAGE, "the search has no family of tries \"%.*s\"; it has %s",
+                           length < 40 ? (int)length : 40, names, opc_text_c(&known));
+    }
+    *out |= UINT64_C(1) << i;
   }
-  return families;
+  return OPC_OK;
 }
 
 json_t *opc_search_to_json(const opc_search_t *search) {

@@ -18,9 +18,8 @@ opc_status_t opc_searching_begin(opc_task_t *task, opc_error_t *error) {
   /* Each operator has its own stream, so its findings do not depend on the selection of other operators. */
   const uint64_t seed = task->session->options->seed ^ XXH64(task->op->name, strlen(task->op->name), 0);
   const opc_searched_t *found = opc_search_found(task->session, task->op);
-  const char *without = getenv("OPC_SEARCH_WITHOUT"); /* scripts/bench --search */
   const opc_search_options_t options = {.seed = seed,
-                                        .without = without ? opc_search_families_of(without) : 0,
+                                        .without = task->session->without,
                                         .budget = opc_search_round_budget(found->rounds + 1),
                                         .library = task->session->library,
                                         .round = found->rounds + 1,

@@ -374,6 +374,8 @@ static opc_status_t write_found(opc_session_t *session, opc_status_t status, opc
 static opc_status_t run_file_prepare(opc_session_t *session, opc_run_options_t *own, opc_error_t *error) {
   const opc_run_options_t *options = session->options;
   OPC_RETURN_IF_ERROR(check_options(options, error));
+  if (opc_search_families_of(getenv("OPC_SEARCH_WITHOUT"), &session->without, error) != OPC_OK)
+    return opc_error_prefix(error, "OPC_SEARCH_WITHOUT");
   OPC_RETURN_IF_ERROR(opc_select_plan(session, error));
   if (options->xfail_file) OPC_RETURN_IF_ERROR(opc_xfail_read(options->xfail_file, &session->xfail, error));
   OPC_RETURN_IF_ERROR(begin_journal(session, error));

@@ -20,7 +20,8 @@ typedef struct opc_session {
       *found; /* one entry per operator of `loaded`: the result of its search; NULL: no search (searching.h) */
   opc_search_library_t *library; /* what searches found for one another; NULL: no search */
   bool searching;                /* tasks search instead of running cases */
-  opc_xfail_t *xfail;            /* NULL: none */
+  uint64_t without;   /* families of tries that searches leave out (OPC_SEARCH_WITHOUT of scripts/bench --search) */
+  opc_xfail_t *xfail; /* NULL: none */
   opc_symboliser_t *symboliser;
   opc_memcheck_t *memcheck;      /* NULL: no Valgrind */
   struct opc_sanitize *sanitize; /* NULL: no compute-sanitizer */
