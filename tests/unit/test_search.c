@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "search/draft/search_inside.h"
+
 static void run_identity(const opc_sample_t *sample, opc_tried_t *tried, char *message) {
   (void)message;
   returned(tried, opc_tensor_spec_numel(tensor(sample, 0)));
