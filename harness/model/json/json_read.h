@@ -24,6 +24,17 @@ size_t opc_json_enter(opc_json_reader_t *reader, const char *key);
 size_t opc_json_enter_index(opc_json_reader_t *reader, size_t index);
 void opc_json_leave(opc_json_reader_t *reader, size_t before);
 
+/* Reads a member of an object, or an item of a list, by `call`: the path has its name meanwhile. Returns an error from
+ * the function. */
+#define OPC_JSON_MEMBER(reader, key, call) OPC_JSON_INSIDE(reader, opc_json_enter(reader, key), call)
+#define OPC_JSON_ITEM(reader, index, call) OPC_JSON_INSIDE(reader, opc_json_enter_index(reader, index), call)
+#define OPC_JSON_INSIDE(reader, enter, call) \
+  do {                                       \
+    const size_t opc_json_before = (enter);  \
+    OPC_RETURN_IF_ERROR(call);               \
+    opc_json_leave(reader, opc_json_before); \
+  } while (0)
+
 /* OPC_ERR_INPUT, "PATH: what is wrong". */
 opc_status_t opc_json_fail(opc_json_reader_t *reader, const char *format, ...) OPC_PRINTF(2, 3);
 /* Fails if the object has a field that is not in `known` (NULL-terminated); the message suggests the nearest known

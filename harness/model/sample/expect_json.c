@@ -98,10 +98,9 @@ static opc_status_t expect_json_read_outputs(opc_json_reader_t *reader, const js
   expect->output_count = count;
   for (size_t i = 0; i < count; i++) {
     const opc_argument_t *output = i < op->return_count ? &op->returns[i] : NULL;
-    size_t before = opc_json_enter_index(reader, i);
-    OPC_RETURN_IF_ERROR(opc_value_read(reader, json_array_get(json, i), output ? &output->type : &any,
-                                       output ? output->type_text : "any", &expect->outputs[i]));
-    opc_json_leave(reader, before);
+    OPC_JSON_ITEM(reader, i,
+                  opc_value_read(reader, json_array_get(json, i), output ? &output->type : &any,
+                                 output ? output->type_text : "any", &expect->outputs[i]));
   }
   return OPC_OK;
 }
@@ -166,10 +165,9 @@ static opc_status_t expect_json_read_arguments(opc_json_reader_t *reader, const 
   expect->reference_arguments = calloc(json_object_size(json), sizeof *expect->reference_arguments);
   if (!expect->reference_arguments) return opc_out_of_memory(reader->error);
   json_object_foreach((json_t *)(uintptr_t)json, name, value) {
-    size_t before = opc_json_enter(reader, name);
-    OPC_RETURN_IF_ERROR(expect_json_read_argument(reader, name, value, op,
-                                                  &expect->reference_arguments[expect->reference_argument_count++]));
-    opc_json_leave(reader, before);
+    OPC_JSON_MEMBER(reader, name,
+                    expect_json_read_argument(reader, name, value, op,
+                                              &expect->reference_arguments[expect->reference_argument_count++]));
   }
   return OPC_OK;
 }
@@ -199,9 +197,7 @@ opc_status_t opc_expect_read(opc_json_reader_t *reader, const json_t *json, cons
   for (size_t i = 0; fields[i]; i++) {
     const json_t *inner = json_object_get(json, fields[i]);
     if (!inner) continue;
-    size_t before = opc_json_enter(reader, fields[i]);
-    OPC_RETURN_IF_ERROR(readers[i](reader, inner, op, sample));
-    opc_json_leave(reader, before);
+    OPC_JSON_MEMBER(reader, fields[i], readers[i](reader, inner, op, sample));
   }
   return OPC_OK;
 }

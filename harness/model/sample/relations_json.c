@@ -80,12 +80,10 @@ static opc_status_t read_place(opc_json_reader_t *reader, const json_t *json, op
   int64_t dim = OPC_PLACE_INTEGER, more = 0;
   if (!path || count > 3)
     return opc_json_fail(reader, "expected a place: [\"x\", 0] for dimension 0 of x, or [\"n\"] for an integer");
-  for (size_t i = 1; i < count; i++) {
-    size_t before = opc_json_enter_index(reader, i);
-    OPC_RETURN_IF_ERROR(
+  for (size_t i = 1; i < count; i++)
+    OPC_JSON_ITEM(
+        reader, i,
         opc_json_read_integer(reader, json_array_get(json, i), i == 1 ? 0 : INT64_MIN, i == 1 ? &dim : &more));
-    opc_json_leave(reader, before);
-  }
   if (dim >= OPC_MAX_DIMS) return opc_json_fail(reader, "no tensor has so many dimensions");
   return opc_relation_add_place(relation, path, (int)dim, more, reader->error);
 }
@@ -95,11 +93,8 @@ static opc_status_t relations_json_read_places(opc_json_reader_t *reader, const 
   if (!json_is_array(json) || json_array_size(json) < least)
     return opc_json_fail(reader, "expected a list of %s: [[\"x\", 0], [\"y\", 0]]",
                          least > 1 ? "two places or more" : "places");
-  for (size_t i = 0; i < json_array_size(json); i++) {
-    size_t before = opc_json_enter_index(reader, i);
-    OPC_RETURN_IF_ERROR(read_place(reader, json_array_get(json, i), relation));
-    opc_json_leave(reader, before);
-  }
+  for (size_t i = 0; i < json_array_size(json); i++)
+    OPC_JSON_ITEM(reader, i, read_place(reader, json_array_get(json, i), relation));
   return OPC_OK;
 }
 
@@ -194,20 +189,15 @@ static opc_status_t read_relation(opc_json_reader_t *reader, const json_t *json,
     if (!(relation->values = opc_string_copy(path))) return opc_out_of_memory(reader->error);
     opc_json_leave(reader, before);
   }
-  before = opc_json_enter(reader, forms[form].field);
-  OPC_RETURN_IF_ERROR(read_form(reader, json_object_get(json, forms[form].field), json, relation));
-  opc_json_leave(reader, before);
+  OPC_JSON_MEMBER(reader, forms[form].field,
+                  read_form(reader, json_object_get(json, forms[form].field), json, relation));
   if (movable) {
     before = opc_json_enter(reader, "movable");
     OPC_RETURN_IF_ERROR(opc_json_read_boolean(reader, movable, &relation->movable));
     if (relation->kind != OPC_RELATION_ASCENDING) return opc_json_fail(reader, "goes only with \"ascend\"");
     opc_json_leave(reader, before);
   }
-  if (checked) {
-    before = opc_json_enter(reader, "checked");
-    OPC_RETURN_IF_ERROR(opc_json_read_boolean(reader, checked, &relation->checked));
-    opc_json_leave(reader, before);
-  }
+  if (checked) OPC_JSON_MEMBER(reader, "checked", opc_json_read_boolean(reader, checked, &relation->checked));
   return OPC_OK;
 }
 

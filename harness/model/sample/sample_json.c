@@ -291,9 +291,7 @@ static opc_status_t sample_json_read_part(opc_json_reader_t *reader, const json_
                                           part_reader_t *read, const opc_operator_t *op, opc_sample_t *out) {
   const json_t *part = json_object_get(json, field);
   if (!part) return OPC_OK;
-  size_t before = opc_json_enter(reader, field);
-  OPC_RETURN_IF_ERROR(read(reader, part, op, out));
-  opc_json_leave(reader, before);
+  OPC_JSON_MEMBER(reader, field, read(reader, part, op, out));
   return OPC_OK;
 }
 

@@ -118,9 +118,7 @@ static opc_status_t schema_json_read_flag(opc_json_reader_t *reader, const json_
   const json_t *json = json_object_get(object, key);
   *out = false;
   if (!json) return OPC_OK;
-  size_t before = opc_json_enter(reader, key);
-  OPC_RETURN_IF_ERROR(opc_json_read_boolean(reader, json, out));
-  opc_json_leave(reader, before);
+  OPC_JSON_MEMBER(reader, key, opc_json_read_boolean(reader, json, out));
   return OPC_OK;
 }
 

@@ -60,11 +60,8 @@ static opc_status_t tensor_read_element(opc_json_reader_t *reader, const json_t 
 static opc_status_t read_range(opc_json_reader_t *reader, const json_t *json, opc_dtype_t dtype, opc_fill_t *fill) {
   int64_t *const ends[] = {&fill->lo, &fill->hi};
   if (json_array_size(json) != 2) return opc_json_fail(reader, "expected [lo, hi], two integers");
-  for (size_t i = 0; i < 2; i++) {
-    size_t before = opc_json_enter_index(reader, i);
-    OPC_RETURN_IF_ERROR(opc_json_read_integer(reader, json_array_get(json, i), INT64_MIN, ends[i]));
-    opc_json_leave(reader, before);
-  }
+  for (size_t i = 0; i < 2; i++)
+    OPC_JSON_ITEM(reader, i, opc_json_read_integer(reader, json_array_get(json, i), INT64_MIN, ends[i]));
   if (fill->lo >= fill->hi)
     return opc_json_fail(reader, "no integer is at least %lld and below %lld: hi has to be above lo",
                          (long long)fill->lo, (long long)fill->hi);
@@ -89,11 +86,8 @@ static opc_status_t tensor_read_values(opc_json_reader_t *reader, const json_t *
   spec->fill.values = calloc(count, sizeof *spec->fill.values);
   if (!spec->fill.values) return opc_out_of_memory(reader->error);
   spec->fill.value_count = count;
-  for (size_t i = 0; i < count; i++) {
-    size_t before = opc_json_enter_index(reader, i);
-    OPC_RETURN_IF_ERROR(tensor_read_element(reader, json_array_get(json, i), dtype, &spec->fill.values[i]));
-    opc_json_leave(reader, before);
-  }
+  for (size_t i = 0; i < count; i++)
+    OPC_JSON_ITEM(reader, i, tensor_read_element(reader, json_array_get(json, i), dtype, &spec->fill.values[i]));
   return OPC_OK;
 }
 
@@ -196,11 +190,8 @@ static opc_status_t read_integers(opc_json_reader_t *reader, const json_t *json,
   if (json_array_size(json) > OPC_MAX_DIMS)
     return opc_json_fail(reader, "%zu dimensions, more than the %d that the harness handles", json_array_size(json),
                          OPC_MAX_DIMS);
-  for (size_t i = 0; i < json_array_size(json); i++) {
-    size_t before = opc_json_enter_index(reader, i);
-    OPC_RETURN_IF_ERROR(opc_json_read_integer(reader, json_array_get(json, i), 0, &out[i]));
-    opc_json_leave(reader, before);
-  }
+  for (size_t i = 0; i < json_array_size(json); i++)
+    OPC_JSON_ITEM(reader, i, opc_json_read_integer(reader, json_array_get(json, i), 0, &out[i]));
   *out_count = (int)json_array_size(json);
   return OPC_OK;
 }
@@ -248,9 +239,7 @@ static opc_status_t read_layout(opc_json_reader_t *reader, const json_t *json, o
 static opc_status_t read_dtype_field(opc_json_reader_t *reader, const json_t *json, const char *key, opc_dtype_t *out) {
   const json_t *inner = json_object_get(json, key);
   if (!inner) return OPC_OK;
-  size_t before = opc_json_enter(reader, key);
-  OPC_RETURN_IF_ERROR(opc_dtype_read(reader, inner, out));
-  opc_json_leave(reader, before);
+  OPC_JSON_MEMBER(reader, key, opc_dtype_read(reader, inner, out));
   return OPC_OK;
 }
 
@@ -258,9 +247,7 @@ static opc_status_t read_text_field(opc_json_reader_t *reader, const json_t *jso
   const json_t *inner = json_object_get(json, key);
   const char *text;
   if (!inner) return OPC_OK;
-  size_t before = opc_json_enter(reader, key);
-  OPC_RETURN_IF_ERROR(opc_json_read_string(reader, inner, &text));
-  opc_json_leave(reader, before);
+  OPC_JSON_MEMBER(reader, key, opc_json_read_string(reader, inner, &text));
   return opc_string_copy_to(text, out, reader->error);
 }
 
@@ -311,16 +298,8 @@ static opc_status_t read_spec(opc_json_reader_t *reader, const json_t *json, opc
   OPC_RETURN_IF_ERROR(read_text_field(reader, json, "stream", &spec->stream));
   spec->dtype_given = json_object_get(json, "dtype");
   spec->device_given = device;
-  if (device) {
-    size_t before = opc_json_enter(reader, "device");
-    OPC_RETURN_IF_ERROR(opc_device_read(reader, device, &spec->device));
-    opc_json_leave(reader, before);
-  }
-  if (fill) {
-    size_t before = opc_json_enter(reader, "fill");
-    OPC_RETURN_IF_ERROR(opc_fill_read(reader, fill, spec));
-    opc_json_leave(reader, before);
-  }
+  if (device) OPC_JSON_MEMBER(reader, "device", opc_device_read(reader, device, &spec->device));
+  if (fill) OPC_JSON_MEMBER(reader, "fill", opc_fill_read(reader, fill, spec));
   opc_dtype_class_t kind = opc_dtype_class(spec->dtype);
   bool floating = opc_dtype_is_inexact(spec->dtype);
   bool is_signed = (floating && !opc_dtype_is_float8(spec->dtype)) || kind == OPC_CLASS_SIGNED;

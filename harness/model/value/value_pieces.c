@@ -52,11 +52,8 @@ opc_status_t opc_complex_read(opc_json_reader_t *reader, const json_t *json, dou
     return opc_json_fail(reader, "expected [real part, imaginary part], not %s%s",
                          opc_json_what(json, there, sizeof there), json_is_array(json) ? " of another length" : "");
   double *const parts[] = {out_re, out_im};
-  for (size_t i = 0; i < 2; i++) {
-    size_t before = opc_json_enter_index(reader, i);
-    OPC_RETURN_IF_ERROR(opc_floating_read(reader, json_array_get(json, i), "a number", parts[i]));
-    opc_json_leave(reader, before);
-  }
+  for (size_t i = 0; i < 2; i++)
+    OPC_JSON_ITEM(reader, i, opc_floating_read(reader, json_array_get(json, i), "a number", parts[i]));
   return OPC_OK;
 }
 

@@ -178,10 +178,9 @@ static opc_status_t read_constructor(opc_json_reader_t *reader, const json_t *li
   OPC_RETURN_IF_ERROR(list_make(count, &values, reader->error));
   for (size_t i = 0; i < count; i++) {
     const opc_argument_t *argument = &constructor->arguments[i + 1];
-    size_t before = opc_json_enter_index(reader, i);
-    OPC_RETURN_IF_ERROR(
+    OPC_JSON_ITEM(
+        reader, i,
         opc_value_read(reader, json_array_get(list, i), &argument->type, argument->type_text, &values.list.items[i]));
-    opc_json_leave(reader, before);
   }
   OPC_MOVE(out, values);
   return OPC_OK;
@@ -249,12 +248,8 @@ static opc_status_t read_object(opc_json_reader_t *reader, const json_t *json, c
                          "operator that returns it and what that gets");
 
   const char *name = NULL, *schema = NULL, *maker = NULL;
-  size_t before = opc_json_enter(reader, "operator");
-  if (by) OPC_RETURN_IF_ERROR(opc_json_read_string(reader, by, &maker));
-  opc_json_leave(reader, before);
-  before = opc_json_enter(reader, "class");
-  OPC_RETURN_IF_ERROR(read_class(reader, json_object_get(inner, "class"), type, !by, &name, &schema));
-  opc_json_leave(reader, before);
+  if (by) OPC_JSON_MEMBER(reader, "operator", opc_json_read_string(reader, by, &maker));
+  OPC_JSON_MEMBER(reader, "class", read_class(reader, json_object_get(inner, "class"), type, !by, &name, &schema));
 
   opc_value_t init = {0};
   OPC_RETURN_IF_ERROR(

@@ -176,11 +176,8 @@ static opc_status_t read_is(opc_json_reader_t *reader, opc_recipe_t *recipe, con
 
 static opc_status_t read_choices(opc_json_reader_t *reader, const json_t *json, opc_want_t *want) {
   if (json_array_size(json) == 0) return opc_json_fail(reader, "expected the list of what it may be");
-  for (size_t i = 0; i < json_array_size(json); i++) {
-    size_t before = opc_json_enter_index(reader, i);
-    OPC_RETURN_IF_ERROR(add_choice(reader, json_array_get(json, i), want));
-    opc_json_leave(reader, before);
-  }
+  for (size_t i = 0; i < json_array_size(json); i++)
+    OPC_JSON_ITEM(reader, i, add_choice(reader, json_array_get(json, i), want));
   return OPC_OK;
 }
 
@@ -191,11 +188,8 @@ static opc_status_t read_shape(opc_json_reader_t *reader, opc_recipe_t *recipe, 
   want->shape = calloc(json_array_size(json) + 1, sizeof *want->shape);
   if (!want->shape) return opc_out_of_memory(reader->error);
   want->has_shape = true;
-  for (size_t i = 0; i < json_array_size(json); i++) {
-    size_t before = opc_json_enter_index(reader, i);
-    OPC_RETURN_IF_ERROR(read_expression(reader, recipe, json_array_get(json, i), &want->shape[want->rank++]));
-    opc_json_leave(reader, before);
-  }
+  for (size_t i = 0; i < json_array_size(json); i++)
+    OPC_JSON_ITEM(reader, i, read_expression(reader, recipe, json_array_get(json, i), &want->shape[want->rank++]));
   return OPC_OK;
 }
 
@@ -329,9 +323,7 @@ static opc_status_t read_want(opc_json_reader_t *reader, opc_recipe_t *recipe, c
   for (size_t i = 0; known[i]; i++) { /* in this order: draws must not depend on how the recipe was written */
     const json_t *field = json_object_get(json, known[i]);
     if (!field) continue;
-    size_t before = opc_json_enter(reader, known[i]);
-    OPC_RETURN_IF_ERROR(recipe_read_field(reader, recipe, known[i], field, want));
-    opc_json_leave(reader, before);
+    OPC_JSON_MEMBER(reader, known[i], recipe_read_field(reader, recipe, known[i], field, want));
   }
   return OPC_OK;
 }
@@ -375,9 +367,7 @@ static opc_status_t read_sizes(opc_json_reader_t *reader, opc_recipe_t *recipe, 
     opc_recipe_size_t *size = &recipe->sizes[i];
     const json_t *json = json_object_get(sizes, size->name);
     if (!json) continue;
-    size_t before = opc_json_enter(reader, size->name);
-    OPC_RETURN_IF_ERROR(read_want(reader, recipe, json, &size->want));
-    opc_json_leave(reader, before);
+    OPC_JSON_MEMBER(reader, size->name, read_want(reader, recipe, json, &size->want));
   }
   return OPC_OK;
 }
@@ -418,12 +408,10 @@ static opc_status_t read_conditions(opc_json_reader_t *reader, opc_recipe_t *rec
   if (!json_is_array(json)) return opc_json_fail(reader, "expected a list of conditions such as \"C %% G == 0\"");
   recipe->conditions = calloc(json_array_size(json) + 1, sizeof *recipe->conditions);
   if (!recipe->conditions) return opc_out_of_memory(reader->error);
-  for (size_t i = 0; i < json_array_size(json); i++) {
-    size_t before = opc_json_enter_index(reader, i);
-    OPC_RETURN_IF_ERROR(
+  for (size_t i = 0; i < json_array_size(json); i++)
+    OPC_JSON_ITEM(
+        reader, i,
         read_expression(reader, recipe, json_array_get(json, i), &recipe->conditions[recipe->condition_count++]));
-    opc_json_leave(reader, before);
-  }
   return OPC_OK;
 }
 
@@ -438,15 +426,9 @@ static opc_status_t read_parts(opc_json_reader_t *reader, opc_recipe_t *recipe, 
     return opc_json_fail(reader, "expected an object: sizes by name, such as {\"N\": [1, 3]}");
   opc_json_leave(reader, before);
   OPC_RETURN_IF_ERROR(read_names(reader, recipe, sizes, arguments));
-  before = opc_json_enter(reader, "sizes");
-  OPC_RETURN_IF_ERROR(read_sizes(reader, recipe, sizes));
-  opc_json_leave(reader, before);
-  before = opc_json_enter(reader, "arguments");
-  OPC_RETURN_IF_ERROR(read_arguments(reader, recipe, arguments));
-  opc_json_leave(reader, before);
-  before = opc_json_enter(reader, "where");
-  if (where) OPC_RETURN_IF_ERROR(read_conditions(reader, recipe, where));
-  opc_json_leave(reader, before);
+  OPC_JSON_MEMBER(reader, "sizes", read_sizes(reader, recipe, sizes));
+  OPC_JSON_MEMBER(reader, "arguments", read_arguments(reader, recipe, arguments));
+  if (where) OPC_JSON_MEMBER(reader, "where", read_conditions(reader, recipe, where));
   return OPC_OK;
 }
 
