@@ -174,17 +174,8 @@ static opc_status_t sample_json_read_arguments(opc_json_reader_t *reader, const 
   const json_t *args = json_object_get(json, "args"), *kwargs = json_object_get(json, "kwargs");
   OPC_SCOPED(opc_scope_free) bool *given = calloc(op->argument_count + 1, sizeof *given);
   if (!given) return opc_out_of_memory(reader->error);
-  size_t before = strlen(reader->path);
-  if (args) {
-    opc_json_enter(reader, "args");
-    OPC_RETURN_IF_ERROR(read_positional(reader, args, op, sample, given));
-    opc_json_leave(reader, before);
-  }
-  if (kwargs) {
-    opc_json_enter(reader, "kwargs");
-    OPC_RETURN_IF_ERROR(read_named(reader, kwargs, op, sample, given));
-    opc_json_leave(reader, before);
-  }
+  if (args) OPC_JSON_MEMBER(reader, "args", read_positional(reader, args, op, sample, given));
+  if (kwargs) OPC_JSON_MEMBER(reader, "kwargs", read_named(reader, kwargs, op, sample, given));
   for (size_t i = 0; i < op->argument_count; i++) {
     if (given[i] || op->arguments[i].has_default) continue;
     opc_json_enter(reader, op->arguments[i].kwarg_only ? "kwargs" : "args");

@@ -216,11 +216,8 @@ static opc_status_t read_layout(opc_json_reader_t *reader, const json_t *json, o
                            spec->ndim == 1 ? "" : "s");
     opc_json_leave(reader, before);
   }
-  if (offset) {
-    opc_json_enter(reader, "storage_offset");
-    OPC_RETURN_IF_ERROR(opc_json_read_integer(reader, offset, 0, &spec->storage_offset));
-    opc_json_leave(reader, before);
-  }
+  if (offset)
+    OPC_JSON_MEMBER(reader, "storage_offset", opc_json_read_integer(reader, offset, 0, &spec->storage_offset));
   int64_t needed = opc_tensor_spec_needed(spec);
   spec->storage_size = needed;
   if (size) {
