@@ -1,7 +1,5 @@
 /* The case rules of every check, and names for values that several of them have. Each rule says in one line why its
  * cases are tried: reports show it as "tried because: …". */
-#include "catalogue/case_rules.h"
-
 #include "catalogue/rules.h"
 
 enum {

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/system.h"
-#include "catalogue/severity.h"
 
 enum {
   ALWAYS = OPC_CLAIM_ALWAYS,

@@ -5,9 +5,9 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "inspect/simulated_architectures.h"
+#include "inspect/fatbin.h"
 #include "supervise/common/devices.h"
-#include "supervise/process/cuda_plan.h"
+#include "supervise/process/worker_find.h"
 
 typedef enum device_format { FORMAT_TEXT = 0, FORMAT_CTEST, FORMAT_JSON, FORMAT_COUNT } device_format_t;
 static const char *const format_names[FORMAT_COUNT] = {"text", "ctest-resources", "json"};

@@ -4,7 +4,6 @@
 
 #include "cli/execution.h"
 #include "inspect/package.h"
-#include "supervise/process/worker_find.h"
 
 enum { KEY_FORMAT = 256, KEY_TORCH };
 

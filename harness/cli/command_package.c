@@ -4,7 +4,6 @@
 
 #include "cli/execution.h"
 #include "reports/terminal.h"
-#include "supervise/load/load.h"
 
 enum { KEY_LIBRARY = OPC_KEY_OWN, KEY_DEVICE, KEY_CASE };
 

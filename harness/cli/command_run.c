@@ -4,8 +4,6 @@
 
 #include "cli/execution.h"
 #include "reports/terminal.h"
-#include "supervise/process/cuda_plan.h"
-#include "supervise/tools/memcheck.h"
 #include "supervise/tools/sanitize.h"
 
 enum {

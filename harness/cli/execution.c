@@ -4,12 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "inspect/package.h"
 #include "supervise/common/devices.h"
-#include "supervise/process/cuda_plan.h"
 
 /* Appends a record to a journal that no other process is writing. */
 static opc_status_t append_record(const char *path, json_t *record, opc_error_t *error) {

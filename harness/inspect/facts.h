@@ -5,7 +5,6 @@
  * state. */
 #pragma once
 
-#include "inspect/elf_file.h"
 #include "inspect/fatbin.h"
 
 #ifdef __cplusplus

@@ -5,9 +5,8 @@
  * and reports it. */
 #pragma once
 
-#include <stdint.h>
-
 #include "base/text.h"
+#include "inspect/elf_file.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -86,6 +85,43 @@ typedef struct opc_uneven {
 /* `whole`: the codes of the whole section. */
 void opc_uneven_read(const unsigned char *bytes, size_t size, const opc_gpu_codes_t *whole, opc_uneven_t *out);
 void opc_uneven_clear(opc_uneven_t *uneven);
+
+/* The GPU architectures that can be simulated: the entries of cuda/image/architectures.def, with name and number.
+ *
+ * Threads, fork: constant. */
+
+typedef struct opc_simulated_architecture {
+  const char *name; /* "sm_90" */
+  unsigned number;  /* 90, as in opc_gpu_codes_serve */
+} opc_simulated_architecture_t;
+
+enum {
+  OPC_SIMULATED_ARCHITECTURES = 0
+#define OPC_ARCHITECTURE(...) +1
+#include "cuda/image/architectures.def"
+};
+extern const opc_simulated_architecture_t opc_simulated_architectures[OPC_SIMULATED_ARCHITECTURES];
+
+/* Names of the GPU kernels in a library, read from its file: the strings under which its initialisers register
+ * kernels.
+ *
+ * A kernel is registered under its mangled name, which is in .rodata. An extern "C" kernel is registered under its
+ * plain name, which an exported function also has. A name found this way can be a device variable or another string:
+ * use names to choose, not to count. All instances of a template share one name. Ownership: opc_kernel_names_clear.
+ * The file can contain anything. */
+
+typedef struct opc_kernel_names {
+  char **items; /* identifiers, without namespaces and template arguments: "copy_kernel" */
+  size_t count;
+} opc_kernel_names_t;
+
+/* Adds names that are not in *out yet; a library without GPU code adds none. */
+opc_status_t opc_kernel_names_read(const opc_elf_file_t *file, opc_kernel_names_t *out, opc_error_t *error) OPC_CHECKED;
+void opc_kernel_names_clear(opc_kernel_names_t *names);
+
+/* Finds the identifier in the mangled name of a function at namespace scope; *out points into `mangled`. False: it has
+ * none. */
+bool opc_kernel_identifier(const char *mangled, const char **out, size_t *out_length);
 
 #ifdef __cplusplus
 }

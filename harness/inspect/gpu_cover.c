@@ -1,7 +1,5 @@
 #include "inspect/fatbin.h"
 
-#include "inspect/simulated_architectures.h"
-
 static unsigned major(unsigned architecture) { return architecture / 10; }
 
 static bool serves(const opc_gpu_code_t *code, unsigned architecture) {

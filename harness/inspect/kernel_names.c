@@ -1,10 +1,8 @@
-#include "inspect/kernel_names.h"
+#include "inspect/fatbin.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/text.h"
 
 enum { NAMES_MAX = 4096, NAME_MAX_LENGTH = 4096 };
 

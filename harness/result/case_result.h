@@ -142,7 +142,7 @@ void opc_also_clear(opc_also_t *also);
 void opc_also_list_clear(opc_also_list_t *list);
 
 /* Which severity a finding has, and under which rule it is reported: a function of the result and the options alone.
- * catalogue/severity.h says what each rule claims.
+ * catalogue/rules.h says what each rule claims.
  *
  * Threads: any. */
 

@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "catalogue/severity.h"
-
 /* A real one, where kernels can read out of bounds unseen. */
 static bool is_on_gpu(const opc_case_id_t *id) { return strcmp(id->device, "cuda") == 0; }
 

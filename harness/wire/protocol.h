@@ -141,7 +141,7 @@ typedef struct opc_crash_record {
   char case_id[OPC_CRASH_RECORD_CASE_SIZE];
   char why[128];                           /* why the case is tried; "" for a try */
   char provenance[32];                     /* of the case's input (model/case/case.h); "" if it has none */
-  uint32_t call_kind;                      /* opc_call_kind_t of the running call (model/case/call_kind.h) */
+  uint32_t call_kind;                      /* opc_call_kind_t of the running call (model/case/case.h) */
   char detail[128];                        /* more about it, for people; of ON_LAYOUT: the layout */
   char input[OPC_CRASH_RECORD_INPUT_SIZE]; /* the arguments of a case named by "only" or "to", as a JSON object of
                                               strings; "" for any other */

@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "plan/variant/variant.h"
-
 /* ---- rules ---- */
 
 enum { RANK_TABLE = 100 };

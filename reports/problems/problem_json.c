@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "model/json/json_write.h"
-#include "plan/variant/variant.h"
 #include "reports/problems/problem_merge.h"
 
 static void add_arguments(opc_text_t *out, const opc_problem_t *problem) {

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/system.h"
-#include "model/case/call_kind.h"
+#include "model/case/case.h"
 #include "wire/channel.h"
 #include "wire/protocol.h"
 

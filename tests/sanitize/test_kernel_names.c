@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "inspect/kernel_names.h"
+#include "inspect/fatbin.h"
 
 static void identifiers(void **state) {
   static const struct {

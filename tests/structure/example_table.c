@@ -1,6 +1,5 @@
 /* The table that harness/checks/README.md says to copy compiles. */
 #include "catalogue/rules.h"
-#include "catalogue/severity.h"
 #include "plan/cases/case_rule.h"
 
 enum { PLAIN = OPC_VARIANT_PLAIN, LAYOUT = OPC_VARIANT_LAYOUT, ALWAYS = OPC_CLAIM_ALWAYS };

@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "catalogue/case_rules.h"
 #include "catalogue/rules.h"
 #include "plan/cases/planner.h"
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "model/case/call_kind.h"
+#include "model/case/case.h"
 #include "supervise/evidence/crash_report.h"
 #include "supervise/symbols/symbolise.h"
 #include "unit.h"

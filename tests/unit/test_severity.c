@@ -1,5 +1,5 @@
 /* Provenance, and the findings that it allows to be errors. */
-#include "catalogue/severity.h"
+#include "catalogue/rules.h"
 
 #include <signal.h>
 #include <stdio.h>

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "model/case/call_kind.h"
+#include "model/case/case.h"
 #include "worker_client.h"
 
 static client_t worker;

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "plan/variant/resize.h"
+#include "plan/variant/variant.h"
 
 /* ---- every tensor: a dtype, a variant ---- */
 

@@ -14,7 +14,6 @@
 #include "checks/call/call.h"
 #include "cuda/log/launch.h"
 #include "memory/guard.h"
-#include "model/case/call_kind.h"
 #include "model/case/case.h"
 #include "plan/cases/case_rule.h"
 #include "plan/variant/variant.h"

@@ -7,7 +7,6 @@
 #include "checks/compare/compare.h"
 #include "memory/cpu_memory.h"
 #include "model/sample/relations.h"
-#include "plan/variant/resize.h"
 #include "plan/variant/variant.h"
 
 enum { STEPS = 3 /* sizes 1, 2, 3 */, FAR = 9 /* no multiple of a power of two */ };

@@ -9,7 +9,6 @@
 #include "checks/framework/check.h"
 #include "inspect/facts.h"
 #include "inspect/fatbin.h"
-#include "inspect/simulated_architectures.h"
 #include "model/json/json_write.h"
 
 typedef struct library {

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "checks/call/call.h"
-#include "model/case/call_kind.h"
+#include "model/case/case.h"
 
 typedef struct opc_class_view {
   const char *method; /* owned by the operator */

@@ -2,7 +2,7 @@
  * else. */
 #pragma once
 
-#include "catalogue/case_rules.h"
+#include "catalogue/rules.h"
 #include "checks/runner/runner.h"
 #include "plan/cases/planner.h"
 

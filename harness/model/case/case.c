@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "model/case/call_kind.h"
-
 #define X(constant, text) text,
 static const char *const verdict_names[] = {OPC_VERDICTS(X)};
 static const char *const reason_names[] = {OPC_SKIP_REASONS(X)};

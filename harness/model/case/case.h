@@ -2,10 +2,9 @@
  * id is the filter, the JUnit name, and the argument of --case (users' scripts depend on its form). */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
+#include <stdint.h>
 
-#include "base/status.h"
+#include "base/text.h"
 
 /* Verdicts, severities and skip reasons (users' reports depend on the texts): one X-macro each defines the enum and
  * its texts. */
@@ -47,7 +46,7 @@ int opc_verdict_find(const char *name);                   /* -1: no such verdict
 opc_skip_reason_t opc_skip_reason_find(const char *name); /* OPC_SKIP_NONE: no such reason */
 
 /* The provenance of a case: who vouches for its input, and what the variant changed in it. Reports show it as
- * "SOURCE/CHANGE"; catalogue/severity.h says for which provenances a finding can be an error.
+ * "SOURCE/CHANGE"; catalogue/rules.h says for which provenances a finding can be an error.
  *
  * Threads: any. Ownership: texts are constant. */
 
@@ -113,3 +112,31 @@ int opc_case_id_complexity(const opc_case_id_t *id);
 /* Length of the argument's name with which a variant begins, the one that it changes: 7 for
  * "tensors[1].sliced+x.offset". 0: it changes none or all ("plain", "all.sliced"), or calls a method ("add.called"). */
 size_t opc_case_changed_argument(const char *variant);
+
+/* What kind of call runs: a check announces it, the crash record keeps it, and a crash report takes from it who is to
+ * blame and who vouches for the arguments.
+ *
+ * Threads: any. Ownership: texts are constant. */
+
+typedef enum opc_call_kind {
+#define OPC_CALL_KIND(name, whose, before, after) OPC_CALL_KIND_##name,
+#include "model/case/call_kind.def"
+#undef OPC_CALL_KIND
+  OPC_CALL_KIND_COUNT
+} opc_call_kind_t;
+
+/* Whose arguments a call has (call_kind.def). */
+typedef enum opc_call_whose { OPC_CALL_WHOSE_OWN, OPC_CALL_WHOSE_SAME, OPC_CALL_WHOSE_OTHERS } opc_call_whose_t;
+
+/* A call, as a check announces it. */
+typedef struct opc_call_label {
+  opc_call_kind_t kind;
+  const char *detail; /* for people; "" or NULL: none. Of ON_LAYOUT: the layout ("transposed") */
+} opc_call_label_t;
+
+#define OPC_CALL_LABEL(name, detail) ((opc_call_label_t){OPC_CALL_KIND_##name, detail})
+
+opc_call_kind_t opc_call_kind_from(uint32_t number); /* NONE if it is no kind */
+opc_call_whose_t opc_call_kind_whose(opc_call_kind_t kind);
+/* "the operator ran on contiguous copies"; nothing for NONE. */
+void opc_call_kind_describe(opc_call_kind_t kind, const char *detail, opc_text_t *out);

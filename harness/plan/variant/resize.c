@@ -1,4 +1,4 @@
-#include "plan/variant/resize.h"
+#include "plan/variant/variant.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /* Internals of variants: transformations and their parameters. Only for use inside harness/plan. */
 #pragma once
 
-#include "plan/variant/resize.h"
 #include "plan/variant/variant.h"
 
 /* One `path.transformation` of a variant's name, applied to the sample being changed. */

@@ -4,7 +4,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "plan/variant/resize.h"
 #include "search/draft/search_inside.h"
 
 /* Each case computes on the tuples found here, some dozens of times. Larger tensors cost minutes per operator and show

@@ -1,5 +1,5 @@
 /* What a list may hold: tensors of the tuple are most likely to fit. */
-#include "search/engine/search_options.h"
+#include "search/engine/search_state.h"
 
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-#include "search/engine/search_options.h"
+#include "search/engine/search_state.h"
 
 #include <stdlib.h>
 

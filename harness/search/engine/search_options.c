@@ -1,12 +1,10 @@
 /* Other values for the arguments that an accepted call left unchanged: an operator's mistakes rarely show in its
  * shortest call alone. */
-#include "search/engine/search_options.h"
+#include "search/engine/search_state.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
-
-#include "search/engine/search_state.h"
 
 enum {
   TRIES_MAX = 80,

@@ -9,7 +9,7 @@
 #include "base/system.h"
 #include "base/text.h"
 #include "checks/cuda_log/cuda_analysis.h"
-#include "model/case/call_kind.h"
+#include "model/case/case.h"
 #include "model/json/json_write.h"
 
 enum { TAIL_SIZE = 2048, RECURSION = 12 };

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "catalogue/severity.h"
+#include "catalogue/rules.h"
 #include "plan/variant/variant.h"
 
 static uint64_t digest_of(const opc_case_id_t *id, const char *reach, const char *layout) {

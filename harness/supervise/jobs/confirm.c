@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "catalogue/severity.h"
 #include "supervise/jobs/task.h"
 
 enum { ALONE_RUNS_MAX = 3, BISECTIONS_MAX = 8 };

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "model/json/json_write.h"
-#include "plan/variant/variant.h"
 #include "supervise/jobs/searching.h"
 #include "supervise/tools/sanitize.h"
 

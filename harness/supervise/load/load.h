@@ -6,7 +6,6 @@
 
 #include "model/package/model_package.h"
 #include "supervise/common/run_options.h"
-#include "supervise/process/cuda_plan.h"
 #include "supervise/process/worker_process.h"
 
 typedef enum opc_library_state { OPC_LIBRARY_PENDING = 0, OPC_LIBRARY_LOADED, OPC_LIBRARY_FAILED } opc_library_state_t;

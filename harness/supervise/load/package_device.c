@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inspect/simulated_architectures.h"
+#include "inspect/fatbin.h"
 #include "supervise/common/devices.h"
 #include "supervise/load/load.h"
 

@@ -1,4 +1,4 @@
-#include "supervise/process/cuda_plan.h"
+#include "supervise/process/worker_find.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -6,7 +6,6 @@
 
 #include "inspect/facts.h"
 #include "inspect/library_search.h"
-#include "inspect/simulated_architectures.h"
 
 #define RUNTIME "libcudart.so."
 #define INSTALL "install CUDA's wheels with scripts/setup --torch=%s --full"

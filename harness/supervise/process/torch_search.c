@@ -1,7 +1,6 @@
 #include "supervise/process/worker_find.h"
 
 #include <glob.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

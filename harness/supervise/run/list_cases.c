@@ -1,9 +1,8 @@
-#include "supervise/run/list_cases.h"
+#include "supervise/run/run.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "catalogue/case_rules.h"
 #include "plan/cases/planner.h"
 
 enum { DEVICES_MAX = 8 };

@@ -10,7 +10,6 @@
 #include "model/json/json_write.h"
 #include "supervise/jobs/schedule.h"
 #include "supervise/jobs/searching.h"
-#include "supervise/run/list_cases.h"
 #include "supervise/tools/sanitize.h"
 
 #ifndef OPC_VERSION

@@ -6,10 +6,19 @@
  * call forks and executes. */
 #pragma once
 
-#include "supervise/common/run_options.h"
+#include "supervise/session/session.h"
 
 /* Runs. If this returns OPC_OK, the journal is complete (its "end" record is written), whatever the verdicts;
  * *out_exit_code is the exit code of `opcheck-c run`; the caller applies --strict, from the summary. Otherwise the
  * error says what the harness could not do, and the journal holds everything up to then. SIGINT and SIGTERM end the run
  * cleanly: children killed, journal ended as incomplete, OPC_ERR_SYSTEM "interrupted". */
 opc_status_t opc_run_execute(const opc_run_options_t *options, int *out_exit_code, opc_error_t *error) OPC_CHECKED;
+
+/* --list-cases: the plan of a run, without running any of it. Samples of files, recordings, classes and packages are
+ * planned as in a worker; operators without a sample are listed as to be searched first.
+ *
+ * Ownership: nothing is kept. */
+
+/* Operators from index `searched` on are never searched. Passes each case to options->planned. */
+opc_status_t opc_list_cases(opc_session_t *session, const opc_operator_t *const *operators, size_t count,
+                            size_t searched, opc_error_t *error) OPC_CHECKED;

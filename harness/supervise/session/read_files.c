@@ -5,7 +5,6 @@
 
 #include "inspect/package.h"
 #include "model/json/json_write.h"
-#include "model/sample/relations.h"
 #include "supervise/session/session.h"
 
 const opc_operator_t *opc_session_operator(const char *name, void *context) {

@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "inspect/kernel_names.h"
+#include "inspect/fatbin.h"
 #include "inspect/package.h"
 #include "supervise/evidence/external_tool.h"
 

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "model/case/call_kind.h"
+#include "model/case/case.h"
 #include "model/sample/sample.h"
 #include "wire/protocol.h"
 
