@@ -71,9 +71,8 @@ static void write_properties(opc_junit_t *junit) {
   property(junit, "torch", opc_record_text(junit->tool, "torch"));
   property(junit, "cuda", opc_record_text(junit->tool, "cuda"));
   property(junit, "library", opc_record_text(junit->library, "path"));
-  char *seed = json_dumps(json_object_get(junit->run, "seed"), JSON_ENCODE_ANY);
+  OPC_SCOPED(opc_scope_free) char *seed = json_dumps(json_object_get(junit->run, "seed"), JSON_ENCODE_ANY);
   property(junit, "seed", seed ? seed : "");
-  free(seed);
   opc_junit_close(junit);
 }
 
@@ -168,11 +167,10 @@ static void write_run_suite(opc_junit_t *junit) {
   if (type) {
     opc_junit_testcase(junit, NULL, "opcheck-c", "run", 0);
     if (junit->xml) {
-      opc_text_t text = {0};
+      OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
       opc_text_addf(&text, "%s\n", message);
       opc_junit_keep(junit, opc_journal_reader_each(junit->journal, "note", junit_visit_note, &text, junit->error));
       opc_junit_error(junit, type, message, &text);
-      opc_text_clear(&text);
       opc_junit_close(junit);
     }
   }

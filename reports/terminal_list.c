@@ -41,11 +41,10 @@ static bool terminal_list_visit_operator(const json_t *record, void *context) {
   opc_screen_line(screen, "registered", opc_record_text(record, "registered_at"));
   size_t index;
   json_t *item;
-  opc_text_t tags = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t tags = {0};
   json_array_foreach(json_object_get(record, "tags"), index, item)
       opc_text_addf(&tags, "%s%s", index ? " " : "", json_string_value(item));
   opc_screen_line(screen, "tags", opc_text_c(&tags));
-  opc_text_clear(&tags);
   if (*module) {
     OPC_SCOPED(opc_text_clear) opc_text_t where = {0};
     opc_text_addf(&where, "in Python module %s", module);

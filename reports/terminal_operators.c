@@ -106,12 +106,11 @@ static opc_status_t show_operator(opc_journal_reader_t *journal, size_t index, b
                                   const opc_screen_t *screen, opc_error_t *error) {
   const opc_journal_operator_t *op = opc_journal_reader_operator(journal, index);
   OPC_SCOPED(operator_results_clear) operator_results_t results = {.screen = screen, .rules = json_object()};
-  json_t *source = NULL;
-  opc_status_t status = opc_journal_reader_sample_source(journal, op->name, &source, error);
-  if (status != OPC_OK) return status;
+  json_auto_t *source = NULL;
+  OPC_RETURN_IF_ERROR(opc_journal_reader_sample_source(journal, op->name, &source, error));
   terminal_operators_show_head(screen, op);
   show_inputs(screen, source);
-  json_decref(source);
+  opc_status_t status;
   if (detailed || !opc_operator_is_checked(op))
     status = opc_journal_reader_results(journal, index, terminal_operators_visit_result, &results, error);
   else status = opc_journal_reader_findings(journal, index, terminal_operators_visit_result, &results, error);

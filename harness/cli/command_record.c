@@ -133,11 +133,10 @@ static opc_status_t record_make_folder(record_command_t *record) {
   bool plain = stat(record->output, &there) != 0 || S_ISREG(there.st_mode);
   const char *temporary = getenv("TMPDIR");
   if (plain) {
-    char *folder = opc_string_copy(record->output);
+    OPC_SCOPED(opc_scope_free) char *folder = opc_string_copy(record->output);
     slash = folder ? strrchr(folder, '/') : NULL;
     if (slash) slash[slash == folder] = '\0';
     char *found = folder ? realpath(slash ? folder : ".", absolute) : NULL;
-    free(folder);
     if (!found) return opc_error_set(record->error, OPC_ERR_IO, "--output %s: %s", record->output, strerror(errno));
   } else {
     snprintf(absolute, sizeof absolute, "%s", temporary && *temporary == '/' ? temporary : "/tmp");

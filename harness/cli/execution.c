@@ -76,14 +76,12 @@ static opc_status_t check_samples_target(const char *file, opc_error_t *error) {
   bool exists = stat(file, &info) == 0;
   if (exists && !S_ISREG(info.st_mode))
     return opc_error_set(error, OPC_ERR_USAGE, "--save-samples %s: give a regular file", file);
-  char *folder = opc_string_copy(file), *slash = folder ? strrchr(folder, '/') : NULL;
+  OPC_SCOPED(opc_scope_free) char *folder = opc_string_copy(file);
+  char *slash = folder ? strrchr(folder, '/') : NULL;
   if (!folder) return opc_out_of_memory(error);
   if (slash) slash[slash == folder] = '\0';
-  opc_status_t status = OPC_OK;
-  if (access(slash ? folder : ".", W_OK) != 0)
-    status = opc_error_set(error, OPC_ERR_IO, "cannot write the sample file %s: its folder: %s", file, strerror(errno));
-  free(folder);
-  return status;
+  if (access(slash ? folder : ".", W_OK) == 0) return OPC_OK;
+  return opc_error_set(error, OPC_ERR_IO, "cannot write the sample file %s: its folder: %s", file, strerror(errno));
 }
 
 static opc_status_t begin_reports(const opc_execution_t *execution, opc_error_t *error) {

@@ -178,7 +178,7 @@ void opc_elf_each_symbol(const opc_elf_file_t *file, bool (*visit)(const opc_elf
   Elf_Data *versions = inside->versions ? elf_getdata(inside->versions, NULL) : NULL;
   OPC_SCOPED(opc_scope_free) wanted_version_t *wanted = calloc(VERSIONS, sizeof *wanted);
   const size_t count = data->d_size / header.sh_entsize;
-  unsigned char *called = find_called(inside, count);
+  OPC_SCOPED(opc_scope_free) unsigned char *called = find_called(inside, count);
   if (wanted) read_wanted(inside, wanted);
 
   GElf_Sym entry;
@@ -199,7 +199,6 @@ void opc_elf_each_symbol(const opc_elf_file_t *file, bool (*visit)(const opc_elf
     }
     more = visit(&symbol, context);
   }
-  free(called);
 }
 
 bool opc_elf_has_version(const opc_elf_file_t *file, const char *version) {

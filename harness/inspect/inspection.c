@@ -171,13 +171,12 @@ static int cuda_major(const opc_elf_file_t *file) {
 
 static void remark_cuda(inspecting_t *inspecting) {
   char path[PATH_MAX];
-  opc_elf_file_t *cuda = NULL;
+  OPC_SCOPED(opc_scope_elf_file) opc_elf_file_t *cuda = NULL;
   opc_error_t ignored;
   const char *folder = inspecting->place->folder;
   const int wanted = cuda_major(inspecting->file);
   if (wanted == 0 || !folder || snprintf(path, sizeof path, "%s/libc10_cuda.so", folder) >= (int)sizeof path) return;
   const int here = opc_elf_open(path, &cuda, &ignored) == OPC_OK ? cuda_major(cuda) : 0;
-  opc_elf_close(cuda);
   if (here == 0) {
     remark(inspecting,
            "it was built for CUDA %d, but this libtorch is one without CUDA: only what needs no GPU can run", wanted);

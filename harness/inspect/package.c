@@ -223,14 +223,11 @@ typedef struct found {
 static found_t *finding; /* nftw passes no context */
 
 static bool registers_operators(const char *path) {
-  opc_elf_file_t *file = NULL;
+  OPC_SCOPED(opc_scope_elf_file) opc_elf_file_t *file = NULL;
   OPC_SCOPED(opc_facts_clear) opc_facts_t facts = {0};
   opc_error_t ignored;
-  bool registers = false;
-  if (opc_elf_open(path, &file, &ignored) == OPC_OK && opc_facts_read(file, &facts, &ignored) == OPC_OK)
-    registers = opc_facts_registers(&facts);
-  opc_elf_close(file);
-  return registers;
+  return opc_elf_open(path, &file, &ignored) == OPC_OK && opc_facts_read(file, &facts, &ignored) == OPC_OK &&
+         opc_facts_registers(&facts);
 }
 
 static int note_library(const char *path, const struct stat *about, int kind, struct FTW *where) {

@@ -141,7 +141,7 @@ static opc_status_t add_tensor(reader_t *reader, const json_t *arguments) {
   if (!spec) return opc_error_set(reader->error, OPC_ERR_MEMORY, "out of memory for an example");
   memcpy(spec->strides, strides, sizeof spec->strides);
   spec->storage_size = opc_tensor_spec_needed(spec);
-  opc_status_t status = add_spec(reader, spec, entry, offset);
+  const opc_status_t status = add_spec(reader, spec, entry, offset);
   opc_tensor_spec_free(spec);
   return status;
 }

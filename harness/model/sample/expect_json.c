@@ -9,10 +9,9 @@
 /* The path must name a tensor of the sample: "x", or "tensors[1]". */
 static opc_status_t check_tensor_path(opc_json_reader_t *reader, const char *path, const opc_operator_t *op,
                                       const opc_sample_t *sample) {
-  char *name = strndup(path, strcspn(path, "["));
+  OPC_SCOPED(opc_scope_free) char *name = strndup(path, strcspn(path, "["));
   if (!name) return opc_out_of_memory(reader->error);
   int index = opc_operator_argument(op, name);
-  free(name);
   if (index < 0) {
     OPC_SCOPED(opc_text_clear) opc_text_t all = {0};
     for (size_t i = 0; i < op->argument_count; i++) opc_text_addf(&all, "%s%s", i ? ", " : "", op->arguments[i].name);

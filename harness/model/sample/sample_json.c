@@ -78,9 +78,9 @@ static void shorten_files(json_t *json) {
   json_t *file = json_object_get(json_object_get(json, "fill"), "file");
   const char *slash = json_is_string(file) ? strrchr(json_string_value(file), '/') : NULL;
   if (slash) {
-    char *name = opc_string_copy(slash + 1); /* json_string_set frees the string that slash points into */
+    /* json_string_set frees the string that slash points into. */
+    OPC_SCOPED(opc_scope_free) char *name = opc_string_copy(slash + 1);
     if (name) json_string_set(file, name);
-    free(name);
   }
   json_object_foreach(json, key, item) shorten_files(item);
 }
@@ -154,10 +154,9 @@ static opc_status_t read_named(opc_json_reader_t *reader, const json_t *kwargs, 
     int index = opc_operator_argument(op, name);
     size_t before = opc_json_enter(reader, name);
     if (index < 0) {
-      const char **known = calloc(op->argument_count + 1, sizeof *known);
+      OPC_SCOPED(opc_scope_free) const char **known = calloc(op->argument_count + 1, sizeof *known);
       for (size_t i = 0; known && i < op->argument_count; i++) known[i] = op->arguments[i].name;
       const char *nearest = known ? opc_json_nearest(name, known) : NULL;
-      free(known);
       return opc_json_fail(reader, "no such argument%s%s%s: %s", nearest ? ", did you mean \"" : "",
                            nearest ? nearest : "", nearest ? "\"?" : "", schema_text(op));
     }

@@ -106,10 +106,9 @@ static opc_status_t write_samples(const opc_sample_set_t *set, FILE *stream, opc
     const opc_operator_t *op = lookup(sample->operator_name, context);
     if (!op)
       return opc_error_set(error, OPC_ERR_NOT_FOUND, "no loaded library has an operator %.200s", sample->operator_name);
-    json_t *json = opc_sample_to_json(sample, op);
+    json_auto_t *json = opc_sample_to_json(sample, op);
     OPC_SCOPED(opc_scope_free) char *line = json ? json_dumps(json, 0) : NULL;
     if (line) fprintf(stream, "%s\n  %s", i ? "," : "", line);
-    json_decref(json);
     if (!line) return opc_out_of_memory(error);
   }
   fputs("\n]}\n", stream);

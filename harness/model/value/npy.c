@@ -126,10 +126,8 @@ static opc_status_t open_checked(const char *file, opc_npy_t *out, FILE **out_st
 }
 
 opc_status_t opc_npy_describe(const char *file, opc_npy_t *out, opc_error_t *error) {
-  FILE *stream;
-  opc_status_t status = open_checked(file, out, &stream, error);
-  if (stream) fclose(stream);
-  return status;
+  OPC_SCOPED(opc_scope_fclose) FILE *stream = NULL;
+  return open_checked(file, out, &stream, error);
 }
 
 /* Converts column-major elements to row-major order. */
@@ -153,29 +151,20 @@ static void reorder(const opc_npy_t *npy, const char *from, char *to) {
 }
 
 opc_status_t opc_npy_load(const char *file, opc_npy_t *out, void **out_data, opc_error_t *error) {
-  FILE *stream;
-  char *data = NULL, *ordered = NULL;
+  OPC_SCOPED(opc_scope_fclose) FILE *stream = NULL;
   *out_data = NULL;
-  opc_status_t status = open_checked(file, out, &stream, error);
-  if (status != OPC_OK) return status;
-
-  size_t bytes = (size_t)out->numel * opc_dtype_size(out->dtype);
-  data = malloc(bytes + 1);
-  ordered = out->fortran_order ? malloc(bytes + 1) : NULL;
-  if (!data || (out->fortran_order && !ordered)) {
-    status = opc_error_set(error, OPC_ERR_MEMORY, "%s: out of memory for %zu bytes", file, bytes);
-  } else if (fread(data, 1, bytes, stream) != bytes) {
-    status = opc_error_set(error, OPC_ERR_IO, "%s: reading failed", file);
-  } else if (out->fortran_order) {
+  OPC_RETURN_IF_ERROR(open_checked(file, out, &stream, error));
+  const size_t bytes = (size_t)out->numel * opc_dtype_size(out->dtype);
+  OPC_SCOPED(opc_scope_free) char *data = malloc(bytes + 1);
+  OPC_SCOPED(opc_scope_free) char *ordered = out->fortran_order ? malloc(bytes + 1) : NULL;
+  if (!data || (out->fortran_order && !ordered))
+    return opc_error_set(error, OPC_ERR_MEMORY, "%s: out of memory for %zu bytes", file, bytes);
+  if (fread(data, 1, bytes, stream) != bytes) return opc_error_set(error, OPC_ERR_IO, "%s: reading failed", file);
+  if (out->fortran_order) {
     reorder(out, data, ordered);
-    *out_data = ordered;
-    ordered = NULL;
+    OPC_MOVE(out_data, ordered);
   } else {
-    *out_data = data;
-    data = NULL;
+    OPC_MOVE(out_data, data);
   }
-  free(data);
-  free(ordered);
-  fclose(stream);
-  return status;
+  return OPC_OK;
 }

@@ -23,15 +23,12 @@ static json_t *object(const char *class_name, int round, const opc_simple_classe
   const opc_status_t status = schema ? opc_schema_arguments(schema, &constructor, NULL) : OPC_ERR_UNSUPPORTED;
   free(schema);
   if (status != OPC_OK) return NULL;
-  json_t *init = json_array();
+  json_auto_t *init = json_array();
   for (size_t i = 1; i < constructor.argument_count && !constructor.arguments[i].has_default; i++) {
     json_t *value = simple(&constructor.arguments[i].type, round, classes, depth + 1);
-    if (!value || json_array_append_new(init, value) != 0) {
-      json_decref(init);
-      return NULL;
-    }
+    if (!value || json_array_append_new(init, value) != 0) return NULL;
   }
-  return json_pack("{s:{s:s, s:o}}", "object", "class", class_name, "init", init);
+  return json_pack("{s:{s:s, s:O}}", "object", "class", class_name, "init", init);
 }
 
 static json_t *simple(const opc_type_t *type, int round, const opc_simple_classes_t *classes, int depth) {

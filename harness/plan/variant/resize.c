@@ -175,12 +175,10 @@ bool opc_tensors_resize(const opc_variant_tensors_t *tensors, const opc_resize_t
 
 opc_status_t opc_sample_resize(opc_sample_t *sample, const opc_resize_t *resize, opc_resized_t *out, bool *out_possible,
                                opc_error_t *error) {
-  opc_variant_tensors_t tensors;
-  opc_status_t status = opc_variant_tensors_collect(sample, NULL, &tensors, error);
-  if (status != OPC_OK) return status;
+  OPC_SCOPED(opc_variant_tensors_clear) opc_variant_tensors_t tensors = {0};
+  OPC_RETURN_IF_ERROR(opc_variant_tensors_collect(sample, NULL, &tensors, error));
   *out_possible = opc_tensors_resize(&tensors, resize, out);
   if (*out_possible && out->changed && !resize->measures && !opc_variant_twins_follow(&tensors))
-    status = opc_out_of_memory(error);
-  opc_variant_tensors_clear(&tensors);
-  return status;
+    return opc_out_of_memory(error);
+  return OPC_OK;
 }

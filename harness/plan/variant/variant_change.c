@@ -324,7 +324,7 @@ static bool is_of_left_out(const opc_sample_t *base, const opc_sample_t *varied,
 /* An argument that is left out has no size that others must agree with. */
 static bool hold_without_left_out(const opc_relations_t *relations, const opc_sample_t *base,
                                   const opc_sample_t *varied, const opc_operator_t *op) {
-  opc_relations_t *left;
+  OPC_SCOPED(opc_scope_relations) opc_relations_t *left = NULL;
   if (opc_relations_copy(relations, &left, NULL) != OPC_OK) return false;
   bool holds = true;
   for (size_t i = 0; i < left->count; i++) {
@@ -340,7 +340,6 @@ static bool hold_without_left_out(const opc_relations_t *relations, const opc_sa
     const opc_relations_t one = {.items = relation, .count = 1};
     holds = holds && opc_relations_hold(&one, varied, op, NULL, NULL, NULL, 0);
   }
-  opc_relations_free(left);
   return holds;
 }
 

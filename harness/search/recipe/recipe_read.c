@@ -373,14 +373,12 @@ static opc_status_t read_sizes(opc_json_reader_t *reader, opc_recipe_t *recipe, 
 }
 
 static opc_status_t unknown_argument(opc_json_reader_t *reader, const opc_operator_t *op, const char *name) {
-  const char **known = calloc(op->argument_count + 1, sizeof *known);
+  OPC_SCOPED(opc_scope_free) const char **known = calloc(op->argument_count + 1, sizeof *known);
   if (!known) return opc_out_of_memory(reader->error);
   for (size_t i = 0; i < op->argument_count; i++) known[i] = op->arguments[i].name;
   const char *nearest = opc_json_nearest(name, known), *schema = op->schema ? op->schema : op->name;
-  opc_status_t status = nearest ? opc_json_fail(reader, "no such argument, did you mean \"%s\"? %s", nearest, schema)
-                                : opc_json_fail(reader, "no such argument: %s", schema);
-  free(known);
-  return status;
+  return nearest ? opc_json_fail(reader, "no such argument, did you mean \"%s\"? %s", nearest, schema)
+                 : opc_json_fail(reader, "no such argument: %s", schema);
 }
 
 static opc_status_t read_arguments(opc_json_reader_t *reader, opc_recipe_t *recipe, const json_t *arguments) {

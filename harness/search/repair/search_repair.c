@@ -2,8 +2,6 @@
  * number of candidates that each may make of one message. A new family is a row and a function. */
 #include "search/repair/search_repair.h"
 
-#include <string.h>
-
 static const struct {
   opc_search_family_t family;
   void (*run)(opc_repair_t *r);

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-
 bool opc_repair_begin(opc_repair_t *r) {
   opc_slot_t slots[OPC_SLOTS_MAX];
   if (r->limit == 0) return false;

@@ -66,12 +66,11 @@ static void every_input_see_tensor(const char *path, opc_value_t *value, void *c
 static bool shape_of(const opc_case_id_t *id, const opc_sample_set_t *samples, const opc_operator_t *op, shape_t *out) {
   *out = (shape_t){0};
   for (size_t i = 0; i < samples->count; i++) {
-    opc_sample_t varied;
+    OPC_SCOPED(opc_sample_clear) opc_sample_t varied = {0};
     if (strcmp(samples->samples[i].name, id->sample) != 0) continue;
     if (opc_variant_apply(&samples->samples[i], op, id->variant, &varied, NULL) != OPC_OK) return false;
     for (size_t k = 0; k < varied.argument_count; k++)
       opc_value_visit_tensors(op->arguments[k].name, &varied.arguments[k], every_input_see_tensor, out);
-    opc_sample_clear(&varied);
     return true;
   }
   return false;

@@ -154,12 +154,11 @@ static opc_status_t read_lines(opc_child_t *child, int limit, opc_error_t *error
  * be far past it when it is killed. */
 static void find_culprit(opc_child_t *child) {
   for (int limit = LINES_AT_END; limit > 0 && child->culprit[0] == '\0'; limit--) {
-    json_t *message = NULL;
+    json_auto_t *message = NULL;
     opc_channel_event_t event = opc_channel_next(&child->channel, &message);
     const char *type = json_string_value(json_object_get(message, "t")),
                *case_id = json_string_value(json_object_get(message, "case"));
     if (type && case_id && strcmp(type, "result") == 0) snprintf(child->culprit, sizeof child->culprit, "%s", case_id);
-    json_decref(message);
     if (event == OPC_CHANNEL_NOTHING || event == OPC_CHANNEL_END) break;
   }
 }

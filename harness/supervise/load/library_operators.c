@@ -7,14 +7,12 @@
 
 /* Relocatable GPU code is in a section of another name and cannot be loaded: it does not count. */
 static bool has_gpu_code(const opc_library_t *library) {
-  opc_elf_file_t *file = NULL;
+  OPC_SCOPED(opc_scope_elf_file) opc_elf_file_t *file = NULL;
   size_t size = 0;
   if (library->state != OPC_LIBRARY_LOADED || library->package || library->module ||
       opc_elf_open(library->real, &file, NULL) != OPC_OK)
     return false;
-  const bool has = opc_elf_section(file, ".nv_fatbin", &size) && size > 0;
-  opc_elf_close(file);
-  return has;
+  return opc_elf_section(file, ".nv_fatbin", &size) && size > 0;
 }
 
 /* The name depends on the libraries before it, loaded or not. It does not change if one of them fails. */

@@ -98,7 +98,7 @@ static opc_status_t on_hello(attempt_t *attempt, const json_t *message, opc_erro
 static void explain_symbol(const attempt_t *attempt, opc_library_error_t *why) {
   char words[512];
   const char *folder = attempt->loaded->plan.torch_folder;
-  opc_elf_file_t *file = NULL;
+  OPC_SCOPED(opc_scope_elf_file) opc_elf_file_t *file = NULL;
   OPC_SCOPED(opc_symbol_search_clear) opc_symbol_search_t search = {0};
   opc_error_t ignored;
   if (folder[0] != '\0' && opc_elf_open(attempt->current->real, &file, &ignored) == OPC_OK &&
@@ -107,7 +107,6 @@ static void explain_symbol(const attempt_t *attempt, opc_library_error_t *why) {
     snprintf(words, sizeof words, "undefined symbol: %s", symbol ? symbol : "");
     if (symbol) opc_library_error_from_message(why, words, attempt->loaded->torch);
   }
-  opc_elf_close(file);
 }
 
 static opc_status_t on_load_failed(attempt_t *attempt, const char *kind, const char *text, opc_error_t *error) {

@@ -12,20 +12,19 @@
 
 /* The major version of the runtime that a library needs; 0: none. */
 static int runtime_major(const char *path) {
-  opc_elf_file_t *file = NULL;
+  OPC_SCOPED(opc_scope_elf_file) opc_elf_file_t *file = NULL;
   opc_error_t ignored;
   int major = 0;
   if (opc_elf_open(path, &file, &ignored) != OPC_OK) return 0;
   for (size_t i = 0; i < file->needed_count && major == 0; i++)
     if (strncmp(file->needed[i], RUNTIME, strlen(RUNTIME)) == 0) major = atoi(file->needed[i] + strlen(RUNTIME));
-  opc_elf_close(file);
   return major;
 }
 
 /* Finds the first library that libtorch_cuda needs and that is nowhere. The driver may be missing: the loader never
  * asks for it. */
 static void find_missing(const char *path, const char *torch_folder, const char *version, opc_cuda_plan_t *out) {
-  opc_elf_file_t *file = NULL;
+  OPC_SCOPED(opc_scope_elf_file) opc_elf_file_t *file = NULL;
   opc_error_t why = {0};
   if (opc_elf_open(path, &file, &why) != OPC_OK) {
     snprintf(out->why, sizeof out->why, "libtorch_cuda cannot be read (%.200s): " INSTALL, why.message, version);
@@ -38,7 +37,6 @@ static void find_missing(const char *path, const char *torch_folder, const char 
       snprintf(out->why, sizeof out->why, "libtorch_cuda needs %.100s, which is not installed: " INSTALL,
                file->needed[i], version);
   }
-  opc_elf_close(file);
 }
 
 /* Looks in bin/../lib/opcheck-c, as for the library that `opcheck-c record` preloads. */
@@ -117,14 +115,13 @@ void opc_cuda_plan_clear(opc_cuda_plan_t *plan) {
 
 /* Adds one for each architecture that the library contains code for. */
 static void count_served(const char *path, size_t served[OPC_SIMULATED_ARCHITECTURES]) {
-  opc_elf_file_t *file = NULL;
+  OPC_SCOPED(opc_scope_elf_file) opc_elf_file_t *file = NULL;
   OPC_SCOPED(opc_facts_clear) opc_facts_t facts = {0};
   if (opc_elf_open(path, &file, NULL) != OPC_OK) return;
   if (opc_facts_read(file, &facts, NULL) == OPC_OK && !facts.gpu.damaged) {
     for (size_t i = 0; i < OPC_SIMULATED_ARCHITECTURES; i++)
       served[i] += opc_gpu_codes_serve(&facts.gpu, opc_simulated_architectures[i].number);
   }
-  opc_elf_close(file);
 }
 
 const char *opc_architecture_choose(const char *const *libraries, size_t count) {

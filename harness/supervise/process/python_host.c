@@ -65,9 +65,10 @@ opc_status_t opc_python_host_find(const char *named, opc_python_host_t *out, opc
 
 /* The library that the worker's program starts. */
 static char *python_host_library_of(const char *program) {
-  opc_elf_file_t *file = NULL;
+  OPC_SCOPED(opc_scope_elf_file) opc_elf_file_t *file = NULL;
   opc_error_t ignored;
-  char *real = realpath(program, NULL), *found = NULL;
+  OPC_SCOPED(opc_scope_free) char *real = realpath(program, NULL);
+  char *found = NULL;
   if (real && opc_elf_open(real, &file, &ignored) == OPC_OK) {
     for (size_t i = 0; !found && i < file->needed_count; i++) {
       opc_library_place_t place;
@@ -76,8 +77,6 @@ static char *python_host_library_of(const char *program) {
       if (place.how != OPC_FOUND_NOWHERE) found = realpath(place.path, NULL);
     }
   }
-  opc_elf_close(file);
-  free(real);
   return found;
 }
 

@@ -94,11 +94,10 @@ static opc_status_t read_needs(const opc_workers_t *workers, const library_t *li
     static const char *const parts[] = {"libc10.so", "libtorch_cpu.so"};
     for (size_t p = 0; p < sizeof parts / sizeof *parts; p++) {
       char path[PATH_MAX + 32];
-      opc_elf_file_t *file = NULL;
+      OPC_SCOPED(opc_scope_elf_file) opc_elf_file_t *file = NULL;
       opc_error_t ignored;
       snprintf(path, sizeof path, "%s/%s", workers->items[needs->worker].torch_folder, parts[p]);
       if (opc_elf_open(path, &file, &ignored) == OPC_OK) opc_elf_each_symbol(file, mark_defined, needs);
-      opc_elf_close(file);
     }
   }
   return OPC_OK;
@@ -332,7 +331,7 @@ static void take_torch(opc_worker_candidate_t *worker, const char *path, const c
 
 static void worker_list_describe(opc_worker_candidate_t *worker) {
   static const char name[] = "/opcheck-worker-";
-  opc_elf_file_t *file = NULL;
+  OPC_SCOPED(opc_scope_elf_file) opc_elf_file_t *file = NULL;
   opc_error_t ignored;
   opc_library_place_t torch;
   const char *version = strstr(strrchr(worker->real, '/'), name);
@@ -345,7 +344,6 @@ static void worker_list_describe(opc_worker_candidate_t *worker) {
     if (torch.how != OPC_FOUND_NOWHERE) take_torch(worker, torch.path, opc_found_words(torch.how));
     worker->torch_offered = worker->torch_folder[0] != '\0'; /* before what LD_LIBRARY_PATH has */
   }
-  opc_elf_close(file);
 }
 
 void opc_workers_offer(opc_workers_t *workers, const char *root, const char *version, const char *how, size_t rank) {
@@ -370,20 +368,14 @@ void opc_workers_offer_installed(opc_workers_t *workers, const opc_torches_t *to
 }
 
 opc_status_t opc_workers_add(opc_workers_t *workers, const char *path, opc_error_t *error) {
-  char *real = realpath(path, NULL);
+  OPC_SCOPED(opc_scope_free) char *real = realpath(path, NULL);
   if (!real) return OPC_OK; /* a link to a tree that is gone */
-  for (size_t i = 0; i < workers->count; i++) {
-    if (strcmp(workers->items[i].real, real) == 0) {
-      free(real);
-      return OPC_OK;
-    }
-  }
-  if (workers->count == OPC_WORKERS) {
-    free(real);
+  for (size_t i = 0; i < workers->count; i++)
+    if (strcmp(workers->items[i].real, real) == 0) return OPC_OK;
+  if (workers->count == OPC_WORKERS)
     return opc_error_set(error, OPC_ERR_UNSUPPORTED, "more than %d workers, %s among them", OPC_WORKERS, path);
-  }
   opc_worker_candidate_t *worker = &workers->items[workers->count++];
-  worker->real = real;
+  OPC_MOVE(&worker->real, real);
   worker->program = opc_string_copy(path);
   if (!worker->program) return opc_out_of_memory(error);
   worker_list_describe(worker);
