@@ -11,26 +11,11 @@
 #include "inspect/library_error.h"
 
 static const char *machine_name(unsigned machine) {
-  switch (machine) {
-    case EM_X86_64:
-      return "x86-64";
-    case EM_AARCH64:
-      return "AArch64";
-    case EM_386:
-      return "32-bit x86";
-    case EM_ARM:
-      return "32-bit ARM";
-    case EM_PPC64:
-      return "PowerPC 64";
-    case EM_RISCV:
-      return "RISC-V";
-    case EM_S390:
-      return "S/390";
-    case 190:
-      return "CUDA"; /* a cubin */
-    default:
-      return "an unknown processor";
-  }
+  enum { CUBIN = 190 };
+  static const char *const names[] = {
+      [EM_X86_64] = "x86-64",    [EM_AARCH64] = "AArch64", [EM_386] = "32-bit x86", [EM_ARM] = "32-bit ARM",
+      [EM_PPC64] = "PowerPC 64", [EM_RISCV] = "RISC-V",    [EM_S390] = "S/390",     [CUBIN] = "CUDA"};
+  return machine < sizeof names / sizeof names[0] && names[machine] ? names[machine] : "an unknown processor";
 }
 
 #if defined(__x86_64__)

@@ -232,27 +232,16 @@ void opc_library_find_by_own_path(const opc_elf_file_t *needing, const char *nam
 }
 
 const char *opc_found_words(opc_library_how_t how) {
-  switch (how) {
-    case OPC_FOUND_NOWHERE:
-      return "not found";
-    case OPC_FOUND_RPATH:
-      return "by its RPATH";
-    case OPC_FOUND_LIBRARY_PATH:
-      return "by LD_LIBRARY_PATH";
-    case OPC_FOUND_RUNPATH:
-      return "by its RUNPATH";
-    case OPC_FOUND_SYSTEM:
-      return "in the system";
-    case OPC_FOUND_BESIDE:
-      return "beside it";
-    case OPC_FOUND_PACKAGE:
-      return "in its package";
-    case OPC_FOUND_TORCH:
-      return "in libtorch";
-    case OPC_FOUND_CUDA:
-      return "beside libtorch";
-  }
-  return "not found";
+  static const char *const words[] = {[OPC_FOUND_NOWHERE] = "not found",
+                                      [OPC_FOUND_RPATH] = "by its RPATH",
+                                      [OPC_FOUND_LIBRARY_PATH] = "by LD_LIBRARY_PATH",
+                                      [OPC_FOUND_RUNPATH] = "by its RUNPATH",
+                                      [OPC_FOUND_SYSTEM] = "in the system",
+                                      [OPC_FOUND_BESIDE] = "beside it",
+                                      [OPC_FOUND_PACKAGE] = "in its package",
+                                      [OPC_FOUND_TORCH] = "in libtorch",
+                                      [OPC_FOUND_CUDA] = "beside libtorch"};
+  return words[how];
 }
 
 static bool begins_with_one_of(const char *name, const char *const *prefixes, size_t count) {

@@ -163,31 +163,18 @@ static void relations_task_tell(opc_learning_t *learning, opc_learn_outcome_t ou
 }
 
 static opc_learn_outcome_t relations_task_outcome_of(const opc_tried_t *tried) {
-  switch (tried->outcome) {
-    case OPC_TRY_RETURNED:
-      return OPC_LEARN_CLEAN;
-    case OPC_TRY_REJECTED:
-    case OPC_TRY_INTERNAL_ASSERT:
-      return OPC_LEARN_REFUSED;
-    case OPC_TRY_OUT_OF_MEMORY:
-    case OPC_TRY_FOREIGN_EXCEPTION:
-      return OPC_LEARN_THREW;
-    case OPC_TRY_UNINITIALISED:
-      return OPC_LEARN_POISON;
-    case OPC_TRY_UNCLEAN:
-      if (!tried->access.argument) return OPC_LEARN_POISON;
-      return tried->access.write ? OPC_LEARN_WROTE : OPC_LEARN_READ;
-    case OPC_TRY_CRASHED:
-      return OPC_LEARN_CRASHED;
-    case OPC_TRY_TIMEOUT:
-      return OPC_LEARN_HUNG;
-    case OPC_TRY_NO_KERNEL:
-    case OPC_TRY_FAKE_IN_PYTHON:
-    case OPC_TRY_UNCONVERTIBLE:
-    case OPC_TRY_OUTCOME_COUNT:
-      break;
-  }
-  return OPC_LEARN_NONE;
+  static const opc_learn_outcome_t outcomes[OPC_TRY_OUTCOME_COUNT] = {[OPC_TRY_RETURNED] = OPC_LEARN_CLEAN,
+                                                                      [OPC_TRY_REJECTED] = OPC_LEARN_REFUSED,
+                                                                      [OPC_TRY_INTERNAL_ASSERT] = OPC_LEARN_REFUSED,
+                                                                      [OPC_TRY_OUT_OF_MEMORY] = OPC_LEARN_THREW,
+                                                                      [OPC_TRY_FOREIGN_EXCEPTION] = OPC_LEARN_THREW,
+                                                                      [OPC_TRY_UNINITIALISED] = OPC_LEARN_POISON,
+                                                                      [OPC_TRY_UNCLEAN] = OPC_LEARN_POISON,
+                                                                      [OPC_TRY_CRASHED] = OPC_LEARN_CRASHED,
+                                                                      [OPC_TRY_TIMEOUT] = OPC_LEARN_HUNG};
+  if (tried->outcome == OPC_TRY_UNCLEAN && tried->access.argument)
+    return tried->access.write ? OPC_LEARN_WROTE : OPC_LEARN_READ;
+  return outcomes[tried->outcome]; /* OPC_LEARN_NONE for all others */
 }
 
 static opc_status_t relations_task_tried(opc_task_t *task, opc_tried_t *tried, opc_error_t *error) {
