@@ -137,6 +137,8 @@ static bool random_range(const opc_tensor_spec_t *spec, int64_t *out_lowest, int
   }
 }
 
+void opc_integers_clear(opc_integers_t *integers) { free(integers->values); }
+
 bool opc_integers_of(const opc_tensor_spec_t *spec, opc_integers_t *out) {
   const int64_t numel = opc_tensor_spec_numel(spec);
   const size_t width = opc_dtype_size(spec->dtype);
@@ -146,7 +148,7 @@ bool opc_integers_of(const opc_tensor_spec_t *spec, opc_integers_t *out) {
   if (spec->fill.filled_as != OPC_DTYPE_OTHER && !opc_dtype_is_integral(spec->fill.filled_as)) return false;
   if (numel == 0) return (out->values = calloc(1, sizeof *out->values));
   if (random_range(spec, &out->lowest, &out->highest)) return true;
-  char *bytes = calloc((size_t)numel, width);
+  OPC_SCOPED(opc_scope_free) char *bytes = calloc((size_t)numel, width);
   out->values = calloc((size_t)numel, sizeof *out->values);
   /* Any seed will do: these fills are not random. */
   bool filled = bytes && out->values && opc_fill_logical(spec, "", 0, bytes, NULL) == OPC_OK;
@@ -157,7 +159,6 @@ bool opc_integers_of(const opc_tensor_spec_t *spec, opc_integers_t *out) {
     if (i == 0 || value < out->lowest) out->lowest = value;
     if (i == 0 || value > out->highest) out->highest = value;
   }
-  free(bytes);
   out->count = (size_t)numel;
   if (filled) return true;
   free(out->values);
@@ -261,7 +262,7 @@ static bool bound_holds(holding_t *h, const opc_relation_t *relation, const opc_
 }
 
 static bool values_hold(holding_t *h, const opc_relation_t *relation) {
-  opc_integers_t integers;
+  OPC_SCOPED(opc_integers_clear) opc_integers_t integers = {0};
   char text[120];
   int64_t sum = 0, size = 0;
   if (!integers_at(h->sample, h->op, relation->values, &integers))
@@ -284,7 +285,6 @@ static bool values_hold(holding_t *h, const opc_relation_t *relation) {
       holds = fails(h, 0, "%.60s sums to %lld, but is said to sum to %s", relation->values, (long long)sum,
                     place_text(&relation->places[0], size, text));
   }
-  free(integers.values);
   return holds;
 }
 

@@ -66,7 +66,7 @@ bool opc_sample_size(const opc_sample_t *sample, const opc_operator_t *op, const
 bool opc_relations_name_values(const opc_relations_t *relations, const char *path);
 
 /* The integers of a tensor, in logical order, if its description determines them; for random ones only the range.
- * False: neither is known (not integers, special values, too many). The caller frees *out's values, which is NULL if
+ * False: neither is known (not integers, special values, too many). The caller clears *out; its values are NULL if
  * only lowest and highest are known. */
 typedef struct opc_integers {
   int64_t *values;
@@ -74,6 +74,7 @@ typedef struct opc_integers {
   int64_t lowest, highest; /* without values: 0 and -1 */
 } opc_integers_t;
 bool opc_integers_of(const opc_tensor_spec_t *spec, opc_integers_t *out);
+void opc_integers_clear(opc_integers_t *integers);
 /* True if none is smaller than the one before it. The values must be known. */
 bool opc_integers_ascend(const opc_integers_t *integers);
 

@@ -258,17 +258,14 @@ static bool is_structured(const opc_tensor_spec_t *from, const opc_tensor_spec_t
 static bool are_moved_ends(const opc_relations_t *relations, const char *path, const opc_tensor_spec_t *from,
                            const opc_tensor_spec_t *to) {
   bool ends = false;
-  opc_integers_t before = {0}, after = {0};
+  OPC_SCOPED(opc_integers_clear) opc_integers_t before = {0}, after = {0};
   for (size_t i = 0; i < relations->count && !ends; i++)
     ends = relations->items[i].kind == OPC_RELATION_ASCENDING && relations->items[i].movable &&
            strcmp(relations->items[i].values, path) == 0;
   if (!ends || !opc_dtype_is_integral(from->dtype) || !opc_integers_of(from, &before)) return false;
-  ends = opc_integers_of(to, &after) && before.values && after.values && after.count == before.count &&
+  return opc_integers_of(to, &after) && before.values && after.values && after.count == before.count &&
          after.count > 0 && opc_integers_ascend(&after) && after.values[0] == before.values[0] &&
          after.values[after.count - 1] == before.values[after.count - 1];
-  free(before.values);
-  free(after.values);
-  return ends;
 }
 
 /* Sizes, or an integer, changed: the integers that follow them change, too. */
@@ -360,14 +357,11 @@ static bool loses_room(const comparison_t *c, const opc_relations_t *relations) 
 
 /* A row of offsets has one more than there are segments: it is never empty. */
 static bool loses_offsets(const opc_tensor_spec_t *from, const opc_tensor_spec_t *to) {
-  opc_integers_t offsets = {0};
+  OPC_SCOPED(opc_integers_clear) opc_integers_t offsets = {0};
   if (!opc_dtype_is_integral(from->dtype) || from->ndim != 1 || from->sizes[0] < 2 || opc_tensor_spec_numel(to) > 0)
     return false;
-  const bool read = opc_integers_of(from, &offsets) && offsets.values;
-  const bool are =
-      read && offsets.values[0] == 0 && offsets.values[offsets.count - 1] > 0 && opc_integers_ascend(&offsets);
-  free(offsets.values);
-  return are;
+  return opc_integers_of(from, &offsets) && offsets.values && offsets.values[0] == 0 &&
+         offsets.values[offsets.count - 1] > 0 && opc_integers_ascend(&offsets);
 }
 
 /* With relations: those that hold vouch for every change. */

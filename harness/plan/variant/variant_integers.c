@@ -6,17 +6,12 @@
 
 /* The tensor's integers, to be changed. False: they are not known, or there are none. */
 static bool variant_integers_take(const opc_tensor_spec_t *spec, opc_integers_t *out) {
-  if (!opc_integers_of(spec, out)) return false;
-  if (out->values && out->count > 0) return true;
-  free(out->values);
-  return false;
+  return opc_integers_of(spec, out) && out->values && out->count > 0;
 }
 
-/* Frees the integers. False: nothing changed. */
-static bool variant_integers_put(opc_tensor_spec_t *spec, opc_integers_t *integers, bool changed) {
-  const bool made = changed && opc_related_fill(spec, integers->values, integers->count);
-  free(integers->values);
-  return made;
+/* False: nothing changed. */
+static bool variant_integers_put(opc_tensor_spec_t *spec, const opc_integers_t *integers, bool changed) {
+  return changed && opc_related_fill(spec, integers->values, integers->count);
 }
 
 static bool all_become(opc_tensor_spec_t *spec, opc_integers_t *integers, int64_t value) {
@@ -26,17 +21,17 @@ static bool all_become(opc_tensor_spec_t *spec, opc_integers_t *integers, int64_
 }
 
 bool opc_integers_zeros(opc_tensor_spec_t *spec) {
-  opc_integers_t integers;
+  OPC_SCOPED(opc_integers_clear) opc_integers_t integers = {0};
   return variant_integers_take(spec, &integers) && all_become(spec, &integers, 0);
 }
 
 bool opc_integers_highest(opc_tensor_spec_t *spec) {
-  opc_integers_t integers;
+  OPC_SCOPED(opc_integers_clear) opc_integers_t integers = {0};
   return variant_integers_take(spec, &integers) && all_become(spec, &integers, integers.highest);
 }
 
 bool opc_integers_all_bits(opc_tensor_spec_t *spec) {
-  opc_integers_t integers;
+  OPC_SCOPED(opc_integers_clear) opc_integers_t integers = {0};
   const size_t bits = 8 * opc_dtype_size(spec->dtype);
   const bool is_signed = opc_dtype_class(spec->dtype) == OPC_CLASS_SIGNED;
   if (!is_signed || bits == 0 || !variant_integers_take(spec, &integers))
@@ -46,14 +41,14 @@ bool opc_integers_all_bits(opc_tensor_spec_t *spec) {
 
 /* Only of narrow dtypes: in others they are indices and counts, mostly, and such memory is never there. */
 bool opc_integers_largest(opc_tensor_spec_t *spec) {
-  opc_integers_t integers;
+  OPC_SCOPED(opc_integers_clear) opc_integers_t integers = {0};
   const size_t bits = 8 * opc_dtype_size(spec->dtype) - (opc_dtype_class(spec->dtype) == OPC_CLASS_SIGNED);
   if (bits > 16 || !variant_integers_take(spec, &integers)) return false;
   return all_become(spec, &integers, (INT64_C(1) << bits) - 1);
 }
 
 bool opc_integers_reversed(opc_tensor_spec_t *spec) {
-  opc_integers_t integers;
+  OPC_SCOPED(opc_integers_clear) opc_integers_t integers = {0};
   bool changed = false;
   if (!variant_integers_take(spec, &integers)) return false;
   for (size_t i = 0; i < integers.count / 2; i++) {
@@ -67,14 +62,11 @@ bool opc_integers_reversed(opc_tensor_spec_t *spec) {
 
 /* Offsets of at least two segments: those between the first and the last can move. */
 static bool take_offsets(const opc_tensor_spec_t *spec, opc_integers_t *out) {
-  if (spec->ndim != 1 || !variant_integers_take(spec, out)) return false;
-  if (out->count >= 3 && opc_integers_ascend(out)) return true;
-  free(out->values);
-  return false;
+  return spec->ndim == 1 && variant_integers_take(spec, out) && out->count >= 3 && opc_integers_ascend(out);
 }
 
 bool opc_integers_first_empty(opc_tensor_spec_t *spec) {
-  opc_integers_t integers;
+  OPC_SCOPED(opc_integers_clear) opc_integers_t integers = {0};
   if (!take_offsets(spec, &integers)) return false;
   const bool changed = integers.values[1] != integers.values[0];
   integers.values[1] = integers.values[0];
@@ -82,7 +74,7 @@ bool opc_integers_first_empty(opc_tensor_spec_t *spec) {
 }
 
 bool opc_integers_last_empty(opc_tensor_spec_t *spec) {
-  opc_integers_t integers;
+  OPC_SCOPED(opc_integers_clear) opc_integers_t integers = {0};
   if (!take_offsets(spec, &integers)) return false;
   const size_t last = integers.count - 1;
   const bool changed = integers.values[last - 1] != integers.values[last];

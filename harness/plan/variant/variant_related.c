@@ -57,24 +57,18 @@ static bool restore(opc_value_t *value, const opc_tensor_spec_t *base) {
 
 static bool follow_base(opc_value_t *value, const opc_tensor_spec_t *base) {
   opc_tensor_spec_t *spec = value->tensor;
-  opc_integers_t from;
+  OPC_SCOPED(opc_integers_clear) opc_integers_t from = {0};
   if (same_sizes(spec, base)) return restore(value, base);
   if (!opc_integers_of(base, &from)) return true;
   const int64_t count = opc_tensor_spec_numel(spec);
-  if (!from.values || from.count == 0 || count > (1 << 20)) { /* random ones have a range instead */
-    free(from.values);
-    return true;
-  }
+  if (!from.values || from.count == 0 || count > (1 << 20)) return true; /* random ones have a range instead */
   const bool in_order = spec->ndim == 1 && opc_integers_ascend(&from);
-  int64_t *values = calloc((size_t)count + 1, sizeof *values);
+  OPC_SCOPED(opc_scope_free) int64_t *values = calloc((size_t)count + 1, sizeof *values);
   for (int64_t i = 0; values && i < count; i++) {
     const int64_t last = (int64_t)from.count - 1;
     values[i] = from.values[in_order ? (count > 1 ? i * last / (count - 1) : 0) : i % (last + 1)];
   }
-  bool made = values && opc_related_fill(spec, values, (size_t)count);
-  free(values);
-  free(from.values);
-  return made;
+  return values && opc_related_fill(spec, values, (size_t)count);
 }
 
 /* The smallest of the places, less one if the bound is not inclusive. */
@@ -106,7 +100,7 @@ static bool follow_relation(const opc_relation_t *relation, opc_sample_t *sample
   if (relation->kind != OPC_RELATION_BOUND && relation->kind != OPC_RELATION_SUM) return true;
   opc_value_t *value = opc_sample_value(sample, op, relation->values);
   int64_t limit = 0;
-  opc_integers_t integers;
+  OPC_SCOPED(opc_integers_clear) opc_integers_t integers = {0};
   const bool bound = relation->kind == OPC_RELATION_BOUND;
   if (!value || (bound && !limit_of(relation, sample, op, &limit))) return false;
   if (!bound && !opc_sample_size(sample, op, &relation->places[0], &limit)) return false;
@@ -115,16 +109,11 @@ static bool follow_relation(const opc_relation_t *relation, opc_sample_t *sample
     return true;
   }
   if (value->kind != OPC_VALUE_TENSOR || !opc_integers_of(value->tensor, &integers)) return false;
-  if (!integers.values || (bound && integers.highest <= limit)) {
-    free(integers.values);
-    return true;
-  }
+  if (!integers.values || (bound && integers.highest <= limit)) return true;
   for (size_t i = 0; bound && i < integers.count; i++)
     if (integers.values[i] > limit) integers.values[i] = limit;
   if (!bound) keep_sum(&integers, limit);
-  bool made = opc_related_fill(value->tensor, integers.values, integers.count);
-  free(integers.values);
-  return made;
+  return opc_related_fill(value->tensor, integers.values, integers.count);
 }
 
 typedef struct pair {

@@ -54,18 +54,16 @@ opc_learn_outcome_t learn_ask(opc_learner_t *learner, const learn_edits_t *edits
 static bool set_element(const opc_learner_t *learner, const learn_edit_t *edit, opc_sample_t *sample) {
   const learn_integers_t *integers = &learner->integers[edit->index];
   opc_value_t *value = opc_sample_value(sample, learner->op, integers->path);
-  opc_integers_t now;
+  OPC_SCOPED(opc_integers_clear) opc_integers_t now = {0};
   if (!value) return false;
   if (integers->plain) {
     value->integer = edit->value;
     return true;
   }
   if (!opc_integers_of(value->tensor, &now)) return false;
-  bool made = now.values && edit->element < now.count;
-  if (made) now.values[edit->element] = edit->value;
-  made = made && opc_related_fill(value->tensor, now.values, now.count);
-  free(now.values);
-  return made;
+  if (!now.values || edit->element >= now.count) return false;
+  now.values[edit->element] = edit->value;
+  return opc_related_fill(value->tensor, now.values, now.count);
 }
 
 bool learn_make(const opc_learner_t *learner, const learn_edits_t *edits, opc_sample_t *out) {

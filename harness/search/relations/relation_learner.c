@@ -55,7 +55,7 @@ static bool add_plain(opc_learner_t *learner, const char *path, size_t argument,
 }
 
 static bool relation_learner_collect(opc_learner_t *learner) {
-  opc_variant_tensors_t tensors = {0};
+  OPC_SCOPED(opc_variant_tensors_clear) opc_variant_tensors_t tensors = {0};
   bool made = opc_variant_tensors_collect(&learner->base, learner->op, &tensors, NULL) == OPC_OK;
   for (size_t i = 0; i < tensors.count && made; i++) {
     const opc_variant_tensor_t *tensor = &tensors.items[i];
@@ -66,7 +66,6 @@ static bool relation_learner_collect(opc_learner_t *learner) {
     if (made && opc_dtype_is_integral(spec->dtype))
       made = add_integers(learner, tensor->path, tensor->argument, tensor->value);
   }
-  opc_variant_tensors_clear(&tensors);
   for (size_t i = 0; i < learner->base.argument_count && made; i++)
     if (!learner->base.absent[i])
       made = add_plain(learner, learner->op->arguments[i].name, i, &learner->base.arguments[i]);
@@ -92,7 +91,7 @@ static bool relation_learner_write_out(opc_learner_t *learner, uint64_t seed) {
 }
 
 bool opc_learner_is_worth_it(const opc_operator_t *op, const opc_sample_t *sample) {
-  opc_variant_tensors_t tensors = {0};
+  OPC_SCOPED(opc_variant_tensors_clear) opc_variant_tensors_t tensors = {0};
   size_t dimensions = 0, integers = 0;
   int64_t elements = 0;
   /* Collecting takes no const because other callers change what it finds. */
@@ -104,7 +103,6 @@ bool opc_learner_is_worth_it(const opc_operator_t *op, const opc_sample_t *sampl
     for (int dim = 0; dim < spec->ndim; dim++) dimensions += spec->sizes[dim] > 1;
     integers += opc_dtype_is_integral(spec->dtype) && numel > 0;
   }
-  opc_variant_tensors_clear(&tensors);
   for (size_t i = 0; i < sample->argument_count; i++) {
     const opc_value_t *value = &sample->arguments[i];
     const bool list = value->kind == OPC_VALUE_LIST && value->list.count > 0;
@@ -114,9 +112,11 @@ bool opc_learner_is_worth_it(const opc_operator_t *op, const opc_sample_t *sampl
   return elements > 0 && elements < ELEMENTS_MAX && dimensions > 0 && dimensions + integers > 1;
 }
 
+static void scope_learner(opc_learner_t **learner) { opc_learner_free(*learner); }
+
 opc_status_t opc_learner_new(const opc_operator_t *op, const opc_sample_t *sample, uint64_t seed, const bool *unknown,
                              opc_learner_t **out, opc_error_t *error) {
-  opc_learner_t *learner = calloc(1, sizeof *learner);
+  OPC_SCOPED(scope_learner) opc_learner_t *learner = calloc(1, sizeof *learner);
   *out = NULL;
   if (!learner) return opc_out_of_memory(error);
   learner->op = op;
@@ -128,16 +128,11 @@ opc_status_t opc_learner_new(const opc_operator_t *op, const opc_sample_t *sampl
   for (size_t i = 0; made && unknown && i < op->argument_count; i++) learner->unknown[i] = unknown[i];
   made = made && opc_sample_copy(sample, &learner->sample, NULL) == OPC_OK &&
          opc_sample_copy(sample, &learner->base, NULL) == OPC_OK;
-  if (made) {
-    opc_relations_free(learner->base.relations);
-    learner->base.relations = NULL;
-    made = relation_learner_collect(learner) && relation_learner_write_out(learner, seed);
-  }
-  if (!made) {
-    opc_learner_free(learner);
-    return opc_out_of_memory(error);
-  }
-  *out = learner;
+  if (!made) return opc_out_of_memory(error);
+  opc_relations_free(learner->base.relations);
+  learner->base.relations = NULL;
+  if (!relation_learner_collect(learner) || !relation_learner_write_out(learner, seed)) return opc_out_of_memory(error);
+  OPC_MOVE(out, learner);
   return OPC_OK;
 }
 
