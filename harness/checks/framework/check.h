@@ -135,7 +135,7 @@ static inline opc_status_t opc_status_of_sample(opc_status_t status) {
 bool opc_case_is_declared(const opc_case_context_t *context);
 
 /* True: the case's arguments are as valid as the sample's: the variant kept the values, or every known relation between
- * the arguments (model/case/provenance.h). Otherwise the operator may legitimately expect other arguments. */
+ * the arguments (model/case/case.h). Otherwise the operator may legitimately expect other arguments. */
 bool opc_case_arguments_fit(const opc_case_context_t *context);
 /* True: the sample comes from a search and has an expanded tensor of integers, which repeats one element. Used as
  * counts or indices, these are not the values that the search found to be accepted. */
