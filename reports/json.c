@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "model/json/json_write.h"
-#include "reports/problems/problems.h"
 #include "reports/report.h"
 
 typedef struct json_writer {

@@ -1,6 +1,5 @@
 #include "catalogue/rules.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/system.h"

@@ -7,8 +7,6 @@
  * Threads, fork: constant tables. */
 #pragma once
 
-#include "model/case/case.h"
-#include "model/schema/schema.h"
 #include "plan/cases/case_rule.h"
 
 /* Every rule: OPC_RULE_meta_shape is meta.shape. After those of the tables come signal.SIGHUP and so on, one for each

@@ -4,9 +4,6 @@
  * counts. Ownership: nothing. Threads: one. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "base/process_state.h"
 
 typedef enum opc_growth_kind {

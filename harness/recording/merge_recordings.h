@@ -4,8 +4,6 @@
  * Ownership: opc_recordings_clear. Threads: one. */
 #pragma once
 
-#include <stdio.h>
-
 #include "base/text.h"
 #include "recording/reasons.h"
 #include "recording/record_settings.h"

@@ -4,12 +4,10 @@
 #include <fcntl.h>
 #include <fnmatch.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/owned.h"
 #include "base/text.h"
 #include "recording/record_folder.h"
 

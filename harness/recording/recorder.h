@@ -8,8 +8,6 @@
 
 #include <locale.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/dtype.h"

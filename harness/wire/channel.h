@@ -8,10 +8,7 @@
 #pragma once
 
 #include <jansson.h>
-#include <stdbool.h>
-#include <stddef.h>
 
-#include "base/status.h"
 #include "base/text.h"
 
 enum { OPC_CHANNEL_LINE_LIMIT = 4 << 20, OPC_CHANNEL_FDS = 4 };

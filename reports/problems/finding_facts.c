@@ -1,7 +1,6 @@
 #include "reports/problems/problem_merge.h"
 
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 
 /* ---- rules ---- */

@@ -3,8 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/owned.h"
-
 static const char *const change_names[OPC_CHANGE_COUNT] = {"none",   "layout", "empty",       "sizes",
                                                            "values", "dtype",  "same_tensor", "method"};
 enum { CHANGES = OPC_INPUT_CHANGE_COUNT, LAST_BIT = 63 };

@@ -4,15 +4,6 @@
  * described. Memory: some hundred bytes a problem, whatever the number of results. Threads: one. */
 #pragma once
 
-#include <jansson.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/status.h"
-#include "base/text.h"
-#include "catalogue/rules.h"
-#include "model/case/case.h"
 #include "reports/journal/journal_reader.h"
 
 /* A problem: findings with one cause (opcheck-c explain problems). What is kept of it is bounded: places in the

@@ -1,5 +1,4 @@
 /* The same gradient, computed in another way. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,4 @@
 /* The gradients that the operator's own backward computes. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

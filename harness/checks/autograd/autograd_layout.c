@@ -1,7 +1,6 @@
 /* Gradients for strided and expanded inputs, and from incoming gradients that are strided, expanded, zero or negated.
  */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "checks/autograd/autograd.h"

@@ -1,6 +1,5 @@
 /* Compares gradients with differences of the operator's own results, and with the gradients in double precision. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

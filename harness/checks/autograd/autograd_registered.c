@@ -2,7 +2,6 @@
 #include "checks/autograd/autograd.h"
 
 #include <ctype.h>
-#include <stdio.h>
 #include <string.h>
 
 static const opc_kernel_t *kernel_at(const opc_operator_t *op, const char *prefix, const char *device) {

@@ -1,6 +1,5 @@
 /* Second order: the slope of a gradient, along the inputs and along the incoming gradient. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "checks/autograd/autograd.h"

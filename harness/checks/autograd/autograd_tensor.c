@@ -1,5 +1,4 @@
 /* Conversions between tensors and vectors of real numbers. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

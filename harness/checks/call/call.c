@@ -6,7 +6,6 @@
 #include "cuda/log/launch.h"
 #include "memory/cpu_memory.h"
 #include "memory/valgrind_requests.h"
-#include "model/value/value.h"
 
 /* Storages that several tensors of one call share, by the sample's storage id. */
 typedef struct shared_storage {

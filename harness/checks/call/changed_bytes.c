@@ -1,5 +1,4 @@
 /* What a call changed in its arguments' memory, and the tensors among its returns. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

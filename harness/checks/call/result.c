@@ -1,6 +1,5 @@
 #include "checks/call/call.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

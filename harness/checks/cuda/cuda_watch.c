@@ -1,6 +1,5 @@
 #include "checks/cuda/cuda_watch.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

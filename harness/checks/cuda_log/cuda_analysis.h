@@ -7,12 +7,7 @@
  * index. Threads: no shared state. */
 #pragma once
 
-#include <jansson.h>
-
-#include "base/status.h"
-#include "base/text.h"
 #include "catalogue/rules.h"
-#include "cuda/log/cuda_log.h"
 #include "cuda/log/launch.h"
 
 typedef enum opc_cuda_owner {

@@ -1,5 +1,4 @@
 /* A call captured in a CUDA graph: what ended the capture, and what the graph lacks or wrongly contains. */
-#include <stdio.h>
 #include <string.h>
 
 #include "checks/cuda_log/cuda_analysis.h"

@@ -1,5 +1,4 @@
 /* Launches: each succeeds, its error is checked, and no error is left behind. */
-#include <stdio.h>
 #include <string.h>
 
 #include "checks/cuda_log/cuda_analysis.h"

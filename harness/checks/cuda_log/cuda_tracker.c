@@ -1,6 +1,5 @@
 #include "checks/cuda_log/cuda_tracker.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 static const struct {

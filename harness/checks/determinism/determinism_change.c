@@ -1,9 +1,6 @@
 #include "checks/determinism/determinism.h"
 
 #include <math.h>
-#include <stdio.h>
-
-#include "plan/variant/variant.h"
 
 /* ---- every tensor: a dtype, a variant ---- */
 

@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "base/system.h"
-#include "plan/variant/variant.h"
 
 /* Factor per step for a size. Larger after a fast step, as long as the next one should take at most
  * seconds_most. */

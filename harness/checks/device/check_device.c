@@ -1,6 +1,5 @@
 /* device: outputs are on the inputs' device; inputs on different devices are refused, or the result is still correct; a
  * device argument is honoured. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

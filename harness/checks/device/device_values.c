@@ -1,6 +1,5 @@
 #include "checks/device/device_values.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -7,16 +7,11 @@
  * context and everything it points at. */
 #pragma once
 
-#include <jansson.h>
-
 #include "bridge/api/torch_texts.h"
 #include "catalogue/rules.h"
 #include "checks/call/call.h"
 #include "cuda/log/launch.h"
 #include "memory/guard.h"
-#include "model/case/case.h"
-#include "plan/cases/case_rule.h"
-#include "plan/variant/variant.h"
 
 /* The result of one case. Zeroed: nothing proven. A check that returns without a verdict counts as skip/not_applicable,
  * with a text that says so. */

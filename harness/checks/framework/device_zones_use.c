@@ -1,7 +1,6 @@
 #include "checks/framework/check.h"
 
 #include <dlfcn.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "memory/device_zones.h"

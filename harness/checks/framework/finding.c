@@ -1,9 +1,7 @@
 /* Verdicts of a case: the first failure comes first, all others are listed with it. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "checks/framework/check.h"
 
 static void text_set(opc_text_t *text, const char *format, va_list arguments) {

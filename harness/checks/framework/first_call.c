@@ -1,7 +1,5 @@
 #include "checks/framework/global_state.h"
 
-#include <stdio.h>
-
 #include "checks/call/call.h"
 
 static opc_first_call_t watch;

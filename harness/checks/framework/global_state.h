@@ -8,7 +8,6 @@
 #include "base/process_state.h"
 #include "bridge/api/bridge.h"
 #include "catalogue/rules.h"
-#include "model/case/case.h"
 
 typedef struct opc_state {
   int64_t settings[OPC_SETTING_COUNT];

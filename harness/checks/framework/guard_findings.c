@@ -1,7 +1,6 @@
 #include "checks/framework/check.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 /* ---- arguments that must not be written ---- */
 

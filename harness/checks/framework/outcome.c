@@ -1,6 +1,5 @@
 #include "checks/framework/check.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

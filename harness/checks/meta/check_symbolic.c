@@ -1,7 +1,6 @@
 /* symbolic: the Meta kernel runs on symbols instead of sizes, as under torch.compile with dynamic shapes; the real
  * kernel runs on other sizes, which proves what must not be a constant. */
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,4 @@
 /* bitwise: the sample's bitwise promises, and its golden outputs. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,6 @@
 /* dtype: each dtype is compared with the operator itself in float64, or in float32 where float64 is refused, on numbers
  * that both dtypes can represent. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,13 +1,10 @@
 /* empty: a dimension becomes 0. The output's shape continues the sequence for sizes 1, 2 and 3, or is what the Meta
  * kernel says; its values are defined. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "checks/compare/compare.h"
 #include "memory/cpu_memory.h"
-#include "model/sample/relations.h"
-#include "plan/variant/variant.h"
 
 enum { STEPS = 3 /* sizes 1, 2, 3 */, FAR = 9 /* no multiple of a power of two */ };
 

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "checks/compare/compare.h"
-#include "model/schema/schema.h"
 
 /* An element is ignored if none of these changes the result: relu, a maximum, a sort or a threshold each show with one
  * of them. */

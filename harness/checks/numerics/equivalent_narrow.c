@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "checks/compare/compare.h"
-#include "model/sample/relations.h"
 
 /* Numbers whose sum with the ones below stays in range. */
 static const int64_t LARGEST = INT64_C(1) << 60;

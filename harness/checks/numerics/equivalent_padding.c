@@ -4,8 +4,6 @@
 #include <string.h>
 
 #include "checks/compare/compare.h"
-#include "model/sample/relations.h"
-#include "model/schema/schema.h"
 
 static const char length_words[] = "len lens length lengths seqlen seqlens";
 

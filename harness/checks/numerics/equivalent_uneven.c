@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "checks/compare/compare.h"
-#include "plan/variant/variant.h"
 
 /* Positions: fewer could not show that one is an exception. At most every fourth may be one. */
 enum { POSITIONS_LEAST = 8, EXCEPTIONS = 4 };

@@ -1,14 +1,12 @@
 /* architecture: the GPU code in a library's file is compared with the GPUs that the installed libtorch supports and
  * with the devices here. Reads files, calls nothing. */
 #include <limits.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "bridge/api/prepare.h"
 #include "checks/cuda_log/cuda_analysis.h"
 #include "checks/framework/check.h"
 #include "inspect/facts.h"
-#include "inspect/fatbin.h"
 #include "model/json/json_write.h"
 
 typedef struct library {

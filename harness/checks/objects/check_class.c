@@ -1,13 +1,11 @@
 /* class: custom classes, as used by TorchScript, torch.export, torch.save and AOTInductor. One case per class and
  * sample of its constructor (or of the operator that returns its objects), and one per method. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "checks/framework/check.h"
 #include "checks/objects/class_state.h"
 #include "memory/cpu_memory.h"
-#include "model/value/value.h"
 
 /* An object, and the arguments from which it was made; it may hold them. */
 typedef struct made {

@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "checks/cuda/cuda_watch.h"
 #include "checks/framework/global_state.h"

@@ -2,7 +2,6 @@
  * else. */
 #pragma once
 
-#include "catalogue/rules.h"
 #include "checks/runner/runner.h"
 #include "plan/cases/planner.h"
 

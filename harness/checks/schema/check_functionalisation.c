@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "checks/compare/compare.h"
-#include "model/schema/schema.h"
 
 typedef struct functional_case {
   opc_case_context_t *context;

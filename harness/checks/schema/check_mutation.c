@@ -1,5 +1,4 @@
 /* mutation: every argument's whole storage and metadata, before and after the call, and each write in between. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,4 @@
 /* registration: the operator's dispatcher entries are compared with its schema. Calls nothing. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,7 +2,6 @@
 #include "base/system.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 

@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "checks/tags/tags.h"
-#include "model/schema/schema.h"
 
 static const struct {
   const char *tag; /* NULL: also for operators without tags */

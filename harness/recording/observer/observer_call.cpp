@@ -4,8 +4,6 @@
 #include <ATen/core/Generator.h>
 #include <ATen/core/Tensor.h>
 
-#include <string>
-
 #include "bridge/torch/convert.h"
 
 namespace opc {

@@ -3,15 +3,8 @@
  * Ownership: options and their strings belong to the caller and outlive the run. Threads: any. */
 #pragma once
 
-#include <jansson.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/status.h"
 #include "catalogue/rules.h"
 #include "model/case/kept_records.h"
-#include "model/sample/sample.h"
 
 typedef struct opc_run_progress { /* for a terminal; called at most a few times per second, and at the end */
   uint64_t operators_done, operators_total, cases_done, findings;

@@ -6,10 +6,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "base/system.h"
-#include "base/text.h"
 #include "checks/cuda_log/cuda_analysis.h"
-#include "model/case/case.h"
 #include "model/json/json_write.h"
 
 enum { TAIL_SIZE = 2048, RECURSION = 12 };

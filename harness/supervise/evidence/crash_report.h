@@ -5,11 +5,7 @@
  * Ownership: opc_crash_clear. Threads: one. */
 #pragma once
 
-#include <jansson.h>
-
-#include "base/text.h"
 #include "catalogue/rules.h"
-#include "model/case/case.h"
 #include "supervise/process/batch_child.h"
 
 typedef struct opc_crash_limits {

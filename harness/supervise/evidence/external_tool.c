@@ -1,7 +1,5 @@
 #include "supervise/evidence/external_tool.h"
 
-#include "base/text.h"
-
 /* A crash stays the result, but not a kernel's fault: the external tool knows what the kernel did. What the check
  * proved also stays if the external tool only warns. */
 static bool is_worse(const opc_case_result_t *result, const opc_also_t *finding) {

@@ -5,7 +5,6 @@
 
 #include <limits.h>
 
-#include "base/status.h"
 #include "result/case_result.h"
 
 /* The first finding becomes the result if it is worse than the check's; the others become further findings. Sets

@@ -6,8 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/text.h"
-
 char *opc_tool_on_path(const char *name) {
   const char *path = getenv("PATH");
   while (path && *path != '\0') {

@@ -4,9 +4,6 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "catalogue/rules.h"
-#include "plan/variant/variant.h"
-
 static uint64_t digest_of(const opc_case_id_t *id, const char *reach, const char *layout) {
   char text[OPC_CASE_ID_SIZE];
   const int length = snprintf(text, sizeof text, "%s/%s/%s%s", id->device, id->sample, reach, layout);

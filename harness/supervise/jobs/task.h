@@ -5,7 +5,6 @@
  * one. */
 #pragma once
 
-#include "model/sample/tried.h"
 #include "supervise/session/session.h"
 
 /* Whether an operator goes out of bounds on every input that it accepts. Then no argument is to blame, and the access

@@ -16,7 +16,6 @@
 #include "base/system.h"
 #include "memory/cpu_memory.h"
 #include "memory/heap_pages.h"
-#include "supervise/process/worker_find.h"
 #include "wire/protocol.h"
 
 enum { FIXED_ARGUMENTS = 16, FIRST_FREE_FD = 64, BATCH_FDS = 4 };

@@ -8,7 +8,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "base/text.h"
 #include "supervise/process/worker_find.h"
 #include "wire/channel.h"
 

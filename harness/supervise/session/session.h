@@ -3,7 +3,6 @@
  * Ownership: run.c owns everything inside. Threads: one. */
 #pragma once
 
-#include "result/case_result.h"
 #include "search/draft/search_library.h"
 #include "search/recipe/recipe.h"
 #include "supervise/load/load.h"

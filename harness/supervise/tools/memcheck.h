@@ -8,11 +8,6 @@
  * every function here does nothing. Threads: one. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/status.h"
 #include "model/sample/tried.h"
 #include "result/case_result.h"
 #include "supervise/common/journal.h"

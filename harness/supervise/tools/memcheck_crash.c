@@ -3,9 +3,7 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 
-#include "base/text.h"
 #include "model/json/json_write.h"
-#include "supervise/symbols/symbolise.h"
 #include "supervise/tools/memcheck_state.h"
 
 static opc_memcheck_end_t end_of(const opc_memcheck_t *memcheck, const opc_child_t *child,

@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "supervise/evidence/external_tool.h"
 #include "supervise/tools/memcheck_state.h"
 

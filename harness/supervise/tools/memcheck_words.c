@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "memory/cpu_memory.h"
 #include "model/json/json_write.h"
 

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "base/text.h"
 #include "memory/cpu_memory.h"
 #include "memory/valgrind_requests.h"
 #include "supervise/evidence/xml_node.h"

@@ -8,11 +8,6 @@
  * opc_sanitize_free. Threads: one. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/status.h"
 #include "result/case_result.h"
 #include "supervise/common/journal.h"
 #include "supervise/process/batch_child.h"

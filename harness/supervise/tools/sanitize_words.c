@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "catalogue/rules.h"
 #include "model/json/json_write.h"
 
 const char *const opc_sanitize_tools[] = {"memcheck", "racecheck", "initcheck", "synccheck", NULL};

@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/owned.h"
 #include "supervise/evidence/xml_node.h"
 
 /* ---- one record ---- */

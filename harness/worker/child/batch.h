@@ -9,10 +9,6 @@
  * record. */
 #pragma once
 
-#include <jansson.h>
-#include <stdint.h>
-
-#include "base/status.h"
 #include "model/case/case.h"
 #include "model/sample/sample.h"
 #include "wire/protocol.h"

@@ -1,7 +1,6 @@
 #include "worker/child/try.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -9,7 +8,6 @@
 
 #include "checks/framework/check.h"
 #include "memory/cpu_memory.h"
-#include "model/case/case.h"
 #include "worker/child/batch.h"
 
 static double seconds_of(clockid_t clock) {

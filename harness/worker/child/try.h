@@ -1,15 +1,8 @@
 /* One call of a search: its outcome, and whether it had an effect (protocol.h, "try"). */
 #pragma once
 
-#include <jansson.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/text.h"
 #include "checks/call/call.h"
 #include "memory/guard.h"
-#include "model/sample/sample.h"
 #include "model/sample/tried.h"
 #include "wire/protocol.h"
 

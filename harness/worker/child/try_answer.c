@@ -1,6 +1,5 @@
 #include "worker/child/try.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <xxhash.h>
 

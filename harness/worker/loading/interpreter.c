@@ -1,7 +1,6 @@
 #include "worker/loading/loading.h"
 
 #include <dlfcn.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "bridge/api/bridge.h"

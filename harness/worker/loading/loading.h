@@ -4,11 +4,6 @@
  * each step is sent before it. */
 #pragma once
 
-#include <jansson.h>
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "base/status.h"
 #include "model/package/model_package.h"
 #include "wire/channel.h"
 

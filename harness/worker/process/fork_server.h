@@ -3,10 +3,8 @@
  * Fork: runs in the fresh child of the fork server, or in the worker itself (--exec-batch), and never returns. */
 #pragma once
 
-#include <jansson.h>
 #include <sys/types.h>
 
-#include "base/status.h"
 #include "wire/channel.h"
 
 typedef struct opc_sandbox {

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <getopt.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -10,7 +9,6 @@
 
 #include "checks/call/call.h"
 #include "memory/valgrind_requests.h"
-#include "model/value/value.h"
 #include "wire/protocol.h"
 #include "worker/child/child_folder.h"
 #include "worker/loading/loading.h"
