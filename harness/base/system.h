@@ -33,3 +33,8 @@ opc_heap_use_t opc_heap_use(void);
 /* clock: CLOCK_MONOTONIC, CLOCK_PROCESS_CPUTIME_ID, CLOCK_THREAD_CPUTIME_ID… */
 double opc_clock_of(clockid_t clock);
 double opc_clock(void); /* CLOCK_MONOTONIC */
+
+/* A C++ symbol as it is written in C++: "c10::Error::what() const". Every system with a libtorch has libstdc++, which
+ * knows how; a name of another kind, a very long one, and any name without libstdc++ stay what they are. The caller
+ * frees; NULL: out of memory. */
+char *opc_demangle(const char *name);

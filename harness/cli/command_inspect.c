@@ -2,14 +2,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "cli/execution.h"
 #include "inspect/package.h"
 
-enum { KEY_FORMAT = 256, KEY_TORCH };
+enum { KEY_FORMAT = 256, KEY_TORCH, KEY_REQUIRE };
 
 typedef struct inspect_command {
   opc_error_t *error;
-  opc_strings_t libraries;
+  opc_strings_t libraries, requirements;
+  opc_requirements_t required;
   const char *torch_root;
   bool json;
 } inspect_command_t;
@@ -17,7 +19,44 @@ typedef struct inspect_command {
 static const struct argp_option options[] = {
     {"format", KEY_FORMAT, "FORMAT", 0, "text (default) or json", 0},
     {"torch", KEY_TORCH, "ROOT", 0, "The libtorch that the library would be loaded with: the folder with its lib/", 0},
+    {"require", KEY_REQUIRE, "LIST", 0,
+     "Exit with 1 if a library does not meet one of these, separated by commas: stable-abi or stable-abi=2.9 (nothing "
+     "of libtorch but its stable C interface, as libtorch 2.9 and all newer ones have it), cuda=13 (no library of "
+     "another CUDA), glibc=2.28 (nothing of a newer glibc), cxx11abi (no std::string of before C++11)",
+     0},
     {0}};
+
+static opc_status_t add_requirement(inspect_command_t *inspect, const char *text) {
+  const char *value = strchr(text, '=');
+  OPC_SCOPED(opc_scope_free) char *name = strndup(text, strcspn(text, "="));
+  if (!name) return opc_out_of_memory(inspect->error);
+  opc_nearest_t nearest = {.word = name};
+  OPC_SCOPED(opc_text_clear) opc_text_t known = {0};
+  for (size_t i = 0; i < OPC_REQUIREMENTS; i++) {
+    const opc_requirement_info_t *info = &opc_requirement_infos[i];
+    if (strcmp(name, info->name) == 0)
+      return opc_requirement_add(&inspect->required, (opc_requirement_kind_t)i, value ? value + 1 : NULL,
+                                 inspect->error);
+    opc_nearest_try(&nearest, info->name);
+    opc_text_addf(&known, "%s%s", i > 0 ? ", " : "", info->example);
+  }
+  if (nearest.best)
+    return opc_error_set(inspect->error, OPC_ERR_USAGE,
+                         "--require: nothing is called \"%.40s\"; did you mean %s? There are: %s", name, nearest.best,
+                         opc_text_c(&known));
+  return opc_error_set(inspect->error, OPC_ERR_USAGE, "--require: nothing is called \"%.40s\"; there are: %s", name,
+                       opc_text_c(&known));
+}
+
+static opc_status_t add_requirements(inspect_command_t *inspect, const char *list) {
+  const size_t before = inspect->requirements.count;
+  OPC_RETURN_IF_ERROR(opc_strings_split(&inspect->requirements, list, inspect->error));
+  if (inspect->requirements.count == before)
+    return opc_error_set(inspect->error, OPC_ERR_USAGE, "--require: name a requirement, such as stable-abi=2.9");
+  for (size_t i = before; i < inspect->requirements.count; i++)
+    OPC_RETURN_IF_ERROR(add_requirement(inspect, inspect->requirements.items[i]));
+  return OPC_OK;
+}
 
 static error_t inspect_parse(int key, char *value, struct argp_state *state) {
   inspect_command_t *inspect = state->input;
@@ -30,6 +69,9 @@ static error_t inspect_parse(int key, char *value, struct argp_state *state) {
       break;
     case KEY_TORCH:
       inspect->torch_root = value;
+      break;
+    case KEY_REQUIRE:
+      status = add_requirements(inspect, value);
       break;
     case ARGP_KEY_ARG:
       status = opc_libraries_add(&inspect->libraries, value, inspect->error);
@@ -52,10 +94,12 @@ static const struct argp inspect_argp = {
     "them: what each needs and where that is found, what it was "
     "built against, which worker checks it and why, how it registers operators, what it uses of Python, its GPU "
     "code by architecture, its debug information. LIB may be a wheel or "
-    "a folder: the libraries in it that register operators."
+    "a folder: the libraries in it that register operators. With --require it shows only what was asked for; whether "
+    "the libraries would load here does not matter then."
     "\vExamples:\n"
     "  opcheck-c inspect libmy_ops.so\n"
-    "  opcheck-c inspect --format json libmy_ops.so | jq '.libraries[].gpu'\n",
+    "  opcheck-c inspect --format json libmy_ops.so | jq '.libraries[].gpu'\n"
+    "  opcheck-c inspect --require stable-abi=2.9,cuda=13,glibc=2.28,cxx11abi my_ops-1.0.whl\n",
     NULL,
     NULL,
     NULL};
@@ -91,24 +135,41 @@ static opc_status_t inspect_one(const inspect_command_t *inspect, const char *na
   const opc_inspection_place_t place = {.folder = plan.torch_folder[0] != '\0' ? plan.torch_folder : NULL,
                                         .version = version};
   const char *why = status != OPC_OK ? none.message : unfit.kind[0] != '\0' ? unfit.message : NULL;
-  OPC_RETURN_IF_ERROR(opc_inspection_make(path, name, &place, out, error));
+  OPC_RETURN_IF_ERROR(opc_inspection_make(path, name, &place, &inspect->required, out, error));
   if (json_is_null(json_object_get(*out, "error")) &&
       json_object_set_new(*out, "worker", worker_json(&plan, version, choice.why, why)) != 0)
     return opc_out_of_memory(error);
   return OPC_OK;
 }
 
+static opc_status_t inspect_write_json(json_t *libraries, opc_error_t *error) {
+  json_auto_t *report = json_pack("{s:s, s:O}", "format", "opcheck-c/inspect/1", "libraries", libraries);
+  const bool written = report && json_dumpf(report, stdout, JSON_INDENT(2)) == 0;
+  fputc('\n', stdout);
+  return written ? OPC_OK : opc_error_set(error, OPC_ERR_IO, "cannot write to standard output");
+}
+
+/* How many libraries break a requirement, or cannot be read. */
+static size_t count_broken(const json_t *libraries) {
+  size_t i, r, broken = 0;
+  json_t *library, *result;
+  json_array_foreach(libraries, i, library) {
+    bool met = json_is_null(json_object_get(library, "error"));
+    json_array_foreach(json_object_get(library, "require"), r, result) met &=
+        json_is_true(json_object_get(result, "met"));
+    broken += !met;
+  }
+  return broken;
+}
+
 static opc_status_t inspect_show(const inspect_command_t *inspect, json_t *libraries, opc_error_t *error) {
   size_t i;
   json_t *library;
-  if (inspect->json) {
-    json_auto_t *report = json_pack("{s:s, s:O}", "format", "opcheck-c/inspect/1", "libraries", libraries);
-    const bool written = report && json_dumpf(report, stdout, JSON_INDENT(2)) == 0;
-    fputc('\n', stdout);
-    return written ? OPC_OK : opc_error_set(error, OPC_ERR_IO, "cannot write to standard output");
-  }
+  if (inspect->json) return inspect_write_json(libraries, error);
   const opc_screen_t screen = opc_screen_of(stdout);
   json_array_foreach(libraries, i, library) opc_inspect_show(&screen, library);
+  if (opc_requirements_any(&inspect->required))
+    printf("libraries that do not meet --require: %zu of %zu\n", count_broken(libraries), json_array_size(libraries));
   return OPC_OK;
 }
 
@@ -130,8 +191,12 @@ static int inspect_run(const opc_arguments_t *arguments, inspect_command_t *insp
   if (opc_arguments_parse(arguments, &inspect_argp, inspect, inspect->error) != OPC_OK)
     return opc_arguments_failed(arguments, inspect->error);
   const opc_status_t status = inspect_all(inspect, libraries, &failed, inspect->error);
-  if (status != OPC_OK) opc_complain("%s", inspect->error->message);
-  return status != OPC_OK ? opc_exit_code(status) : failed ? OPC_EXIT_LOAD : OPC_EXIT_OK;
+  if (status != OPC_OK) {
+    opc_complain("%s", inspect->error->message);
+    return opc_exit_code(status);
+  }
+  if (failed) return OPC_EXIT_LOAD;
+  return count_broken(libraries) > 0 ? OPC_EXIT_BROKEN : OPC_EXIT_OK;
 }
 
 int opc_command_inspect(const opc_arguments_t *arguments) {
@@ -139,5 +204,6 @@ int opc_command_inspect(const opc_arguments_t *arguments) {
   inspect_command_t inspect = {.error = &error};
   const int code = inspect_run(arguments, &inspect);
   opc_strings_clear(&inspect.libraries);
+  opc_strings_clear(&inspect.requirements);
   return code;
 }

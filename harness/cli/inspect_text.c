@@ -30,6 +30,9 @@ static void show_torch(const opc_screen_t *screen, const json_t *torch) {
     opc_text_addf(&line, "%s interface, %" JSON_INTEGER_FORMAT " symbols", interface,
                   inspect_text_count_of(torch, "cpp_symbols") + inspect_text_count_of(torch, "c_symbols"));
   if (strcmp(strings, "none") != 0) opc_text_addf(&line, "; string ABI: %s", strings);
+  if (*opc_record_text(torch, "lowest"))
+    opc_text_addf(&line, "; loads into libtorch %s %s%s", opc_record_text(torch, "lowest"),
+                  *opc_record_text(torch, "highest") ? "to " : "and newer", opc_record_text(torch, "highest"));
   if (*opc_record_text(torch, "built_for")) opc_text_addf(&line, "; built for %s", opc_record_text(torch, "built_for"));
   if (*opc_record_text(torch, "package")) opc_text_addf(&line, "; package %s", opc_record_text(torch, "package"));
   if (*opc_record_text(torch, "package_wants"))
@@ -108,6 +111,27 @@ static void show_debug(const opc_screen_t *screen, const json_t *debug) {
   inspect_text_field(screen, "debug", &line);
 }
 
+/* One requirement with the symbols that break it. All of them are in the JSON report. */
+static void show_requirement(const opc_screen_t *screen, const char *label, const json_t *result) {
+  enum { NAMED = 12 };
+  size_t i;
+  json_t *symbol;
+  const json_t *symbols = json_object_get(result, "symbols");
+  opc_text_t line = {0};
+  opc_text_addf(&line, "%s: %s: %s", opc_record_text(result, "requirement"),
+                json_is_true(json_object_get(result, "met")) ? "met" : "NOT MET", opc_record_text(result, "message"));
+  inspect_text_field(screen, label, &line);
+  json_array_foreach(symbols, i, symbol) {
+    if (i == NAMED) break;
+    opc_text_addf(&line, "  %s (%s)", opc_record_text(symbol, "shown"), opc_record_text(symbol, "why"));
+    if (*opc_record_text(symbol, "by")) opc_text_addf(&line, ", needed by %s", opc_record_text(symbol, "by"));
+    inspect_text_field(screen, "", &line);
+  }
+  if (json_array_size(symbols) <= NAMED) return;
+  opc_text_addf(&line, "  and %zu more: --format json lists them", json_array_size(symbols) - NAMED);
+  inspect_text_field(screen, "", &line);
+}
+
 void opc_inspect_show(const opc_screen_t *screen, const json_t *library) {
   size_t i;
   json_t *remark;
@@ -121,6 +145,12 @@ void opc_inspect_show(const opc_screen_t *screen, const json_t *library) {
   }
   show_list(screen, "registers", json_object_get(library, "registers"));
   show_torch(screen, json_object_get(library, "torch"));
+  if (json_object_get(library, "require")) {
+    json_array_foreach(json_object_get(library, "require"), i, remark)
+        show_requirement(screen, i == 0 ? "require" : "", remark);
+    fputc('\n', screen->stream);
+    return;
+  }
   show_worker(screen, json_object_get(library, "worker"));
   opc_screen_line(screen, "compiler", opc_record_text(library, "compiler"));
   show_needs(screen, json_object_get(library, "needs"));

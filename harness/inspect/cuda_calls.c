@@ -1,6 +1,10 @@
 #include "inspect/facts.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#include "base/owned.h"
+#include "base/text.h"
 
 /* ---- the runtime ---- */
 
@@ -22,6 +26,21 @@ opc_gpu_runtime_t opc_cuda_runtime_of(const opc_elf_file_t *file) {
   opc_elf_each_symbol(file, see_fatbin, &use);
   if (use.registered) return OPC_GPU_RUNTIME_SHARED;
   return use.defined || opc_elf_section(file, ".nv_fatbin", &size) ? OPC_GPU_RUNTIME_STATIC : OPC_GPU_RUNTIME_NONE;
+}
+
+int opc_cuda_major(const opc_elf_file_t *file) {
+  for (size_t i = 0; i < file->needed_count; i++) {
+    const char *version = opc_string_begins(file->needed[i], "libcudart") ? strstr(file->needed[i], ".so.") : NULL;
+    if (version) return atoi(version + strlen(".so."));
+  }
+  return 0;
+}
+
+int opc_cuda_major_of_torch(const char *folder) {
+  OPC_SCOPED(opc_scope_elf_file) opc_elf_file_t *file = NULL;
+  OPC_SCOPED(opc_scope_free) char *path = opc_string_format("%s/libc10_cuda.so", folder);
+  opc_error_t ignored;
+  return path && opc_elf_open(path, &file, &ignored) == OPC_OK ? opc_cuda_major(file) : 0;
 }
 
 /* ---- the driver ---- */

@@ -141,14 +141,22 @@ static unsigned char *find_called(const opc_elf_inside_t *inside, size_t symbol_
   return NULL;
 }
 
-/* The versions that the file needs from other libraries: number -> library and version. */
+/* The versions that the file needs from other libraries, by number. */
+enum { VERSIONS = 1024 }; /* more than any linker wrote: libraries have a few dozen */
+
 typedef struct wanted_version {
   const char *library, *version;
 } wanted_version_t;
 
-enum { VERSIONS = 1024 }; /* more than any linker wrote: libraries have a few dozen */
+static bool elf_file_number_wanted(const opc_elf_wanted_t *wanted, void *context) {
+  wanted_version_t *numbered = context;
+  if (wanted->number < VERSIONS) numbered[wanted->number] = (wanted_version_t){wanted->library, wanted->version};
+  return true;
+}
 
-static void read_wanted(const opc_elf_inside_t *inside, wanted_version_t *out) {
+void opc_elf_each_wanted(const opc_elf_file_t *file, bool (*visit)(const opc_elf_wanted_t *wanted, void *context),
+                         void *context) {
+  const opc_elf_inside_t *inside = file->inside;
   GElf_Shdr header;
   Elf_Data *data = inside->wanted ? elf_getdata(inside->wanted, NULL) : NULL;
   if (!data || !gelf_getshdr(inside->wanted, &header)) return;
@@ -157,10 +165,11 @@ static void read_wanted(const opc_elf_inside_t *inside, wanted_version_t *out) {
     GElf_Vernaux version;
     int next = at + (int)library.vn_aux;
     for (unsigned i = 0; i < library.vn_cnt && gelf_getvernaux(data, next, &version); i++) {
-      const unsigned number = version.vna_other & 0x7fffU;
-      if (number < VERSIONS)
-        out[number] = (wanted_version_t){string_of(inside, &header, library.vn_file),
-                                         string_of(inside, &header, version.vna_name)};
+      const opc_elf_wanted_t wanted = {.library = string_of(inside, &header, library.vn_file),
+                                       .version = string_of(inside, &header, version.vna_name),
+                                       .number = version.vna_other & 0x7fffU,
+                                       .optional = (version.vna_flags & VER_FLG_WEAK) != 0};
+      if (wanted.library && wanted.version && !visit(&wanted, context)) return;
       if (version.vna_next == 0 || version.vna_next > data->d_size) break;
       next += (int)version.vna_next;
     }
@@ -179,7 +188,7 @@ void opc_elf_each_symbol(const opc_elf_file_t *file, bool (*visit)(const opc_elf
   OPC_SCOPED(opc_scope_free) wanted_version_t *wanted = calloc(VERSIONS, sizeof *wanted);
   const size_t count = data->d_size / header.sh_entsize;
   OPC_SCOPED(opc_scope_free) unsigned char *called = find_called(inside, count);
-  if (wanted) read_wanted(inside, wanted);
+  if (wanted) opc_elf_each_wanted(file, elf_file_number_wanted, wanted);
 
   GElf_Sym entry;
   bool more = true;

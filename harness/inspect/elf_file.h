@@ -43,6 +43,15 @@ bool opc_elf_needs(const opc_elf_file_t *file, const char *name);
 /* Visits the dynamic symbols in order until visit returns false. */
 void opc_elf_each_symbol(const opc_elf_file_t *file, bool (*visit)(const opc_elf_symbol_t *symbol, void *context),
                          void *context);
+/* A version that the file needs of another library: the loader asks for it, whether or not a symbol has it. */
+typedef struct opc_elf_wanted {
+  const char *library, *version; /* "libc.so.6", "GLIBC_2.34" */
+  unsigned number;               /* of the version, in the file */
+  bool optional;                 /* the loader goes on without it */
+} opc_elf_wanted_t;
+/* Visits them in file order until visit returns false. */
+void opc_elf_each_wanted(const opc_elf_file_t *file, bool (*visit)(const opc_elf_wanted_t *wanted, void *context),
+                         void *context);
 /* False: the file defines versions, but not this one. */
 bool opc_elf_has_version(const opc_elf_file_t *file, const char *version);
 /* Bytes of the first section with this name; NULL: no such section, or it has no bytes in the file. */

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "inspect/library_error.h"
 
 static const char *machine_name(unsigned machine) {
@@ -26,7 +27,17 @@ enum { HOST_MACHINE = EM_AARCH64 };
 #error "name this processor's e_machine"
 #endif
 
-static bool check_start(int fd, opc_library_error_t *out) {
+/* The last part of a wheel's name says for which platforms it is: "my_ops-1.0-cp39-abi3-win_amd64.whl". */
+static bool is_foreign_wheel(const char *path, opc_library_error_t *out) {
+  const char *name = opc_base_name(path), *dash = strrchr(name, '-');
+  if (!dash || !opc_string_ends(name, ".whl") || strstr(dash, "linux") || strstr(dash, "any")) return false;
+  opc_library_error_set(out, "architecture",
+                        "a wheel for %.*s, another system: get the one for Linux on this processor",
+                        (int)(strlen(dash + 1) - strlen(".whl")), dash + 1);
+  return true;
+}
+
+static bool check_start(const char *path, int fd, opc_library_error_t *out) {
   unsigned char start[EI_NIDENT] = {0};
   ssize_t got = pread(fd, start, sizeof start, 0);
   if (got >= SELFMAG && memcmp(start, ELFMAG, SELFMAG) == 0) {
@@ -43,6 +54,7 @@ static bool check_start(int fd, opc_library_error_t *out) {
     }
     return true;
   }
+  if (got > 4 && memcmp(start, "PK\3\4", 4) == 0 && is_foreign_wheel(path, out)) return false;
   const char *what = "not a shared library: it has no ELF header (a Python module goes after --python)";
   if (got == 0) what = "the file is empty";
   else if (got > 8 && memcmp(start, "!<arch>\n", 8) == 0)
@@ -122,7 +134,7 @@ bool opc_elf_probe(const char *path, opc_library_error_t *out) {
                           "it is a folder, but no library in it registers operators: what Python code defines with "
                           "torch.library, or calls by ctypes, is in none");
   else if (!S_ISREG(status.st_mode)) opc_library_error_set(out, "unreadable", "it is not a regular file");
-  else good = check_start(fd, out) && check_elf(fd, (size_t)status.st_size, out);
+  else good = check_start(path, fd, out) && check_elf(fd, (size_t)status.st_size, out);
   close(fd);
   return good;
 }

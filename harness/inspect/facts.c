@@ -52,13 +52,21 @@ bool opc_symbol_has_old_string(const char *name) {
   return strstr(name, "RKSs") || strstr(name, "OSs") || (length > 2 && strcmp(name + length - 2, "Ss") == 0);
 }
 
-static bool is_torch_cpp(const char *name) {
-  static const char *const parts[] = {"3c10", "2at", "5torch", "6caffe2"};
+/* A namespace begins a nested name, perhaps after the qualifiers of a member function: "N2at", "NK3c10". Elsewhere the
+ * same letters belong to a longer word ("12attach") or to a function ("2at" of std::vector). */
+bool opc_symbol_is_torch_cpp(const char *name) {
+  static const char *const namespaces[] = {"3c10", "2at", "5torch", "6caffe2"};
   if (!opc_string_begins(name, "_Z")) return false;
-  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-    if (strstr(name, parts[i])) return true;
+  for (size_t i = 0; i < sizeof namespaces / sizeof *namespaces; i++) {
+    for (const char *at = strstr(name, namespaces[i]); at; at = strstr(at + 1, namespaces[i])) {
+      if (strchr("NKROV", at[-1])) return true;
+    }
   }
   return false;
+}
+
+bool opc_symbol_is_stable(const char *name) {
+  return opc_string_begins(name, "aoti_torch_") || opc_string_begins(name, "torch_");
 }
 
 static void see_undefined(reading_t *reading, const opc_elf_symbol_t *symbol) {
@@ -71,10 +79,8 @@ static void see_undefined(reading_t *reading, const opc_elf_symbol_t *symbol) {
   facts->stable_library |= opc_string_begins(name, "aoti_torch_library_") || opc_string_begins(name, "torch_library_");
   facts->custom_classes |= (bool)strstr(name, "registerCustomClass");
   facts->newer_torch |= opc_symbol_is_newer_torch(name);
-  facts->torch_c += opc_string_begins(name, "aoti_torch_") || opc_string_begins(name, "torch_");
-  facts->torch_cpp += is_torch_cpp(name);
   facts->driver_calls |= name[0] == 'c' && name[1] == 'u' && name[2] >= 'A' && name[2] <= 'Z';
-  if (is_torch_cpp(name) && opc_symbol_has_old_string(name)) {
+  if (opc_symbol_is_torch_cpp(name) && opc_symbol_has_old_string(name)) {
     facts->strings |= OPC_STRINGS_OLD;
     if (!facts->old_string_symbol) facts->old_string_symbol = name;
   }

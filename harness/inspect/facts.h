@@ -20,6 +20,9 @@ typedef enum opc_gpu_runtime {
 } opc_gpu_runtime_t;
 
 opc_gpu_runtime_t opc_cuda_runtime_of(const opc_elf_file_t *file);
+/* Major version of the CUDA runtime that a library needs, or a libtorch by its lib/; 0: none. */
+int opc_cuda_major(const opc_elf_file_t *file);
+int opc_cuda_major_of_torch(const char *folder);
 /* True if the file names CUDA driver functions that launch, copy, allocate or wait: as symbols, or as strings to be
  * looked up at run time. A static runtime does so too. */
 bool opc_cuda_driver_works(const opc_elf_file_t *file);
@@ -39,8 +42,6 @@ typedef struct opc_facts {
   const char *python_module;   /* name in its PyInit_ function; NULL: none */
   const char **python_symbols; /* undefined symbols of Python's C API, in file order */
   size_t python_count;
-  size_t torch_cpp; /* undefined C++ symbols of libtorch */
-  size_t torch_c;   /* undefined symbols of libtorch's C interface */
   bool newer_torch; /* uses a registration interface of libtorch 2.12 or later */
   opc_string_abi_t strings;
   const char *old_string_symbol; /* a libtorch symbol with the pre-C++11 std::string; NULL: none */
@@ -65,6 +66,10 @@ static inline bool opc_facts_registers(const opc_facts_t *facts) {
 bool opc_symbol_is_python(const char *name);
 /* True if the name is one of CUDA, ROCm or SYCL; used if the defining library is not installed. */
 bool opc_symbol_is_accelerator(const char *name);
+/* A C++ symbol that mentions one of libtorch's namespaces. */
+bool opc_symbol_is_torch_cpp(const char *name);
+/* A name of libtorch's stable C interface. */
+bool opc_symbol_is_stable(const char *name);
 /* A registration interface of libtorch 2.12 or later: tags moved to torch::headeronly. */
 bool opc_symbol_is_newer_torch(const char *name);
 /* A C++ symbol that takes or returns the pre-C++11 std::string (_GLIBCXX_USE_CXX11_ABI=0). */

@@ -4,13 +4,14 @@
 #include <string.h>
 
 #include "inspect/facts.h"
-#include "inspect/symbol_search.h"
+#include "inspect/requirement.h"
 
 typedef struct inspecting {
   const opc_inspection_place_t *place;
   const opc_elf_file_t *file;
   opc_facts_t facts;
   opc_symbol_search_t search;
+  opc_torch_use_t use;
   json_t *remarks; /* array of strings */
 } inspecting_t;
 
@@ -68,16 +69,18 @@ static json_t *torch_json(const inspecting_t *inspecting, const opc_package_hint
                                         [OPC_STRINGS_OLD] = "before C++11",
                                         [OPC_STRINGS_BOTH] = "both"};
   const opc_facts_t *facts = &inspecting->facts;
-  const bool stable = facts->torch_c > 0 && facts->torch_cpp == 0;
+  const opc_torch_use_t *use = &inspecting->use;
+  const bool stable = use->stable > 0 && use->other == 0;
   const char *built_for = facts->newer_torch         ? "2.12 or newer"
                           : facts->old_string_symbol ? "before 2.6 (or a build with the old string ABI)"
                                                      : NULL;
-  return json_pack("{s:s, s:s, s:I, s:I, s:s?, s:o, s:o, s:s?}", "interface",
-                   stable                 ? "stable C"
-                   : facts->torch_cpp > 0 ? "C++"
-                                          : "none",
-                   "strings", strings[facts->strings], "cpp_symbols", (json_int_t)facts->torch_cpp, "c_symbols",
-                   (json_int_t)facts->torch_c, "built_for", built_for, "package",
+  return json_pack("{s:s, s:s, s:I, s:I, s:s?, s:s?, s:s?, s:o, s:o, s:s?}", "interface",
+                   stable           ? "stable C"
+                   : use->other > 0 ? "C++"
+                                    : "none",
+                   "strings", strings[facts->strings], "cpp_symbols", (json_int_t)use->other, "c_symbols",
+                   (json_int_t)use->stable, "lowest", stable ? use->lowest : NULL, "highest",
+                   stable ? use->highest : NULL, "built_for", built_for, "package",
                    package->name[0] != '\0' ? json_sprintf("%s %s", package->name, package->version) : json_null(),
                    "package_wants", package->torch[0] != '\0' ? text_json(package->torch) : json_null(), "here",
                    inspecting->place->folder ? inspecting->place->version : NULL);
@@ -143,7 +146,7 @@ static const char *will_load(inspecting_t *inspecting, opc_text_t *verdict) {
     inspection_refuse(said, place->version, verdict);
     return "no";
   }
-  if (!place->folder && (inspecting->facts.torch_cpp > 0 || inspecting->facts.torch_c > 0)) {
+  if (!place->folder && inspecting->use.count > 0) {
     opc_text_add(verdict, "it needs libtorch, but none is known here: give one with --torch ROOT");
     return "unknown";
   }
@@ -159,24 +162,10 @@ static const char *will_load(inspecting_t *inspecting, opc_text_t *verdict) {
   return "no";
 }
 
-/* Major version of the CUDA runtime that a library needs ("libcudart.so.13"); 0: it needs none. */
-static int cuda_major(const opc_elf_file_t *file) {
-  for (size_t i = 0; i < file->needed_count; i++) {
-    const char *version =
-        strncmp(file->needed[i], "libcudart", strlen("libcudart")) == 0 ? strstr(file->needed[i], ".so.") : NULL;
-    if (version) return atoi(version + strlen(".so."));
-  }
-  return 0;
-}
-
 static void remark_cuda(inspecting_t *inspecting) {
-  char path[PATH_MAX];
-  OPC_SCOPED(opc_scope_elf_file) opc_elf_file_t *cuda = NULL;
-  opc_error_t ignored;
   const char *folder = inspecting->place->folder;
-  const int wanted = cuda_major(inspecting->file);
-  if (wanted == 0 || !folder || snprintf(path, sizeof path, "%s/libc10_cuda.so", folder) >= (int)sizeof path) return;
-  const int here = opc_elf_open(path, &cuda, &ignored) == OPC_OK ? cuda_major(cuda) : 0;
+  const int wanted = opc_cuda_major(inspecting->file), here = folder ? opc_cuda_major_of_torch(folder) : 0;
+  if (wanted == 0 || !folder) return;
   if (here == 0) {
     remark(inspecting,
            "it was built for CUDA %d, but this libtorch is one without CUDA: only what needs no GPU can run", wanted);
@@ -234,12 +223,22 @@ static opc_status_t make(inspecting_t *inspecting, const char *name, json_t **ou
 
 static void inspecting_clear(inspecting_t *inspecting) {
   json_decref(inspecting->remarks);
+  opc_torch_use_clear(&inspecting->use);
   opc_symbol_search_clear(&inspecting->search);
   opc_facts_clear(&inspecting->facts);
 }
 
-opc_status_t opc_inspection_make(const char *path, const char *name, const opc_inspection_place_t *place, json_t **out,
-                                 opc_error_t *error) {
+static opc_status_t judge_requirements(const inspecting_t *inspecting, const opc_requirements_t *requirements,
+                                       json_t *report, opc_error_t *error) {
+  json_t *judged = NULL;
+  if (!requirements || !opc_requirements_any(requirements)) return OPC_OK;
+  OPC_RETURN_IF_ERROR(
+      opc_requirements_judge(requirements, &inspecting->facts, &inspecting->search, &inspecting->use, &judged, error));
+  return json_object_set_new(report, "require", judged) == 0 ? OPC_OK : opc_out_of_memory(error);
+}
+
+opc_status_t opc_inspection_make(const char *path, const char *name, const opc_inspection_place_t *place,
+                                 const opc_requirements_t *requirements, json_t **out, opc_error_t *error) {
   opc_library_error_t refusal;
   OPC_SCOPED(opc_scope_elf_file) opc_elf_file_t *file = NULL;
   *out = NULL;
@@ -252,5 +251,7 @@ opc_status_t opc_inspection_make(const char *path, const char *name, const opc_i
   OPC_SCOPED(inspecting_clear) inspecting_t inspecting = {.place = place, .file = file, .remarks = json_array()};
   OPC_RETURN_IF_ERROR(opc_facts_read(file, &inspecting.facts, error));
   OPC_RETURN_IF_ERROR(opc_symbol_search_run(file, place->folder, &inspecting.search, error));
-  return make(&inspecting, name, out, error);
+  OPC_RETURN_IF_ERROR(opc_torch_use_read(&inspecting.search, &inspecting.use, error));
+  OPC_RETURN_IF_ERROR(make(&inspecting, name, out, error));
+  return judge_requirements(&inspecting, requirements, *out, error);
 }

@@ -29,10 +29,6 @@ static bool word_after(const char *text, const char *before, char *out, size_t s
   return true;
 }
 
-static bool is_stable_of_torch(const char *symbol) {
-  return strncmp(symbol, "aoti_torch_", 11) == 0 || strncmp(symbol, "torch_", 6) == 0;
-}
-
 static bool is_cpp_of_torch(const char *symbol) {
   return strstr(symbol, "c10") || strstr(symbol, "torch") || strstr(symbol, "2at");
 }
@@ -68,7 +64,7 @@ static void undefined_symbol(opc_library_error_t *out, const char *symbol, const
                           "cuda on a machine that has both, or name the "
                           "library that defines it with --preload",
                           symbol);
-  } else if (is_stable_of_torch(symbol)) {
+  } else if (opc_symbol_is_stable(symbol)) {
     opc_library_error_set(out, "abi",
                           "built for a newer libtorch: %s is not in the stable C interface of libtorch %s, which only "
                           "ever grows; give a newer libtorch with --torch, or "
@@ -234,7 +230,7 @@ static bool built_for_other_torch(const char *text, char *path, size_t size) {
   if (!start) return false;
   start += strlen(": ");
   snprintf(path, size, "%.*s", (int)(end - start), start);
-  return is_cpp_of_torch(symbol) || is_stable_of_torch(symbol);
+  return is_cpp_of_torch(symbol) || opc_symbol_is_stable(symbol);
 }
 
 void opc_library_error_from_import(opc_library_error_t *out, const char *text, const char *torch) {

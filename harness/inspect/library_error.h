@@ -23,15 +23,21 @@ typedef struct opc_package_hint {
 /* False: no package found. */
 bool opc_package_hint_find(const char *library_path, opc_package_hint_t *out);
 
-/* The folder that says for which libtorch a library was built, such as torch-2.11 in torch-2.11/lib/libmine.so:
- * the one that it is in, or the one above that. */
+/* The folder that says for which libtorch a library was built, such as torch-2.11 in torch-2.11/lib/libmine.so, or
+ * torch29-cxx11-cu128-x86_64-linux of the Hugging Face hub: the one that it is in, or the one above that.
+ * build_folder.c */
 typedef struct opc_build_folder {
-  char version[16];  /* "2.11" */
+  char version[16];  /* "2.11"; "": one for the stable interface that names none */
+  bool stable;       /* for the stable interface: for that libtorch and newer ones */
+  bool foreign;      /* for another processor or system */
+  char backend[16];  /* "cu128", "rocm71", "cpu"; "": it does not say */
   size_t start, end; /* its place in the path */
 } opc_build_folder_t;
 
 /* False: the path has no such folder; *out is zeroed. */
 bool opc_build_folder_find(const char *library_path, opc_build_folder_t *out);
+/* How well a build goes with a libtorch ("2.11") that is built for a CUDA (13; 0: none); 0: not at all. */
+int opc_build_folder_rank(const opc_build_folder_t *build, const char *torch, int cuda);
 
 typedef struct opc_library_error {
   char kind[32];

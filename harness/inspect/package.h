@@ -9,6 +9,7 @@
 #include <jansson.h>
 
 #include "inspect/library_error.h"
+#include "inspect/requirement.h"
 
 /* True for a folder or a zip file (a wheel is one). */
 bool opc_package_is(const char *path);
@@ -30,7 +31,8 @@ typedef struct opc_inspection_place { /* the libtorch that the library would be 
 } opc_inspection_place_t;
 
 /* {"path", "status":"read", "error":null, "soname", "registers":[…], "needs":[…], "torch":{…}, "python":{…}, "gpu":{…},
- * "debug":{…}, "loads":"yes|no|unknown", "verdict":TEXT, "remarks":[TEXT…]}. For a file that is not a library loadable
- * here: {"path", "status":"failed", "error":{"kind", "message"}}. name: the name to show. */
-opc_status_t opc_inspection_make(const char *path, const char *name, const opc_inspection_place_t *place, json_t **out,
-                                 opc_error_t *error) OPC_CHECKED;
+ * "debug":{…}, "loads":"yes|no|unknown", "verdict":TEXT, "remarks":[TEXT…]}, with requirements (may be NULL) "require":
+ * what opc_requirements_judge makes. For a file that is not a library loadable here: {"path", "status":"failed",
+ * "error":{"kind", "message"}}. name: the name to show. On an error *out may hold a report: the caller's as well. */
+opc_status_t opc_inspection_make(const char *path, const char *name, const opc_inspection_place_t *place,
+                                 const opc_requirements_t *requirements, json_t **out, opc_error_t *error) OPC_CHECKED;

@@ -90,28 +90,3 @@ bool opc_package_hint_find(const char *library_path, opc_package_hint_t *out) {
   }
   return found;
 }
-
-/* rest: "/lib/libmine.so". A folder further up belongs to something else, such as a build tree. */
-static bool is_near(const char *rest) {
-  const char *folder = strchr(rest + 1, '/');
-  return !folder || !strchr(folder + 1, '/');
-}
-
-bool opc_build_folder_find(const char *library_path, opc_build_folder_t *out) {
-  *out = (opc_build_folder_t){0};
-  for (const char *at = library_path; at; at = strchr(at, '/')) {
-    int major = 0, minor = 0, patch = 0, length = 0;
-    at += *at == '/';
-    if (sscanf(at, "torch-%3d.%3d%n", &major, &minor, &length) != 2 || length == 0) continue;
-    if (at[length] == '.' && isdigit((unsigned char)at[length + 1])) {
-      int more = 0;
-      (void)sscanf(at + length, ".%3d%n", &patch, &more);
-      length += more;
-    }
-    if (at[length] != '/' || !is_near(at + length)) continue;
-    snprintf(out->version, sizeof out->version, "%d.%d", major, minor);
-    out->start = (size_t)(at - library_path);
-    out->end = out->start + (size_t)length;
-  }
-  return out->version[0] != '\0';
-}

@@ -11,7 +11,6 @@ enum { FILES_MAX = 512 }; /* a process with more libraries has other problems */
 typedef struct running {
   opc_symbol_search_t *out;
   const char *torch_folder;
-  size_t parts; /* the number of leading files: the library and its own parts; the others only define symbols */
   opc_error_t *error;
 } running_t;
 
@@ -79,7 +78,7 @@ static opc_status_t collect_parts(running_t *running) {
       if (need && is_part(need)) OPC_RETURN_IF_ERROR(symbol_search_open_file(running, need->place.path, &part));
     }
   }
-  running->parts = out->file_count;
+  out->part_count = out->file_count;
   return OPC_OK;
 }
 
@@ -118,7 +117,7 @@ static void settle_replaced(running_t *running, bool unknown_accelerator) {
 /* Dependencies of dependencies, in the system, until no more symbols are found. */
 static opc_status_t settle_deeper(running_t *running) {
   opc_symbol_search_t *out = running->out;
-  for (size_t f = running->parts; out->symbols.left > 0 && f < out->file_count; f++) {
+  for (size_t f = out->part_count; out->symbols.left > 0 && f < out->file_count; f++) {
     const opc_elf_file_t *file = out->files[f];
     for (size_t i = 0; out->symbols.left > 0 && i < file->needed_count; i++) {
       opc_library_place_t place;
@@ -154,9 +153,9 @@ static opc_status_t search(running_t *running, opc_elf_file_t *file) {
   bool unknown_accelerator = false;
   OPC_RETURN_IF_ERROR(keep_file(running, file));
   OPC_RETURN_IF_ERROR(collect_parts(running));
-  for (size_t i = 0; i < running->parts; i++) opc_symbol_set_add(&out->symbols, out->files[i]);
+  for (size_t i = 0; i < out->part_count; i++) opc_symbol_set_add(&out->symbols, out->files[i]);
   OPC_RETURN_IF_ERROR(opc_symbol_set_close(&out->symbols, running->error));
-  for (size_t i = 0; i < running->parts; i++) opc_symbol_set_settle_by(&out->symbols, out->files[i]);
+  for (size_t i = 0; i < out->part_count; i++) opc_symbol_set_settle_by(&out->symbols, out->files[i]);
   /* Small ones first: they define most symbols of a library, and libtorch has a hundred thousand. */
   for (size_t i = 0; i < out->need_count; i++) {
     const opc_need_t *need = &out->needs[i];

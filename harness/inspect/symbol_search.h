@@ -12,6 +12,7 @@
 
 typedef struct opc_wanted_symbol {
   const char *name, *library, *version; /* the version required, and of which library; NULL: any */
+  const opc_elf_file_t *by;             /* a file that needs it */
   unsigned char type;                   /* STT_…; most undefined symbols have none */
   bool called;                          /* at least one library calls it: it is a function */
   bool settled;                         /* a definition was found */
@@ -46,11 +47,11 @@ typedef struct opc_need {
 typedef struct opc_symbol_search {
   opc_need_t *needs; /* the library's own come first */
   size_t need_count;
-  opc_elf_file_t **files; /* the library, its parts, and libraries that define symbols for them */
-  size_t file_count;
-  opc_symbol_set_t symbols;    /* symbols that the library and its parts leave undefined */
-  const char *lacking_version; /* "GLIBC_2.38": a version missing from a needed library; NULL: none */
-  const char *lacking_in;      /* "libc.so.6" */
+  opc_elf_file_t **files;        /* the library, its parts, and libraries that define symbols for them */
+  size_t file_count, part_count; /* the library and its parts are the first part_count files */
+  opc_symbol_set_t symbols;      /* symbols that the library and its parts leave undefined */
+  const char *lacking_version;   /* "GLIBC_2.38": a version missing from a needed library; NULL: none */
+  const char *lacking_in;        /* "libc.so.6" */
 } opc_symbol_search_t;
 
 /* file: remains the caller's. torch_folder: libtorch's lib/; NULL: unknown. */

@@ -6,21 +6,29 @@
 
 #include "base/owned.h"
 
+typedef struct adding {
+  opc_symbol_set_t *set;
+  const opc_elf_file_t *file;
+} adding_t;
+
 static bool add_undefined(const opc_elf_symbol_t *symbol, void *context) {
-  opc_symbol_set_t *set = context;
+  const adding_t *adding = context;
+  opc_symbol_set_t *set = adding->set;
   if (symbol->defined || symbol->binding == STB_WEAK) return true;
   set->failed |= !OPC_ARRAY_GROW(set->items, set->count);
   if (set->failed) return false;
   set->items[set->count++] = (opc_wanted_symbol_t){.name = symbol->name,
                                                    .library = symbol->library,
                                                    .version = symbol->version,
+                                                   .by = adding->file,
                                                    .type = symbol->type,
                                                    .called = symbol->called};
   return true;
 }
 
 void opc_symbol_set_add(opc_symbol_set_t *set, const opc_elf_file_t *file) {
-  opc_elf_each_symbol(file, add_undefined, set);
+  adding_t adding = {set, file};
+  opc_elf_each_symbol(file, add_undefined, &adding);
 }
 
 static int symbol_set_compare(const void *a, const void *b) {

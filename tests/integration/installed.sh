@@ -48,7 +48,7 @@ expect "pip knows its files" 0 "opcheck_c/bin/opcheck-c" venv/bin/python3 -m pip
 mkdir -p "package/torch-$version/lib" package/torch-9.8/lib package/torch-9.9/lib
 for build_for in "$version" 9.8 9.9; do cp libmine.so "package/torch-$build_for/lib/"; done
 expect "of several builds the one that fits" 0 "PASSED: 2 of 2" "$opcheck_c" run --strict package
-expect "is named" 0 "package/torch-$version/lib/libmine.so: there are 3 builds of it, one for each libtorch; this is the one for libtorch $version" "$opcheck_c" list package
+expect "is named" 0 "package/torch-$version/lib/libmine.so: there are 3 builds of it; this is the one in the folder torch-$version, for libtorch $version" "$opcheck_c" list package
 rm -r "package/torch-$version"
 expect "and if none fits" 4 "needs libtorch 9.9 (its folder is torch-9.9), but there are workers for" "$opcheck_c" run package
 

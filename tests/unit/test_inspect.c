@@ -95,7 +95,6 @@ static void test_what_a_file_says(void **state) {
   assert_int_equal(opc_elf_open(make_operator_library("ops.so"), &file, &error), OPC_OK);
   assert_int_equal(opc_facts_read(file, &facts, &error), OPC_OK);
   assert_true(facts.stable_library && !facts.torch_library && opc_facts_registers(&facts));
-  assert_int_equal(facts.torch_c, 1);
   opc_facts_clear(&facts);
   opc_elf_close(file);
 }
@@ -338,44 +337,90 @@ static void test_inspection(void **state) {
   const opc_inspection_place_t place = {.folder = NULL, .version = ""};
   opc_error_t error = {0};
   json_t *report = NULL;
-  assert_int_equal(opc_inspection_make(make_operator_library("ops.so"), "me", &place, &report, &error), OPC_OK);
+  assert_int_equal(opc_inspection_make(make_operator_library("ops.so"), "me", &place, NULL, &report, &error), OPC_OK);
   assert_string_equal(json_string_value(json_object_get(report, "path")), "me");
   assert_string_equal(json_string_value(json_object_get(report, "status")), "read");
   assert_string_equal(json_string_value(json_array_get(json_object_get(report, "registers"), 0)),
                       "STABLE_TORCH_LIBRARY");
   assert_string_equal(json_string_value(json_object_get(report, "loads")), "unknown"); /* no libtorch is known */
   json_decref(report);
-  assert_int_equal(opc_inspection_make("/no/such/file.so", "it", &place, &report, &error), OPC_OK);
+  assert_int_equal(opc_inspection_make("/no/such/file.so", "it", &place, NULL, &report, &error), OPC_OK);
   assert_string_equal(json_string_value(json_object_get(json_object_get(report, "error"), "kind")), "not_found");
   json_decref(report);
 }
 
 static void test_build_folder(void **state) {
   static const struct {
-    const char *path, *version, *folder;
-  } paths[] = {{"torch-2.11/lib/libmine.so", "2.11", "torch-2.11"},
-               {"/a/torch-2.9.1/libmine.so", "2.9", "torch-2.9.1"},
-               {"/torch-2.6/venv/mine/torch-2.10/libmine.so", "2.10", "torch-2.10"}, /* the innermost */
-               {"/torch-2.6/a/b/libmine.so", "", ""},                                /* too far up */
-               {"/a/torch-2.6-env/libmine.so", "", ""},
-               {"/a/pytorch-2.6/libmine.so", "", ""},
-               {"/a/torch-2/libmine.so", "", ""},
-               {"/a/torch-2.6", "", ""},
-               {"libmine.so", "", ""}};
+    const char *path, *version, *folder, *backend;
+    bool stable;
+  } paths[] = {{"torch-2.11/lib/libmine.so", "2.11", "torch-2.11", "", false},
+               {"/a/torch-2.9.1/libmine.so", "2.9", "torch-2.9.1", "", false},
+               {"/torch-2.6/venv/mine/torch-2.10/libmine.so", "2.10", "torch-2.10", "", false}, /* the innermost */
+               {"/torch-2.6/a/b/libmine.so", "", "", "", false},                                /* too far up */
+               {"/a/torch-2.6-env/libmine.so", "", "", "", false},
+               {"/a/pytorch-2.6/libmine.so", "", "", "", false},
+               {"/a/torch-2/libmine.so", "", "", "", false},
+               {"/a/torch-2.6", "", "", "", false},
+               {"libmine.so", "", "", "", false},
+               {"build/torch29-cxx11-cu128-x86_64-linux/mine/_mine.abi3.so", "2.9", "torch29-cxx11-cu128-x86_64-linux",
+                "cu128", false},
+               {"build/torch210-cpu-x86_64-linux/_mine.abi3.so", "2.10", "torch210-cpu-x86_64-linux", "cpu", false},
+               {"torch-stable-abi210-rocm71-x86_64-linux/_m.so", "2.10", "torch-stable-abi210-rocm71-x86_64-linux",
+                "rocm71", true},
+               {"torch-stable-abi-cxx11-cu130-x86_64-linux/_m.so", "", "torch-stable-abi-cxx11-cu130-x86_64-linux",
+                "cu130", true},
+               {"build/torch-universal/_mine.so", "", "", "", false},
+               {"build/torch29-cu128-x86_64/_mine.so", "", "", "", false},
+               {"build/torch2-cpu-x86_64-linux/_mine.so", "", "", "", false},
+               {"build/torchvision29-cpu-x86_64-linux/_mine.so", "", "", "", false}};
   (void)state;
   for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
     opc_build_folder_t build;
     char folder[64];
-    assert_int_equal(opc_build_folder_find(paths[i].path, &build), paths[i].version[0] != '\0');
+    assert_int_equal(opc_build_folder_find(paths[i].path, &build), paths[i].folder[0] != '\0');
     assert_string_equal(build.version, paths[i].version);
+    assert_string_equal(build.backend, paths[i].backend);
+    assert_int_equal(build.stable, paths[i].stable);
     snprintf(folder, sizeof folder, "%.*s", (int)(build.end - build.start), paths[i].path + build.start);
     assert_string_equal(folder, paths[i].folder);
   }
 }
 
+static int rank_of(const char *folder, const char *torch, int cuda) {
+  opc_build_folder_t build;
+  char path[128];
+  snprintf(path, sizeof path, "%s/_mine.so", folder);
+  assert_true(opc_build_folder_find(path, &build));
+  return opc_build_folder_rank(&build, torch, cuda);
+}
+
+#if defined(__x86_64__)
+#define HERE "x86_64-linux"
+#define ELSEWHERE "aarch64-linux"
+#else
+#define HERE "aarch64-linux"
+#define ELSEWHERE "x86_64-linux"
+#endif
+
+static void test_build_ranks(void **state) {
+  (void)state;
+  assert_true(rank_of("torch-2.9", "2.9", 12) > 0);
+  assert_int_equal(rank_of("torch-2.9", "2.10", 12), 0);
+  assert_int_equal(rank_of("torch29-cxx11-cu128-" ELSEWHERE, "2.9", 12), 0);
+  assert_int_equal(rank_of("torch29-cpu-x86_64-darwin", "2.9", 12), 0);
+  assert_true(rank_of("torch29-cxx11-cu128-" HERE, "2.9", 12) > rank_of("torch29-cxx11-cpu-" HERE, "2.9", 12));
+  assert_true(rank_of("torch29-cxx11-cpu-" HERE, "2.9", 12) > rank_of("torch29-cxx11-cu130-" HERE, "2.9", 12));
+  assert_true(rank_of("torch29-cxx11-cu130-" HERE, "2.9", 12) > rank_of("torch29-cxx11-rocm64-" HERE, "2.9", 12));
+  assert_true(rank_of("torch29-cxx11-rocm64-" HERE, "2.9", 12) > rank_of("torch-stable-abi28-cu128-" HERE, "2.9", 12));
+  assert_true(rank_of("torch-stable-abi29-cu128-" HERE, "2.10", 12) > 0); /* and newer ones */
+  assert_int_equal(rank_of("torch-stable-abi210-cu128-" HERE, "2.9", 12), 0);
+  assert_true(rank_of("torch-stable-abi-cu128-" HERE, "2.9", 12) > 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_build_folder),
+      cmocka_unit_test(test_build_ranks),
       cmocka_unit_test_setup_teardown(test_what_a_file_says, temp_folder_make, temp_folder_remove),
       cmocka_unit_test(test_names),
       cmocka_unit_test(test_where_libraries_are),

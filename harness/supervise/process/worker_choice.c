@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "inspect/facts.h"
 #include "inspect/library_search.h"
 
 /* ---- what the libraries need ---- */
@@ -45,14 +46,9 @@ static bool is_needed(const opc_elf_symbol_t *symbol) {
   return !symbol->defined && symbol->binding != STB_WEAK && !symbol->version;
 }
 
-/* Mangled names spell the namespaces c10, at and torch with their lengths. */
-static bool is_torch_cxx(const char *name) {
-  return strncmp(name, "_Z", 2) == 0 && (strstr(name, "N3c10") || strstr(name, "N2at") || strstr(name, "N5torch"));
-}
-
 static bool note_cxx(const opc_elf_symbol_t *symbol, void *context) {
   library_t *library = context;
-  library->cxx = is_needed(symbol) && is_torch_cxx(symbol->name);
+  library->cxx = is_needed(symbol) && opc_symbol_is_torch_cpp(symbol->name);
   return !library->cxx;
 }
 
@@ -149,7 +145,7 @@ static void find_home(library_t *library) {
     }
   }
   opc_build_folder_t build;
-  if (opc_build_folder_find(library->file->path, &build)) {
+  if (opc_build_folder_find(library->file->path, &build) && !build.stable) {
     snprintf(library->home, sizeof library->home, "%s", build.version);
     snprintf(library->home_root, sizeof library->home_root, "its folder is %.*s", (int)(build.end - build.start),
              library->file->path + build.start);

@@ -1,6 +1,5 @@
 /* The process that uses libdw. Its input can crash it: that question gets no answer, and one more process is started
  * for the next question. */
-#include <dlfcn.h>
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>
 #include <gelf.h>
@@ -8,6 +7,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/system.h"
 #include "supervise/symbols/symbolise.h"
 
 enum { MODULES_MAX = 32 }; /* beyond this, modules are forgotten and read again: a crash needs only a few */
@@ -24,27 +24,11 @@ static const Dwfl_Callbacks callbacks = {.find_elf = dwfl_build_id_find_elf,
                                          .find_debuginfo = find_debuginfo,
                                          .section_address = dwfl_offline_section_address};
 
-typedef char *demangle_t(const char *mangled, char *buffer, size_t *length, int *status);
-
-/* Every system with a libtorch has libstdc++; without it names stay mangled. */
 static void demangle(const char *name, char *out, size_t size) {
-  static demangle_t *function;
-  static bool looked;
-  if (!looked) {
-    looked = true;
-    void *library = dlopen("libstdc++.so.6", RTLD_NOW | RTLD_LOCAL);
-    union {
-      void *object;
-      demangle_t *function;
-    } found = {library ? dlsym(library, "__cxa_demangle") : NULL};
-    function = found.function;
-  }
   /* "_Z6kernelv._omp_fn.0": the compiler turned this part into a function of its own. */
-  char whole[512];
-  snprintf(whole, sizeof whole, "%.*s", (int)strcspn(name, "."), name);
-  OPC_SCOPED(opc_scope_free)
-  char *plain = function && strncmp(name, "_Z", 2) == 0 ? function(whole, NULL, NULL, NULL) : NULL;
-  snprintf(out, size, "%s", plain ? plain : whole[0] != '\0' ? whole : name);
+  OPC_SCOPED(opc_scope_free) char *whole = strndup(name, strcspn(name, "."));
+  OPC_SCOPED(opc_scope_free) char *plain = whole ? opc_demangle(whole) : NULL;
+  snprintf(out, size, "%s", plain && *plain != '\0' ? plain : name);
 }
 
 static bool to_virtual(Elf *elf, uint64_t file_offset, uint64_t *out) {
