@@ -32,8 +32,8 @@ OPC_PIP_NVCC=(nvidia-cuda-nvcc==13.0.88 nvidia-cuda-crt==13.0.88 nvidia-nvvm==13
 # The headers for the wrappers of CUDA 12's runtime, whichever 12 a libtorch is built for; the second has crt/. There is no nvcc of CUDA 12 in wheels.
 OPC_PIP_CUDA12=(nvidia-cuda-runtime-cu12==12.9.79 nvidia-cuda-nvcc-cu12==12.9.86)
 
-# --full: what a Python that imports torch, libtorch_cuda and the tests need; clang-format is tests/structure's.
-opc_pip_tests="junitparser==4.0.2 lxml==6.0.2 clang-format==14.0.6"
+# --full: what a Python that imports torch, libtorch_cuda and the tests need; clang-format is tests/structure's, pytest that of tests/python.
+opc_pip_tests="junitparser==4.0.2 lxml==6.0.2 clang-format==14.0.6 pytest==9.2.0"
 declare -A OPC_PIP_FULL_OF=(
   [2.6]="torch==2.6.0 torchvision==0.21.0 torchaudio==2.6.0 $opc_pip_tests"
   [2.7]="torch==2.7.1 torchvision==0.22.1 torchaudio==2.7.1 $opc_pip_tests"

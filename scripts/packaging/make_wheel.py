@@ -11,6 +11,12 @@ import sys
 import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+ENTRY_POINTS = """[console_scripts]
+opcheck-c = opcheck_c.__main__:main
+
+[pytest11]
+opcheck-c = opcheck_c.pytest_plugin
+"""
 SUMMARY = "Test harness for PyTorch custom operators in shared libraries"
 
 
@@ -38,7 +44,7 @@ def content(stage, licenses, platform, number):
         files[f"{info}/licenses/{name}"] = path.read_bytes(), False
     files[f"{info}/METADATA"] = metadata(number, texts).encode(), False
     files[f"{info}/WHEEL"] = f"Wheel-Version: 1.0\nGenerator: opcheck-c\nRoot-Is-Purelib: false\nTag: py3-none-{platform}\n".encode(), False
-    files[f"{info}/entry_points.txt"] = b"[console_scripts]\nopcheck-c = opcheck_c.__main__:main\n", False
+    files[f"{info}/entry_points.txt"] = ENTRY_POINTS.encode(), False
     return info, files
 
 

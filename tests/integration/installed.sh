@@ -42,6 +42,7 @@ fi
 expect "what it would use" 0 "opcheck-worker-$version, because " "$opcheck_c" inspect libmine.so
 expect "and where that is" 0 "opcheck-worker-$version: libtorch in $(realpath "$site/torch")/lib (beside opcheck-c)" "$opcheck_c" devices
 expect "CMake's package" 0 "OpcheckCConfig.cmake" ls "$(venv/bin/python3 -m opcheck_c --cmake-dir)"
+expect "the plugin for pytest" 0 "opcheck-c = opcheck_c.pytest_plugin" cat "$site"/opcheck_c-*.dist-info/entry_points.txt
 expect "pip knows its files" 0 "opcheck_c/bin/opcheck-c" venv/bin/python3 -m pip show --files opcheck-c
 
 # A package that brings a build for each libtorch.

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""page.py OPCHECK_C PYTHON PAGE FOLDER: runs the lines of the page for Python projects as they are, from pytest and from CTest.
+"""page.py OPCHECK_C PYTHON SOURCE PAGE FOLDER: runs the lines of the page for Python projects as they are, from pytest and from CTest.
 
-Of the page's section "From pytest and CTest", the block of Python becomes a test file and the block of CMake part of a CMakeLists.txt. Both run twice: on
-a my_package.ops that is correct, and on one that is broken and must fail. Where pytest is not installed, the test's functions are called without it."""
+Of the page's section "From pytest and CTest", the command line of pytest runs with the plugin in SOURCE, and the block of CMake becomes part of a
+CMakeLists.txt. Both run twice: on a my_package.ops that is correct, and on one that is broken and must fail. Without pytest only CMake's are run."""
 
 import os
 import pathlib
@@ -27,7 +27,6 @@ project(my_project LANGUAGES NONE)
 find_package(Python3 COMPONENTS Interpreter REQUIRED)
 enable_testing()
 """
-CALLS = "import test_my_ops\nfor name in dir(test_my_ops):\n    if name.startswith('test_'): getattr(test_my_ops, name)()\n"
 
 
 def block(section, kind):
@@ -47,24 +46,28 @@ def mistakes(what, ended, wanted, text):
 
 
 def main():
-    tool, python, page, folder = sys.argv[1:]
+    tool, python, source, page, folder = sys.argv[1:]
     text = pathlib.Path(page).read_text(encoding="utf-8")
     section = text[text.index(SECTION) + 1 :].partition("\n## ")[0]
     shutil.rmtree(folder, ignore_errors=True)
     package, build = pathlib.Path(folder, "my_package"), pathlib.Path(folder, "build")
     package.mkdir(parents=True)
     package.joinpath("__init__.py").touch()
-    pathlib.Path(folder, "test_my_ops.py").write_text(block(section, "python"), encoding="utf-8")
+    by_pytest = block(section, "sh").partition("#")[0].split()
+    if by_pytest[:3] != ["python3", "-m", "pytest"]:
+        sys.exit(f"{SECTION}: the line for pytest is {by_pytest}")
     pathlib.Path(folder, "CMakeLists.txt").write_text(CMAKE + block(section, "cmake"), encoding="utf-8")
     has_pytest = subprocess.run([python, "-c", "import pytest"], capture_output=True, check=False).returncode == 0
-    print("with pytest" if has_pytest else "pytest is not installed: its functions are called without it")
-    by_pytest = [python, "-m", "pytest", "-s", "test_my_ops.py"] if has_pytest else [python, "-c", CALLS]
-    path = {"PATH": os.pathsep.join([str(pathlib.Path(tool).parent), os.environ["PATH"]]), "PYTHONPATH": folder}
+    print("with pytest" if has_pytest else "pytest is not installed: its line is left out")
+    by_pytest = [python, "-m", "pytest", "-p", "opcheck_c.pytest_plugin", *by_pytest[3:]]
+    path = {"PATH": os.pathsep.join([str(pathlib.Path(tool).parent), os.environ["PATH"]]),
+            "PYTHONPATH": os.pathsep.join([folder, str(pathlib.Path(source, "scripts/packaging"))]), "PYTHONDONTWRITEBYTECODE": "1"}  # fmt: skip
     wrong = list(mistakes("cmake", run(["cmake", "-S", folder, "-B", str(build), f"-DPython3_EXECUTABLE={python}"], folder, **path), True, ""))
     for fake, correct in (("x + 1", True), ("x.flatten()", False)):
         package.joinpath("ops.py").write_text(OPERATOR.format(fake=fake), encoding="utf-8")
         says = "PASSED: 1 of 1" if correct else "meta.shape"
-        wrong += mistakes(f"pytest with {fake}", run(by_pytest, folder, **path), correct, says)
+        if has_pytest:
+            wrong += mistakes(f"pytest with {fake}", run(by_pytest, folder, **path), correct, says)
         wrong += mistakes(f"CTest with {fake}", run(["ctest", "-V"], build, **path), correct, says)
         report = build / "my_ops.xml"
         if ("<failure" in report.read_text(encoding="utf-8") if report.exists() else None) is not (not correct):
