@@ -96,7 +96,9 @@ static const struct argp_option options[] = {
      3},
     {"preload", OPC_KEY_PRELOAD, "LIB", 0, "Load this library first, without checking it", 3},
     {"torch", OPC_KEY_TORCH, "ROOT", 0,
-     "The libtorch to use: the folder that contains lib/ (default: the one that LIB needs)", 3},
+     "The libtorch to use: the folder that contains lib/ (default: the one that LIB needs). all: one run with each "
+     "that is installed and that LIB can be loaded into; what differs is an error",
+     3},
     {"python", OPC_KEY_PYTHON, "MODULE", 0,
      "Check the operators that this Python module registers (repeatable): my_package.ops, or a file.py. Those of other "
      "packages that it imports are left out, unless --namespace or --op names them",
@@ -186,6 +188,11 @@ static opc_status_t set_shard(run_command_t *run, const char *value) {
   return OPC_OK;
 }
 
+static bool is_for_every_torch(const run_command_t *run) {
+  const char *torch = run->execution.options.torch_root;
+  return torch && strcmp(torch, "all") == 0;
+}
+
 /* Where the operators come from, and what cannot be combined. */
 static opc_status_t check_sources(const run_command_t *run) {
   const opc_run_options_t *to = &run->execution.options;
@@ -194,6 +201,9 @@ static opc_status_t check_sources(const run_command_t *run) {
     return opc_error_set(run->error, OPC_ERR_USAGE,
                          "name at least one library to check, a Python module with --python, or --namespace aten for "
                          "libtorch's own operators");
+  if (is_for_every_torch(run) && (python || run->list_cases))
+    return opc_error_set(run->error, OPC_ERR_USAGE, "--torch all cannot be combined with --%s: leave one out",
+                         python ? "python, whose torch is the libtorch" : "list-cases");
   if (python && (to->memcheck || to->sanitize))
     return opc_error_set(run->error, OPC_ERR_USAGE, "--python cannot be combined with --%s yet: leave it out",
                          to->memcheck ? "tool memcheck" : "sanitize");
@@ -393,7 +403,7 @@ int opc_command_run(const opc_arguments_t *arguments) {
     code = opc_arguments_failed(arguments, &error);
   } else {
     run_fill_in(&run, arguments);
-    code = opc_execution_run(&run.execution);
+    code = is_for_every_torch(&run) ? opc_every_torch_run(&run.execution) : opc_execution_run(&run.execution);
   }
   opc_strings_t *const lists[] = {&run.recipes,    &run.references, &run.globs,
                                   &run.namespaces, &run.checks,     &run.devices};

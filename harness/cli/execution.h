@@ -76,6 +76,9 @@ void opc_execution_clear(opc_execution_t *execution);
 
 /* Prints errors on stderr. Returns the exit code. */
 int opc_execution_run(opc_execution_t *execution);
+/* --torch all: the same with each installed libtorch that the libraries can be loaded into, and what differs. Reports
+ * have the libtorch in their names: report.torch-2.11.json. every_torch.c */
+int opc_every_torch_run(opc_execution_t *execution);
 
 /* Prints a line for each report that was written. */
 void opc_execution_list_reports(const opc_execution_t *execution, const opc_screen_t *screen);

@@ -41,6 +41,8 @@ typedef struct opc_torch_use {
 opc_status_t opc_torch_use_read(const opc_symbol_search_t *search, opc_torch_use_t *out,
                                 opc_error_t *error) OPC_CHECKED;
 void opc_torch_use_clear(opc_torch_use_t *use);
+/* lowest and highest of a library's file; NULL also where it uses more than the stable interface, or is unreadable. */
+void opc_torch_range(const char *path, const char **out_lowest, const char **out_highest);
 
 /* ---- requirements ---- */
 

@@ -81,3 +81,16 @@ void opc_torch_use_clear(opc_torch_use_t *use) {
   free(use->items);
   *use = (opc_torch_use_t){0};
 }
+
+void opc_torch_range(const char *path, const char **out_lowest, const char **out_highest) {
+  OPC_SCOPED(opc_scope_elf_file) opc_elf_file_t *file = NULL;
+  OPC_SCOPED(opc_symbol_search_clear) opc_symbol_search_t search = {0};
+  OPC_SCOPED(opc_torch_use_clear) opc_torch_use_t use = {0};
+  opc_error_t ignored;
+  *out_lowest = *out_highest = NULL;
+  if (opc_elf_open(path, &file, &ignored) != OPC_OK || opc_symbol_search_run(file, NULL, &search, &ignored) != OPC_OK ||
+      opc_torch_use_read(&search, &use, &ignored) != OPC_OK || use.other > 0)
+    return;
+  *out_lowest = use.lowest;
+  *out_highest = use.highest;
+}

@@ -124,6 +124,32 @@ void opc_problems_clear(opc_problems_t *problems);
 opc_status_t opc_problem_to_json(const opc_problems_t *problems, const opc_problem_t *problem, json_t **out,
                                  opc_case_result_t **out_result, opc_error_t *error) OPC_CHECKED;
 
+/* What differs between runs of the same libraries, with one libtorch each: differences.c.
+ *
+ * Ownership: opc_run_differences_clear. Problems are the same in two runs if their ids are. */
+
+typedef enum opc_run_difference_kind {
+  OPC_RUN_DIFFERENCE_OPERATOR,
+  OPC_RUN_DIFFERENCE_PROBLEM
+} opc_run_difference_kind_t;
+
+typedef struct opc_run_difference {
+  opc_run_difference_kind_t kind;
+  char *key;     /* the operator's name, the problem's id */
+  char *text;    /* "my_ops::add: stride.wrong_result: MESSAGE" of the first run that has it; NULL for an operator */
+  uint32_t runs; /* a bit for each run that has it: not all of them */
+} opc_run_difference_t;
+
+typedef struct opc_run_differences {
+  opc_run_difference_t *items; /* in the order of the runs */
+  size_t count;
+} opc_run_differences_t;
+
+enum { OPC_RUN_DIFFERENCE_RUNS = 32 }; /* at most so many runs */
+opc_status_t opc_run_differences_make(const opc_problems_t *runs, size_t count, opc_run_differences_t *out,
+                                      opc_error_t *error) OPC_CHECKED;
+void opc_run_differences_clear(opc_run_differences_t *differences);
+
 /* How much of what was selected was really checked: a run that called two operators of fourteen proves little.
  *
  * Threads: pure functions. */
