@@ -29,10 +29,10 @@ opc_status_t opc_terminal_troubles(opc_journal_reader_t *journal, const opc_scre
 opc_status_t opc_terminal_operators(opc_journal_reader_t *journal, const opc_screen_t *screen,
                                     opc_error_t *error) OPC_CHECKED;
 
-/* Adds "scale.cpp:12" if the finding names a place; else where the kernel was registered that its check looks at, as in
- * "Meta kernel registered at ops.py:12"; else where the operator was, "registered at ops.cpp:5 in libmy_ops.so". Adds
- * nothing if none is known. `finding` has the location, `id` is its case, `op` the operator's record. */
-void opc_finding_place(const json_t *finding, const opc_case_id_t *id, const json_t *op, opc_text_t *out);
+/* Adds "sum (scale.cpp:12) in libmy_ops.so" if the finding names a place in the code, with "Meta kernel" before it if
+ * that is the kernel that its check looks at; else where that kernel was registered; else where the operator was,
+ * "registered at ops.cpp:5 in libmy_ops.so". Adds nothing if none is known. `op`: the operator's record. */
+void opc_finding_place(const opc_case_result_t *result, const json_t *op, opc_text_t *out);
 
 enum { OPC_TERMINAL_NAMES = 24 };
 

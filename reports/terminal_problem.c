@@ -36,10 +36,9 @@ static void terminal_problem_show_head(const opc_screen_t *screen, const opc_ter
   opc_text_clear(&more);
 }
 
-static void show_where(const opc_screen_t *screen, const json_t *json, const opc_case_result_t *result,
-                       const json_t *op) {
+static void show_where(const opc_screen_t *screen, const opc_case_result_t *result, const json_t *op) {
   OPC_SCOPED(opc_text_clear) opc_text_t where = {0};
-  opc_finding_place(json, &result->id, op, &where);
+  opc_finding_place(result, op, &where);
   opc_screen_brief(screen, "where", opc_text_c(&where), 1);
 }
 
@@ -132,7 +131,7 @@ static void terminal_problem_show(const opc_screen_t *screen, const opc_terminal
   opc_screen_brief(screen, "what", opc_record_text(json, "message"), message_lines[detail]);
   if (result->suspect) opc_screen_field(screen, "", "not confirmed: the run stopped early");
   if (detailed) {
-    show_where(screen, json, result, op);
+    show_where(screen, result, op);
     show_operators(screen, entry, 2);
     show_input(screen, json_object_get(result->evidence, "input"));
     show_tried(screen, result);

@@ -22,7 +22,7 @@ const char *opc_effect_name(opc_effect_t effect);
 /* Whether the finding showed again when its case was run again. */
 typedef enum opc_confirmed { OPC_CONFIRMED_UNKNOWN = 0, OPC_CONFIRMED_NO, OPC_CONFIRMED_YES } opc_confirmed_t;
 
-/* One place in the code, from an access or a crash. Absent texts are "". */
+/* One place in the code, from an access, a crash or a kernel. Absent texts are "". */
 typedef struct opc_code_frame {
   const char *module, *symbol, *file, *offset;
   int line;
@@ -99,6 +99,8 @@ typedef struct opc_case_result {
 
   /* Places in the code. Filled in by opc_case_result_decode. */
   opc_code_frames_t frames; /* of a crash */
+  opc_code_frame_t
+      kernel; /* the kernel that the case looks at, whose definition is on that line; without symbol: unknown */
   opc_result_access_t *accesses;
   size_t access_count;
 } opc_case_result_t;

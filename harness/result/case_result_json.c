@@ -130,16 +130,20 @@ static const char *text_in(const json_t *object, const char *key) {
   return text ? text : "";
 }
 
+static opc_code_frame_t frame_of(const json_t *frame) {
+  return (opc_code_frame_t){.module = text_in(frame, "module"),
+                            .symbol = text_in(frame, "symbol"),
+                            .file = text_in(frame, "file"),
+                            .offset = text_in(frame, "offset"),
+                            .line = (int)json_integer_value(json_object_get(frame, "line"))};
+}
+
 static opc_status_t read_frames(const json_t *list, opc_code_frames_t *out, opc_error_t *error) {
   size_t i;
   json_t *frame;
   json_array_foreach((json_t *)list, i, frame) {
     if (!OPC_ARRAY_GROW(out->items, out->count)) return opc_out_of_memory(error);
-    out->items[out->count++] = (opc_code_frame_t){.module = text_in(frame, "module"),
-                                                  .symbol = text_in(frame, "symbol"),
-                                                  .file = text_in(frame, "file"),
-                                                  .offset = text_in(frame, "offset"),
-                                                  .line = (int)json_integer_value(json_object_get(frame, "line"))};
+    out->items[out->count++] = frame_of(frame);
   }
   return OPC_OK;
 }
@@ -172,6 +176,7 @@ static opc_status_t read_other_case(const reader_t *reader, const json_t *eviden
 /* Moves what has a field out of the evidence. */
 static opc_status_t read_evidence(const reader_t *reader, opc_case_result_t *result) {
   json_t *evidence = result->evidence;
+  result->kernel = frame_of(json_object_get(evidence, "kernel"));
   if (json_object_size(evidence) == 0) return OPC_OK;
   bool broken = false;
   const char *effect = NULL;

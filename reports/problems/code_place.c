@@ -63,6 +63,32 @@ static void code_place_caller_of(const opc_code_frames_t *frames, size_t index, 
   }
 }
 
+/* A line of the file, else an offset in the module. */
+static const char *code_place_where(const opc_code_frame_t *frame, char out[32]) {
+  if (!*frame->file) return frame->offset;
+  snprintf(out, 32, "%d", frame->line);
+  return out;
+}
+
+/* "below kernel (ops.cpp:33)"; before: "" or "below ". */
+static void code_place_tell(const opc_code_frame_t *frame, const char *before, const char *name,
+                            opc_code_place_t *out) {
+  char where[32];
+  snprintf(out->text, sizeof out->text, "%s%s (%.120s%s%.30s)", before, name,
+           opc_base_name(*frame->file ? frame->file : frame->module), *frame->file ? ":" : "+",
+           code_place_where(frame, where));
+  snprintf(out->file, sizeof out->file, "%s", frame->file);
+  out->line = frame->line;
+}
+
+static bool code_place_of_kernel(const opc_code_frame_t *kernel, opc_code_place_t *out) {
+  *out = (opc_code_place_t){0};
+  if (!*kernel->symbol) return false;
+  function_name(kernel->symbol, out->function, sizeof out->function);
+  code_place_tell(kernel, "", out->function, out);
+  return true;
+}
+
 bool opc_code_place_of(const opc_case_result_t *result, const char *library, opc_code_place_t *out) {
   *out = (opc_code_place_t){0};
   if (!library) return false;
@@ -79,17 +105,12 @@ bool opc_code_place_of(const opc_case_result_t *result, const char *library, opc
     if (strcmp(module, opc_base_name(library)) != 0) continue;
     function_name(frame->symbol, out->function, sizeof out->function);
     if (is_foreign(out->function, frame->file)) continue;
-    char caller[sizeof out->function] = "";
+    char caller[sizeof out->function] = "", where[32];
     if (!*out->function) code_place_caller_of(frames, i, caller, sizeof caller);
     const char *name = *out->function ? out->function : *caller ? caller : "code";
-    char where[64];
-    if (*frame->file) snprintf(where, sizeof where, "%d", frame->line);
-    else snprintf(where, sizeof where, "%s", frame->offset);
-    snprintf(out->text, sizeof out->text, "%s%s (%.120s%s%.30s)", *caller ? "below " : "", name,
-             *frame->file ? opc_base_name(frame->file) : module, *frame->file ? ":" : "+", where);
-    out->key = code_place_key_of(module, out->function, frame->file, where);
+    code_place_tell(frame, *caller ? "below " : "", name, out);
+    out->key = code_place_key_of(module, out->function, frame->file, code_place_where(frame, where));
     return true;
   }
-  *out = (opc_code_place_t){0};
-  return false;
+  return code_place_of_kernel(&result->kernel, out);
 }

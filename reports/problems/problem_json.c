@@ -92,7 +92,7 @@ static const char *problem_json_library_of(const opc_problems_t *problems, const
 }
 
 static json_t *whole(const opc_problem_t *problem, json_t *operators, json_t *cases, const opc_case_result_t *result,
-                     const char *location) {
+                     const opc_code_place_t *place) {
   char provenance[32], *message = message_of(problem, result);
   json_t *symptoms = json_array(), *arguments = json_array();
   bool kept = symptoms && arguments && message;
@@ -101,13 +101,14 @@ static json_t *whole(const opc_problem_t *problem, json_t *operators, json_t *ca
   for (size_t i = 0; i < problem->argument_count && kept; i++)
     kept = append(arguments, json_string(problem->arguments[i]));
   json_t *json = json_pack(
-      "{s:s, s:O, s:s?, s:s, s:o, s:s, s:s?, s:o, s:s, s:O, s:I, s:s?, s:s, s:o}", "id", problem->id, "operators",
-      operators, "argument", problem->argument_count == 1 ? problem->arguments[0] : NULL, "rule",
-      opc_rule_name(opc_problem_rule(problem)), "symptoms", symptoms, "severity",
-      problem->warning ? "warning" : "error", "standing", opc_provenance_order_name(problem->provenance, provenance),
-      "location", *location ? opc_json_string(location) : json_null(), "message", message ? message : "", "cases",
-      cases, "count", (json_int_t)problem->count, "repro", result->repro, "change",
-      opc_change_kind_name(problem->change), "arguments", arguments);
+      "{s:s, s:O, s:s?, s:s, s:o, s:s, s:s?, s:o, s:o*, s:o*, s:s, s:O, s:I, s:s?, s:s, s:o}", "id", problem->id,
+      "operators", operators, "argument", problem->argument_count == 1 ? problem->arguments[0] : NULL, "rule",
+      opc_rule_name(opc_problem_rule(problem)), "symptoms", symptoms, "severity", problem->warning ? "warning" : "error", "standing",
+      opc_provenance_order_name(problem->provenance, provenance), "location",
+      *place->text ? opc_json_string(place->text) : json_null(), "file",
+      *place->file ? opc_json_string(place->file) : NULL, "line", *place->file ? json_integer(place->line) : NULL,
+      "message", message ? message : "", "cases", cases, "count", (json_int_t)problem->count, "repro", result->repro,
+      "change", opc_change_kind_name(problem->change), "arguments", arguments);
   if (!kept) {
     json_decref(json);
     json = NULL;
@@ -128,7 +129,7 @@ opc_status_t opc_problem_to_json(const opc_problems_t *problems, const opc_probl
   OPC_RETURN_IF_ERROR(add_cases(problems, problem, cases, result, error));
   if (!add_operators(problems, problem, operators, result->id.operator_name)) return opc_out_of_memory(error);
   opc_code_place_of(result, problem_json_library_of(problems, problem), &place);
-  *out = whole(problem, operators, cases, result, place.text);
+  *out = whole(problem, operators, cases, result, &place);
   if (!*out) return opc_out_of_memory(error);
   if (!out_result) return OPC_OK;
   *out_result = result;

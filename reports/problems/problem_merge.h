@@ -8,14 +8,17 @@
 #include "reports/journal/hash_set.h"
 #include "reports/problems/problems.h"
 
-/* The place in the operator's own library that a finding names: function and line, or symbol and offset.
+/* The place in the code that a finding names: in the operator's own library the function and line of an access or a
+ * crash, else the kernel that the case looks at; symbol and offset where there is no debug information.
  *
  * Threads: pure functions. */
 
 typedef struct opc_code_place {
-  uint64_t key;       /* equal for the same place; never 0 where there is one */
+  uint64_t key;       /* equal for the same place of an access or a crash; 0: none, or the kernel as a whole */
   char function[160]; /* without arguments of templates and of functions; "" where the library has no name for it */
   char text[320];     /* "kernel (ops.cpp:33)", "kernel (libops.so+0x1234)" */
+  char file[512];     /* whole path; "": not known */
+  int line;
 } opc_code_place_t;
 
 /* Of a result's frames; library is the operator's, NULL where it is not known. False, and a zeroed place, where the

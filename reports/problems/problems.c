@@ -114,9 +114,10 @@ static opc_status_t name_problem(const opc_problems_t *problems, size_t index, o
     OPC_RETURN_IF_ERROR(opc_journal_reader_result(problems->journal, problem->symptoms[0].best.offset, &result, error));
     opc_code_place_of(result, op->library, &place);
   }
-  opc_problem_id_set(problem, op->library, op->name, place.function);
+  const char *function = place.key ? place.function : "";
+  opc_problem_id_set(problem, op->library, op->name, function);
   /* Two lines of one function: the second problem is named by its first operator. */
-  if (*place.function && is_taken(problems, index)) opc_problem_id_set(problem, op->library, op->name, "");
+  if (*function && is_taken(problems, index)) opc_problem_id_set(problem, op->library, op->name, "");
   return OPC_OK;
 }
 

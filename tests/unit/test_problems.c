@@ -366,6 +366,30 @@ static void one_place_in_several_operators_is_one_problem(void **state) {
   json_decref(list);
 }
 
+#define KERNEL(symbol, rest) \
+  "\"kernel\":{\"key\":\"Meta\",\"module\":\"/p/libops.so\",\"offset\":\"0x40\",\"symbol\":\"" symbol "\"" rest "}"
+
+/* Without an access or a crash the place is the kernel's, which is nobody's mistake but the operator's. */
+static void a_kernel_is_a_place_but_no_common_cause(void **state) {
+  (void)state;
+  json_t *list = problems_of(
+      HEAD FOUND("n::a", "meta", "cpu/-/s/plain", "meta.shape",
+                 KERNEL("my::shape(at::Tensor)", ",\"file\":\"/src/h.cpp\",\"line\":8"))
+          FOUND("n::b", "meta", "cpu/-/s/plain", "meta.shape", KERNEL("my::shape(at::Tensor)", "")) END_LINE(1));
+  assert_int_equal(json_array_size(list), 2);
+  assert_string_equal(text_of(list, 0, "location"), "my::shape (h.cpp:8)");
+  assert_string_equal(text_of(list, 0, "file"), "/src/h.cpp");
+  assert_int_equal(json_integer_value(json_object_get(json_array_get(list, 0), "line")), 8);
+  assert_string_equal(text_of(list, 1, "location"), "my::shape (libops.so+0x40)");
+  assert_null(json_object_get(json_array_get(list, 1), "file"));
+  json_decref(list);
+  /* An access says more. */
+  list = problems_of(HEAD FOUND("n::a", "memory", "cpu/-/s/plain", "memory.out_of_bounds_read",
+                                FRAMES("row", "h.cpp", "8") "," KERNEL("my::sum(at::Tensor)", "")) END_LINE(1));
+  assert_string_equal(text_of(list, 0, "location"), "row (h.cpp:8)");
+  json_decref(list);
+}
+
 static void problems_come_by_weight(void **state) {
   (void)state;
   json_t *list = problems_of(
@@ -471,6 +495,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_rule_of_the_plain_sample_takes_in_its_variants),
       cmocka_unit_test(one_line_of_code_is_one_problem),
+      cmocka_unit_test(a_kernel_is_a_place_but_no_common_cause),
       cmocka_unit_test(what_only_layouts_show_is_one_problem),
       cmocka_unit_test(a_layout_with_other_values_is_no_layout),
       cmocka_unit_test(the_rest_goes_by_kind_of_change),

@@ -90,7 +90,7 @@ static const char operator_json[] =
     "{\"name\": \"ns::op.out\", \"schema\": \"ns::op.out(Tensor x, *, int[2] n=[1, 1], Tensor(a!) out) -> "
     "Tensor(a!)\", \"library\": "
     "\"lib.so\","
-    " \"registered_at\": \"op.cpp:12\", \"dispatch_keys\": [\"CPU\"], \"tags\": [\"pt2_compliant_tag\"], "
+    " \"registered_at\": \"op.cpp:12\", \"dispatch_keys\": [\"CPU\", \"Meta\"], \"tags\": [\"pt2_compliant_tag\"], "
     "\"arguments\": ["
     "{\"name\": \"x\", \"type\": \"Tensor\", \"alias\": null, \"has_default\": false, \"default\": null, "
     "\"kwarg_only\": false},"
@@ -104,7 +104,10 @@ static const char operator_json[] =
     "false}],"
     " \"is_vararg\": false, \"is_varret\": false, \"kernels\": ["
     "{\"key\": \"CPU\", \"registered_at\": \"op.cpp:20\", \"cpp_signature\": \"(Tensor _0) -> Tensor _0\", "
-    "\"fallthrough\": false},"
+    "\"fallthrough\": false, \"code\": {\"module\": \"/lib/libops.so\", \"address\": \"0x1f0\", \"functor\": "
+    "\"N2my1FE\"}},"
+    "{\"key\": \"Meta\", \"registered_at\": \"op.py:3\", \"cpp_signature\": null, \"fallthrough\": false,"
+    " \"code\": {\"function\": \"_\", \"file\": \"/src/op.py\", \"line\": 4}},"
     "{\"key\": \"ADInplaceOrView\", \"registered_at\": null, \"cpp_signature\": null, \"fallthrough\": true}],"
     " \"defined_here\": true, \"python_module\": \"ns.fakes\"}";
 
@@ -131,6 +134,8 @@ static void test_operator_json(void **state) {
   assert_non_null(opc_operator_kernel(&op, "CPU"));
   assert_true(opc_operator_kernel(&op, "ADInplaceOrView")->fallthrough);
   assert_null(opc_operator_kernel(&op, "CUDA"));
+  assert_int_equal(opc_operator_kernel(&op, "CPU")->code.address, 0x1f0);
+  assert_int_equal(opc_operator_kernel(&op, "Meta")->code.line, 4);
   assert_int_equal(op.arguments[1].type.kind, OPC_TYPE_LIST);
   opc_operator_clear(&op);
   opc_operator_clear(&op);

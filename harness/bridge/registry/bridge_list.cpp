@@ -39,13 +39,36 @@ void place_in_python(const std::string &place, char **registered_at) {
   *registered_at = copy;
 }
 
-void places_in_python(const RegisteredOperator &entry, opc_operator_t *op) {
+// The decorated function: "NAME\tLINE\tFILE". Where it is not known, the place of the registration has to do.
+void code_in_python(const RegisteredOperator &entry, opc_kernel_t *kernel) {
+  char answer[1024] = "";
+  const auto word = c10::toString(entry.name) + " " + kernel->key;
+  if (interpreter.ask == nullptr || !interpreter.ask("kernel", word.c_str(), answer, sizeof answer)) return;
+  const std::string text(answer);
+  const auto line = text.find('\t'), file = text.find('\t', line + 1);
+  if (line == std::string::npos || file == std::string::npos) return;
+  kernel->code.function = copy_string(text.substr(0, line));
+  kernel->code.line = std::atoi(answer + line + 1);
+  kernel->code.file = copy_string(text.substr(file + 1));
+}
+
+void describe_code(const KernelCode &code, opc_kernel_code_t *out) {
+  if (code.module.empty()) return;
+  out->module = copy_string(code.module);
+  out->address = code.address;
+  if (!code.functor.empty()) out->functor = copy_string(code.functor);
+}
+
+void describe_places(const RegisteredOperator &entry, opc_operator_t *op) {
   place_in_python(entry.place, &op->registered_at);
   for (size_t i = 0; i < op->kernel_count; i++) {
-    const auto kernel = entry.kernels.find(op->kernels[i].key);
-    if (kernel == entry.kernels.end()) continue;
-    place_in_python(kernel->second.place, &op->kernels[i].registered_at);
-    if (kernel->second.library != entry.library) op->kernels[i].library = strdup(kernel->second.library.c_str());
+    opc_kernel_t &kernel = op->kernels[i];
+    const auto registered = entry.kernels.find(kernel.key);
+    if (registered == entry.kernels.end()) continue;
+    if (kernel.registered_at != nullptr && is_python_place(kernel.registered_at)) code_in_python(entry, &kernel);
+    else describe_code(registered->second.code, &kernel.code);
+    place_in_python(registered->second.place, &kernel.registered_at);
+    if (registered->second.library != entry.library) kernel.library = strdup(registered->second.library.c_str());
   }
 }
 
@@ -84,7 +107,7 @@ opc_status_t opc_bridge_list(opc_operator_visit_t *visit_operator, opc_class_vis
       if (!handle || visit_operator == nullptr) continue;  // a registration that was removed
       Cleared<opc_operator_t, opc_operator_clear> op;
       opc::describe_operator(*handle, entry.library, entry.defined, &op.value);
-      opc::places_in_python(entry, &op.value);
+      opc::describe_places(entry, &op.value);
       op.value.python_module_imported = opc::is_imported(op.value);
       op.value.imported_from = opc::imported_from(entry);
       visit_operator(&op.value, context);

@@ -39,6 +39,13 @@ std::string python_module_file() {
   return interpreter.ask != nullptr && interpreter.ask("module file", "", text, sizeof text) ? text : "";
 }
 
+// host.py looks for the kernel's function among what torch.library was given.
+void note_in_python(const c10::OperatorName &name, const std::string &key) {
+  char text[1024];
+  const auto word = c10::toString(name) + " " + key;
+  if (interpreter.ask != nullptr) (void)interpreter.ask("registered", word.c_str(), text, sizeof text);
+}
+
 RegisteredOperator &note_operator(const c10::OperatorName &name, bool defined) {
   auto &all = registrations();
   const auto [place, is_new] = all.index.emplace(name, all.operators.size());
@@ -110,12 +117,14 @@ RegistrationHandleRAII Dispatcher::registerImpl(OperatorName op_name, std::optio
                          std::move(inferred_function_schema), std::move(debug));
   }
   const auto name = op_name;
+  auto code = opc::code_of(kernel);
   auto handle = (this->*next)(std::move(op_name), dispatch_key, std::move(kernel), std::move(cpp_signature),
                               std::move(inferred_function_schema), std::move(debug));
   auto &entry = opc::note_operator(name, false);
-  if (dispatch_key)
-    entry.kernels[c10::toString(*dispatch_key)] = {*opc::current_library, opc::python_place(),
-                                                   opc::python_module_file()};
+  if (!dispatch_key) return handle;
+  const std::string key = c10::toString(*dispatch_key);
+  entry.kernels[key] = {*opc::current_library, opc::python_place(), opc::python_module_file(), std::move(code)};
+  opc::note_in_python(name, key);
   return handle;
 }
 

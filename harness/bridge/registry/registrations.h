@@ -13,12 +13,15 @@
 #include <string>
 #include <vector>
 
+#include "bridge/registry/kernel_code.h"
+
 namespace opc {
 
 struct RegisteredKernel {
   std::string library;
   std::string place;        // in the user's Python code; "": not known
   std::string module_file;  // of the Python module whose import registered it; "": not known
+  KernelCode code;
 };
 
 struct RegisteredOperator {

@@ -157,6 +157,10 @@ void opc_operator_clear(opc_operator_t *op) {
     free(op->kernels[i].registered_at);
     free(op->kernels[i].library);
     free(op->kernels[i].cpp_signature);
+    free(op->kernels[i].code.module);
+    free(op->kernels[i].code.functor);
+    free(op->kernels[i].code.function);
+    free(op->kernels[i].code.file);
   }
   free(op->kernels);
   for (size_t i = 0; op->tags && i < op->tag_count; i++) free(op->tags[i]);

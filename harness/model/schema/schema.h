@@ -74,6 +74,15 @@ typedef struct opc_argument {
   char *default_text; /* as the schema prints it; NULL: no default */
 } opc_argument_t;
 
+/* The function that a kernel is, as far as it is known without reading debug information. */
+typedef struct opc_kernel_code {
+  char *module;     /* C++: the file that holds it; NULL: Python's, libtorch's own, or not known */
+  uint64_t address; /* in the file's own terms, as for addr2line */
+  char *functor;    /* C++: mangled type of what calls the function at `address`; NULL: `address` is the function's */
+  char *function, *file; /* Python: the decorated function, and where it is defined; NULL: not known */
+  int line;
+} opc_kernel_code_t;
+
 /* A kernel registered directly for an operator at a dispatch key. */
 typedef struct opc_kernel {
   char *key;           /* as c10 prints it: "CPU", "Meta", "CompositeImplicitAutograd"… */
@@ -81,6 +90,7 @@ typedef struct opc_kernel {
   char *library; /* path of another library than the operator's, or Python module, that registered it; else NULL */
   char *cpp_signature; /* inferred C++ schema, "(Tensor _0, int _1) -> Tensor _0"; NULL for boxed kernels */
   bool fallthrough;
+  opc_kernel_code_t code;
 } opc_kernel_t;
 
 /* What is called: an operator of the dispatcher, or something checked like one. */

@@ -1,3 +1,5 @@
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,6 +37,22 @@ static json_t *arguments_to_json(const opc_argument_t *arguments, size_t count) 
   return json;
 }
 
+static json_t *code_to_json(const opc_kernel_code_t *code) {
+  json_t *json = json_object();
+  if (code->module) {
+    char address[32];
+    snprintf(address, sizeof address, "0x%" PRIx64, code->address);
+    opc_json_put(&json, "module", opc_json_text(code->module));
+    opc_json_put(&json, "address", json_string(address));
+    if (code->functor) opc_json_put(&json, "functor", opc_json_text(code->functor));
+    return json;
+  }
+  opc_json_put(&json, "function", opc_json_text(code->function));
+  opc_json_put(&json, "file", opc_json_text(code->file));
+  opc_json_put(&json, "line", json_integer(code->line));
+  return json;
+}
+
 static json_t *kernels_to_json(const opc_operator_t *op) {
   json_t *json = json_array();
   for (size_t i = 0; i < op->kernel_count; i++) {
@@ -45,6 +63,7 @@ static json_t *kernels_to_json(const opc_operator_t *op) {
     if (kernel->library) opc_json_put(&item, "library", opc_json_text(kernel->library));
     opc_json_put(&item, "cpp_signature", opc_json_text(kernel->cpp_signature));
     opc_json_put(&item, "fallthrough", json_boolean(kernel->fallthrough));
+    if (kernel->code.module || kernel->code.function) opc_json_put(&item, "code", code_to_json(&kernel->code));
     opc_json_append(&json, item);
   }
   return json;
@@ -170,13 +189,28 @@ static opc_status_t schema_json_read_argument(opc_json_reader_t *reader, const j
   return OPC_OK;
 }
 
+static opc_status_t read_code(opc_json_reader_t *reader, const json_t *object, opc_kernel_code_t *code) {
+  const json_t *json = json_object_get(object, "code");
+  const char *address = opc_json_text_of(json, "address");
+  const size_t before = opc_json_enter(reader, "code");
+  OPC_RETURN_IF_ERROR(schema_json_read_text(reader, json, "module", true, &code->module));
+  OPC_RETURN_IF_ERROR(schema_json_read_text(reader, json, "functor", true, &code->functor));
+  OPC_RETURN_IF_ERROR(schema_json_read_text(reader, json, "function", true, &code->function));
+  OPC_RETURN_IF_ERROR(schema_json_read_text(reader, json, "file", true, &code->file));
+  code->address = address ? strtoull(address, NULL, 16) : 0;
+  code->line = (int)json_integer_value(json_object_get(json, "line"));
+  opc_json_leave(reader, before);
+  return OPC_OK;
+}
+
 static opc_status_t read_kernel(opc_json_reader_t *reader, const json_t *json, void *item) {
   opc_kernel_t *kernel = item;
   OPC_RETURN_IF_ERROR(schema_json_read_text(reader, json, "key", false, &kernel->key));
   OPC_RETURN_IF_ERROR(schema_json_read_text(reader, json, "registered_at", true, &kernel->registered_at));
   OPC_RETURN_IF_ERROR(schema_json_read_text(reader, json, "library", true, &kernel->library));
   OPC_RETURN_IF_ERROR(schema_json_read_text(reader, json, "cpp_signature", true, &kernel->cpp_signature));
-  return schema_json_read_flag(reader, json, "fallthrough", &kernel->fallthrough);
+  OPC_RETURN_IF_ERROR(schema_json_read_flag(reader, json, "fallthrough", &kernel->fallthrough));
+  return read_code(reader, json, &kernel->code);
 }
 
 static opc_status_t read_tag(opc_json_reader_t *reader, const json_t *json, void *item) {

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "supervise/session/kernel_place.h"
 #include "supervise/session/session.h"
 
 static void shell_text(opc_text_t *out, const char *word) {
@@ -155,6 +156,7 @@ opc_status_t opc_session_result(opc_session_t *session, const opc_operator_t *op
   session->cases_done++;
   session->findings += finding;
   session->broken += finding && result->severity == OPC_SEVERITY_ERROR;
+  if (finding) OPC_RETURN_IF_ERROR(opc_kernel_place_add(session, op, result, error));
   if (finding && repro) opc_case_result_put(&result->repro, repro);
   if (finding && !repro) {
     free(result->repro);

@@ -17,7 +17,9 @@ enum { HELPER_MILLISECONDS = 10000 };
 /* Findings of one operator share most of their frames, and libdw takes up to a tenth of a second per question. */
 enum { KNOWN_MAX = 2048 };
 typedef struct known {
-  opc_symbolise_question_t question;
+  char module[512];
+  uint64_t place;
+  opc_symbolise_kind_t kind;
   opc_frame_t frame;
 } known_t;
 
@@ -71,10 +73,10 @@ static bool start_helper(opc_symboliser_t *symboliser) {
 
 static const opc_frame_t *recall(const opc_symboliser_t *symboliser, const opc_symbolise_question_t *question) {
   for (size_t i = 0; i < symboliser->known_count; i++) {
-    const opc_symbolise_question_t *known = &symboliser->known[i].question;
-    if (known->file_offset == question->file_offset && known->name_only == question->name_only &&
+    const known_t *known = &symboliser->known[i];
+    if (known->place == question->place && known->kind == question->kind &&
         strcmp(known->module, question->module) == 0)
-      return &symboliser->known[i].frame;
+      return &known->frame;
   }
   return NULL;
 }
@@ -84,7 +86,9 @@ static void symbolise_remember(opc_symboliser_t *symboliser, const opc_symbolise
   if (!symboliser->known) symboliser->known = malloc(KNOWN_MAX * sizeof *symboliser->known);
   if (!symboliser->known) return; /* the next question asks the helper again */
   if (symboliser->known_count == KNOWN_MAX) symboliser->known_count = 0;
-  symboliser->known[symboliser->known_count++] = (known_t){.question = *question, .frame = *frame};
+  known_t *known = &symboliser->known[symboliser->known_count++];
+  *known = (known_t){.place = question->place, .kind = question->kind, .frame = *frame};
+  memcpy(known->module, question->module, sizeof known->module);
 }
 
 static bool symbolise_ask(opc_symboliser_t *symboliser, const opc_symbolise_question_t *question, opc_frame_t *out) {
@@ -106,6 +110,14 @@ static bool symbolise_ask(opc_symboliser_t *symboliser, const opc_symbolise_ques
   return false;
 }
 
+static void recall_or_ask(opc_symboliser_t *symboliser, const opc_symbolise_question_t *question, opc_frame_t *out) {
+  const opc_frame_t *known = recall(symboliser, question);
+  if (known) *out = *known;
+  else if (symbolise_ask(symboliser, question, out)) symbolise_remember(symboliser, question, out);
+  else out->offset = question->place;
+  snprintf(out->module, sizeof out->module, "%s", question->module);
+}
+
 void opc_symboliser_frame(opc_symboliser_t *symboliser, const opc_maps_t *maps, uint64_t address, bool is_return,
                           bool program_by_name, opc_frame_t *out) {
   memset(out, 0, sizeof *out);
@@ -115,14 +127,20 @@ void opc_symboliser_frame(opc_symboliser_t *symboliser, const opc_maps_t *maps, 
     out->offset = address;
     return;
   }
-  opc_symbolise_question_t question = {.file_offset = address - found->start + found->offset};
+  const bool name_only = program_by_name && maps->program && strcmp(found->path, maps->program) == 0;
+  opc_symbolise_question_t question = {.place = address - found->start + found->offset,
+                                       .kind = name_only ? OPC_SYMBOLISE_NAME : OPC_SYMBOLISE_FRAME};
   snprintf(question.module, sizeof question.module, "%s", found->path);
-  question.name_only = program_by_name && maps->program && strcmp(found->path, maps->program) == 0;
-  const opc_frame_t *known = recall(symboliser, &question);
-  if (known) *out = *known;
-  else if (symbolise_ask(symboliser, &question, out)) symbolise_remember(symboliser, &question, out);
-  else out->offset = question.file_offset;
-  snprintf(out->module, sizeof out->module, "%s", found->path);
+  recall_or_ask(symboliser, &question, out);
+}
+
+void opc_symboliser_kernel(opc_symboliser_t *symboliser, const char *module, uint64_t address, const char *functor,
+                           opc_frame_t *out) {
+  opc_symbolise_question_t question = {.place = address, .kind = OPC_SYMBOLISE_KERNEL};
+  memset(out, 0, sizeof *out);
+  snprintf(question.module, sizeof question.module, "%s", module);
+  if (functor && strlen(functor) < sizeof question.functor) memcpy(question.functor, functor, strlen(functor) + 1);
+  recall_or_ask(symboliser, &question, out);
 }
 
 void opc_symboliser_free(opc_symboliser_t *symboliser) {

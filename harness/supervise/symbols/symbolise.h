@@ -22,7 +22,7 @@ typedef struct opc_frame {
   int line;
 } opc_frame_t;
 
-/* Headers of libtorch and of the compiler: their code says nothing to an operator's author. */
+/* Headers of libtorch and of the compiler: their code says nothing to an operator's author. library_header.c */
 bool opc_is_library_header(const char *file);
 
 /* The executable mappings of a process, sorted by address. Zeroed it is empty and valid; release with opc_maps_clear.
@@ -52,16 +52,28 @@ opc_status_t opc_symboliser_new(opc_symboliser_t **out, opc_error_t *error) OPC_
  * information takes 5 ms per C++ file. */
 void opc_symboliser_frame(opc_symboliser_t *symboliser, const opc_maps_t *maps, uint64_t address, bool is_return,
                           bool program_by_name, opc_frame_t *out);
+/* The function that a kernel is, and the line where it is defined, which stays empty without debug information.
+ * functor: mangled type of what calls the function at `address`, which names the kernel; NULL: the kernel, or code that
+ * only calls it, is at `address`. Never fails: unknown fields stay empty. */
+void opc_symboliser_kernel(opc_symboliser_t *symboliser, const char *module, uint64_t address, const char *functor,
+                           opc_frame_t *out);
 void opc_symboliser_free(opc_symboliser_t *symboliser);
 
 /* The helper's loop: answers questions on fd until it is closed. symbolise_helper.c */
 void opc_symbolise_serve(int fd);
 
 /* Messages on the helper's socket: plain structs, as both ends are the same program. */
+typedef enum opc_symbolise_kind {
+  OPC_SYMBOLISE_FRAME = 0,
+  OPC_SYMBOLISE_NAME, /* only the symbol, no debug information */
+  OPC_SYMBOLISE_KERNEL
+} opc_symbolise_kind_t;
+
 typedef struct opc_symbolise_question {
   char module[512];
-  uint64_t file_offset;
-  bool name_only; /* only the symbol, no debug information */
+  uint64_t place; /* an offset in the file; of a kernel the address in the file's own terms */
+  opc_symbolise_kind_t kind;
+  char functor[4096]; /* of a kernel; "": none */
 } opc_symbolise_question_t;
 
 /* Converts addresses to named frames, for crash reports and findings with an instruction.

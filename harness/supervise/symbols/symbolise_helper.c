@@ -8,7 +8,9 @@
 #include <sys/socket.h>
 
 #include "base/system.h"
+#include "supervise/symbols/symbol_table.h"
 #include "supervise/symbols/symbolise.h"
+#include "supervise/symbols/symbolise_kernel.h"
 
 enum { MODULES_MAX = 32 }; /* beyond this, modules are forgotten and read again: a crash needs only a few */
 
@@ -24,13 +26,6 @@ static const Dwfl_Callbacks callbacks = {.find_elf = dwfl_build_id_find_elf,
                                          .find_debuginfo = find_debuginfo,
                                          .section_address = dwfl_offline_section_address};
 
-static void demangle(const char *name, char *out, size_t size) {
-  /* "_Z6kernelv._omp_fn.0": the compiler turned this part into a function of its own. */
-  OPC_SCOPED(opc_scope_free) char *whole = strndup(name, strcspn(name, "."));
-  OPC_SCOPED(opc_scope_free) char *plain = whole ? opc_demangle(whole) : NULL;
-  snprintf(out, size, "%s", plain && *plain != '\0' ? plain : name);
-}
-
 static bool to_virtual(Elf *elf, uint64_t file_offset, uint64_t *out) {
   size_t count = 0;
   if (!elf || elf_getphdrnum(elf, &count) != 0) return false;
@@ -45,39 +40,6 @@ static bool to_virtual(Elf *elf, uint64_t file_offset, uint64_t *out) {
     }
   }
   return false;
-}
-
-static int binding_rank(const Elf64_Sym *symbol) {
-  int binding = ELF64_ST_BIND(symbol->st_info);
-  return binding == STB_GLOBAL ? 2 : binding == STB_WEAK;
-}
-
-/* The name of the symbol whose bytes contain the address. If several start together, the most widely bound one. NULL:
- * there is none. dwfl_module_addrname knows more but reads every name's text: 25 ms with libtorch's half a million
- * local symbols. */
-static const char *covering_name(Elf *elf, GElf_Addr address) {
-  const Elf64_Sym *best = NULL;
-  size_t strings = 0;
-  bool whole = false; /* .symtab was read, which also has the symbols of .dynsym */
-  if (gelf_getclass(elf) != ELFCLASS64) return NULL;
-  for (Elf_Scn *section = NULL; !whole && (section = elf_nextscn(elf, section));) {
-    GElf_Shdr header;
-    if (!gelf_getshdr(section, &header) || (header.sh_type != SHT_SYMTAB && header.sh_type != SHT_DYNSYM)) continue;
-    Elf_Data *data = elf_getdata(section, NULL);
-    const Elf64_Sym *symbols = data ? data->d_buf : NULL;
-    whole = header.sh_type == SHT_SYMTAB;
-    for (size_t i = 0; symbols && i < data->d_size / sizeof *symbols; i++) {
-      const Elf64_Sym *symbol = &symbols[i];
-      if (address - symbol->st_value >= symbol->st_size || symbol->st_shndx == SHN_UNDEF || symbol->st_name == 0)
-        continue;
-      bool better = !best || symbol->st_value > best->st_value ||
-                    (symbol->st_value == best->st_value && binding_rank(symbol) > binding_rank(best));
-      if (!better) continue;
-      best = symbol;
-      strings = header.sh_link;
-    }
-  }
-  return best ? elf_strptr(elf, strings, best->st_name) : NULL;
 }
 
 typedef struct loaded_module {
@@ -100,14 +62,6 @@ static loaded_module_t *symbolise_helper_find(loaded_module_t *modules, size_t *
   made->module = made->dwfl ? dwfl_report_offline(made->dwfl, path, path, -1) : NULL;
   if (made->dwfl) dwfl_report_end(made->dwfl, NULL, NULL);
   return made;
-}
-
-bool opc_is_library_header(const char *file) {
-  static const char *const parts[] = {"/ATen/",        "/c10/",    "/torch/csrc/", "/torch/headeronly/",
-                                      "/include/c++/", "/lib/gcc/"};
-  for (size_t i = 0; file && i < sizeof parts / sizeof *parts; i++)
-    if (strstr(file, parts[i])) return true;
-  return false;
 }
 
 /* File and line of the call that was inlined. */
@@ -154,15 +108,20 @@ static void name_function(Dwfl_Module *module, Dwarf_Addr address, opc_frame_t *
 static void answer(loaded_module_t *modules, size_t *count, const opc_symbolise_question_t *question,
                    opc_frame_t *out) {
   memset(out, 0, sizeof *out);
-  out->offset = question->file_offset;
+  out->offset = question->place;
   loaded_module_t *loaded = symbolise_helper_find(modules, count, question->module);
   GElf_Addr bias = 0;
   Elf *elf = loaded->module ? dwfl_module_getelf(loaded->module, &bias) : NULL;
-  if (!to_virtual(elf, question->file_offset, &out->offset)) return;
-  const char *name = covering_name(elf, out->offset);
+  if (elf && question->kind == OPC_SYMBOLISE_KERNEL) {
+    opc_symbolise_kernel(loaded->module, elf, bias, question, out);
+    return;
+  }
+  if (!to_virtual(elf, question->place, &out->offset)) return;
+  const char *name = opc_symbol_covering(elf, out->offset);
   if (!name) name = dwfl_module_addrname(loaded->module, out->offset + bias);
-  if (name) demangle(name, out->symbol, sizeof out->symbol);
-  if (question->name_only) return;
+  OPC_SCOPED(opc_scope_free) char *plain = name ? opc_demangle_part(name) : NULL;
+  if (plain) opc_string_put(out->symbol, sizeof out->symbol, plain);
+  if (question->kind == OPC_SYMBOLISE_NAME) return;
   Dwfl_Line *line = dwfl_module_getsrc(loaded->module, out->offset + bias);
   const char *file = line ? dwfl_lineinfo(line, NULL, &out->line, NULL, NULL, NULL) : NULL;
   if (file) snprintf(out->file, sizeof out->file, "%s", file);

@@ -141,6 +141,8 @@ ANSWERS = {
     b"imported": lambda word: "yes" if word in sys.modules else "",
     b"module file": lambda word: module_file(),
     b"package": lambda file: package_of(file),
+    b"registered": lambda word: part("host_code").registered(word),
+    b"kernel": lambda word: part("host_code").kernel(word),
     b"warm up": lambda word: warm_up(),
     b"watch": lambda word: part("host_fake").watch(word),
     b"leave": lambda word: part("host_fake").leave() and "",
