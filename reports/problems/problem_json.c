@@ -103,9 +103,9 @@ static json_t *whole(const opc_problem_t *problem, json_t *operators, json_t *ca
   json_t *json = json_pack(
       "{s:s, s:O, s:s?, s:s, s:o, s:s, s:s?, s:o, s:o*, s:o*, s:s, s:O, s:I, s:s?, s:s, s:o}", "id", problem->id,
       "operators", operators, "argument", problem->argument_count == 1 ? problem->arguments[0] : NULL, "rule",
-      opc_rule_name(opc_problem_rule(problem)), "symptoms", symptoms, "severity", problem->warning ? "warning" : "error", "standing",
-      opc_provenance_order_name(problem->provenance, provenance), "location",
-      *place->text ? opc_json_string(place->text) : json_null(), "file",
+      opc_rule_name(opc_problem_rule(problem)), "symptoms", symptoms, "severity",
+      problem->warning ? "warning" : "error", "standing", opc_provenance_order_name(problem->provenance, provenance),
+      "location", *place->text ? opc_json_string(place->text) : json_null(), "file",
       *place->file ? opc_json_string(place->file) : NULL, "line", *place->file ? json_integer(place->line) : NULL,
       "message", message ? message : "", "cases", cases, "count", (json_int_t)problem->count, "repro", result->repro,
       "change", opc_change_kind_name(problem->change), "arguments", arguments);

@@ -388,7 +388,8 @@ static opc_status_t run_file_prepare(opc_session_t *session, opc_run_options_t *
   forget_absent(session);
   OPC_RETURN_IF_ERROR(opc_libraries_take(&session->loaded, error));
   OPC_RETURN_IF_ERROR(tell_loaded(session, error));
-  return opc_classes_take(&session->loaded, error);
+  OPC_RETURN_IF_ERROR(opc_classes_take(&session->loaded, error));
+  return opc_select_tell_unmatched(session, error);
 }
 
 static opc_status_t run_list(opc_session_t *session, opc_error_t *error) {

@@ -1,9 +1,11 @@
 #include "supervise/session/session.h"
 
 #include <fnmatch.h>
+#include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 
+#include "model/json/json_read.h"
 #include "model/json/json_write.h"
 #include "supervise/common/devices.h"
 
@@ -111,6 +113,77 @@ static bool matches(const char *glob, const char *name) {
   if (fnmatch(glob, name, 0) == 0) return true;
   const char *part = strstr(name, "::");
   return part && !strstr(glob, "::") && fnmatch(glob, part + 2, 0) == 0;
+}
+
+typedef struct name_list {
+  const char **names;
+  size_t count; /* a NULL follows */
+} name_list_t;
+
+static void scope_names(name_list_t *list) { free(list->names); }
+
+static opc_status_t names_of_loaded(const opc_loaded_t *loaded, name_list_t *out, opc_error_t *error) {
+  const struct {
+    const opc_operator_t *items;
+    size_t count;
+  } kinds[] = {{loaded->operators, loaded->operator_count},
+               {loaded->class_operators, loaded->class_operator_count},
+               {loaded->library_operators, loaded->library_operator_count}};
+  size_t total = 1;
+  for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) total += kinds[k].count;
+  out->names = calloc(total, sizeof *out->names);
+  if (!out->names) return opc_out_of_memory(error);
+  for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+    for (size_t i = 0; i < kinds[k].count; i++) out->names[out->count++] = kinds[k].items[i].name;
+  return OPC_OK;
+}
+
+static const char *after_namespace(const char *name) {
+  const char *colons = strstr(name, "::");
+  return colons ? colons + 2 : name;
+}
+
+/* The name that a glob without a match may have been meant for; NULL: none is near. What all names have in common, a
+ * namespace, does not make them near. */
+static const char *nearest_name(const char *glob, const name_list_t *all) {
+  char word[256];
+  size_t length = 0;
+  const char *part = after_namespace(glob);
+  const bool spaced = part != glob;
+  OPC_SCOPED(opc_scope_free) const char **parts = calloc(all->count + 1, sizeof *parts);
+  OPC_SCOPED(opc_scope_free) const char **whole = calloc(all->count + 1, sizeof *whole);
+  size_t count = 0;
+  for (size_t i = 0; parts && whole && i < all->count; i++) {
+    const char *own = after_namespace(all->names[i]);
+    if (spaced && strncmp(all->names[i], glob, (size_t)(part - glob)) != 0 && glob[0] != '*') continue;
+    whole[count] = all->names[i];
+    parts[count++] = own;
+  }
+  const bool inside = count > 0; /* there is such a namespace: only the rest can be misspelt */
+  for (const char *at = inside ? part : glob; *at && length + 1 < sizeof word; at++)
+    if (!strchr("*?[]", *at)) word[length++] = *at;
+  word[length] = '\0';
+  if (length == 0) return NULL;
+  const char *found = opc_json_nearest(word, inside ? parts : all->names);
+  for (size_t i = 0; inside && found && i < count; i++)
+    if (parts[i] == found) return whole[i];
+  return found;
+}
+
+opc_status_t opc_select_tell_unmatched(const opc_session_t *session, opc_error_t *error) {
+  const opc_run_options_t *options = session->options;
+  OPC_SCOPED(scope_names) name_list_t all = {0};
+  if (options->op_glob_count > 0) OPC_RETURN_IF_ERROR(names_of_loaded(&session->loaded, &all, error));
+  for (size_t i = 0; i < options->op_glob_count; i++) {
+    bool matched = all.count == 0; /* nothing was loaded, and that is said */
+    for (size_t k = 0; k < all.count && !matched; k++) matched = matches(options->op_globs[i], all.names[k]);
+    const char *nearest = matched ? NULL : nearest_name(options->op_globs[i], &all);
+    if (!matched)
+      OPC_RETURN_IF_ERROR(opc_journal_note(session->journal, error, "--op %s matches no operator%s%s%s",
+                                           options->op_globs[i], nearest ? "; did you mean " : "",
+                                           nearest ? nearest : "", nearest ? "?" : ""));
+  }
+  return OPC_OK;
 }
 
 /* True if any of the checks is of the operator's kind. When only classes are checked, no search and no case runs for an

@@ -81,3 +81,5 @@ opc_status_t opc_select_plan(opc_session_t *session, opc_error_t *error) OPC_CHE
 bool opc_select_operator(const opc_session_t *session, const opc_operator_t *op);
 /* True if it is such an operator, and none of these options is given. */
 bool opc_select_leaves_out(const opc_session_t *session, const opc_operator_t *op);
+/* Notes each --op that matches nothing that was loaded, with the nearest name. */
+opc_status_t opc_select_tell_unmatched(const opc_session_t *session, opc_error_t *error) OPC_CHECKED;
