@@ -4,15 +4,35 @@
 #include "cli/cli.h"
 #include "reports/terminal.h"
 
-enum { KEY_FIRST_REPORT = 256, OPTIONS_MAX = 8, KEY_JUNIT_CASES = 512, KEY_VERBOSE };
+enum { KEY_FIRST_REPORT = 256, OPTIONS_MAX = 8, KEY_JUNIT_CASES = 512, KEY_VERBOSE, WORDS_MAX = 3 };
+#define RENDER "render"
 
 typedef struct report_command {
   opc_error_t *error;
-  const char *action, *journal;
+  const char *words[WORDS_MAX], *journal;
+  size_t word_count;              /* also those beyond WORDS_MAX */
   const char *files[OPTIONS_MAX]; /* indexed by report */
   opc_junit_cases_t junit_cases;
   bool verbose;
 } report_command_t;
+
+/* A journal alone is rendered. */
+static opc_status_t report_take_words(report_command_t *command) {
+  const bool render = command->word_count > 0 && strcmp(command->words[0], RENDER) == 0;
+  opc_nearest_t nearest = {.word = command->word_count > 1 ? command->words[0] : ""};
+  if (command->word_count > 1 && !render) {
+    opc_nearest_try(&nearest, RENDER);
+    return opc_error_set(command->error, OPC_ERR_USAGE, "report knows no action called \"%.60s\"; %s " RENDER "%s",
+                         command->words[0], nearest.best ? "did you mean" : "there is:", nearest.best ? "?" : "");
+  }
+  if (command->word_count == (render ? 1 : 0))
+    return opc_error_set(command->error, OPC_ERR_USAGE, "give a journal: opcheck-c report JOURNAL");
+  if (command->word_count > 2)
+    return opc_error_set(command->error, OPC_ERR_USAGE, "report render takes one journal; %.200s is too many",
+                         command->words[2]);
+  command->journal = command->words[render ? 1 : 0];
+  return OPC_OK;
+}
 
 static error_t report_parse(int key, char *value, struct argp_state *state) {
   report_command_t *command = state->input;
@@ -24,18 +44,10 @@ static error_t report_parse(int key, char *value, struct argp_state *state) {
   } else if (key == KEY_VERBOSE) {
     command->verbose = true;
   } else if (key == ARGP_KEY_ARG) {
-    if (!command->action && strcmp(value, "render") != 0)
-      status = opc_error_set(command->error, OPC_ERR_USAGE, "report knows no action called \"%.60s\"; there is: render",
-                             value);
-    else if (!command->action) command->action = value;
-    else if (!command->journal) command->journal = value;
-    else
-      status =
-          opc_error_set(command->error, OPC_ERR_USAGE, "report render takes one journal; %.200s is too many", value);
+    if (command->word_count < WORDS_MAX) command->words[command->word_count] = value;
+    command->word_count++;
   } else if (key == ARGP_KEY_END) {
-    if (!command->journal)
-      status =
-          opc_error_set(command->error, OPC_ERR_USAGE, "give an action and a journal: opcheck-c report render JOURNAL");
+    status = report_take_words(command);
   } else {
     return ARGP_ERR_UNKNOWN;
   }
@@ -48,7 +60,7 @@ static const char doc[] =
     "--junit "
     "the report is shown here."
     "\vExamples:\n"
-    "  opcheck-c report render run.jsonl\n"
+    "  opcheck-c report run.jsonl\n"
     "  opcheck-c report render --junit report.xml run.jsonl\n";
 
 static opc_status_t report_show(const report_command_t *command, const opc_problems_t *problems, opc_error_t *error) {
@@ -65,8 +77,14 @@ static opc_status_t report_show(const report_command_t *command, const opc_probl
 static opc_status_t render(const report_command_t *command, opc_error_t *error) {
   OPC_SCOPED(opc_scope_journal_reader) opc_journal_reader_t *journal = NULL;
   OPC_SCOPED(opc_problems_clear) opc_problems_t problems = {0};
+  json_auto_t *run = NULL;
   bool written = false;
   OPC_RETURN_IF_ERROR(opc_journal_reader_open(command->journal, &journal, error));
+  OPC_RETURN_IF_ERROR(opc_journal_reader_first(journal, "run", &run, error));
+  if (!run)
+    return opc_error_set(error, OPC_ERR_INPUT,
+                         "%s holds no run: it is empty, or no journal (run --journal FILE writes one)",
+                         command->journal);
   OPC_RETURN_IF_ERROR(opc_problems_make(journal, &problems, error));
   const opc_report_source_t source = {journal, &problems, command->junit_cases};
   for (size_t i = 0; i < opc_report_count && i < OPTIONS_MAX; i++) {
@@ -93,7 +111,7 @@ int opc_command_report(const opc_arguments_t *arguments) {
                                         0};
   options[count + 1] =
       (struct argp_option){"verbose", KEY_VERBOSE, NULL, 0, "Show every problem with its cases, and every operator", 0};
-  const struct argp argp = {options, report_parse, "render JOURNAL", doc, NULL, NULL, NULL};
+  const struct argp argp = {options, report_parse, "[render] JOURNAL", doc, NULL, NULL, NULL};
   opc_status_t status = opc_arguments_parse(arguments, &argp, &command, &error);
   if (status != OPC_OK) return opc_arguments_failed(arguments, &error);
   status = render(&command, &error);
