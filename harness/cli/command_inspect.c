@@ -94,8 +94,8 @@ static const struct argp inspect_argp = {
     "them: what each needs and where that is found, what it was "
     "built against, which worker checks it and why, how it registers operators, what it uses of Python, its GPU "
     "code by architecture, its debug information. LIB may be a wheel or "
-    "a folder: the libraries in it that register operators. With --require it shows only what was asked for; whether "
-    "the libraries would load here does not matter then."
+    "a folder: the libraries in it that register operators. Ends with 4 if one of them would not load. With --require "
+    "it shows only what was asked for; whether the libraries would load here does not matter then."
     "\vExamples:\n"
     "  opcheck-c inspect libmy_ops.so\n"
     "  opcheck-c inspect --format json libmy_ops.so | jq '.libraries[].gpu'\n"
@@ -173,13 +173,20 @@ static opc_status_t inspect_show(const inspect_command_t *inspect, json_t *libra
   return OPC_OK;
 }
 
+/* Without a libtorch nobody knows. --require does not ask. */
+static bool would_load(const inspect_command_t *inspect, const json_t *library) {
+  const char *loads = json_string_value(json_object_get(library, "loads"));
+  if (!json_is_null(json_object_get(library, "error"))) return false;
+  return opc_requirements_any(&inspect->required) || !loads || strcmp(loads, "no") != 0;
+}
+
 static opc_status_t inspect_all(const inspect_command_t *inspect, json_t *libraries, bool *out_failed,
                                 opc_error_t *error) {
   *out_failed = false;
   for (size_t i = 0; i < inspect->libraries.count; i++) {
     json_auto_t *library = NULL;
     OPC_RETURN_IF_ERROR(inspect_one(inspect, inspect->libraries.items[i], &library, error));
-    *out_failed |= library && !json_is_null(json_object_get(library, "error"));
+    *out_failed |= library && !would_load(inspect, library);
     if (library) (void)json_array_append(libraries, library);
   }
   return inspect_show(inspect, libraries, error);

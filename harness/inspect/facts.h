@@ -57,6 +57,11 @@ typedef struct opc_facts {
 opc_status_t opc_facts_read(const opc_elf_file_t *file, opc_facts_t *out, opc_error_t *error) OPC_CHECKED;
 void opc_facts_clear(opc_facts_t *facts);
 
+/* Of a Python module that registers nothing. */
+#define OPC_PYTHON_MODULE_WORDS                                                                                       \
+  "it is an extension module of Python (pybind11 or the like), whose functions Python calls directly; operators are " \
+  "what TORCH_LIBRARY registers"
+
 /* True if it registers operators or classes with libtorch. */
 static inline bool opc_facts_registers(const opc_facts_t *facts) {
   return facts->torch_library || facts->register_operators || facts->stable_library || facts->custom_classes;

@@ -152,8 +152,10 @@ static const char *will_load(inspecting_t *inspecting, opc_text_t *verdict) {
   }
   const char *missing = search->symbols.left > 0 ? opc_symbol_search_example(search) : NULL;
   if (!missing) {
-    opc_text_add(verdict,
-                 opc_facts_registers(&inspecting->facts) ? "loads here" : "loads here, but registers no operators");
+    opc_text_add(verdict, "loads here");
+    if (!opc_facts_registers(&inspecting->facts))
+      opc_text_addf(verdict, ", but registers no operators%s",
+                    inspecting->facts.python_module ? ": " OPC_PYTHON_MODULE_WORDS : "");
     return "yes";
   }
   (void)snprintf(said, sizeof said, "undefined symbol: %s", missing);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "inspect/facts.h"
 #include "inspect/package.h"
 #include "model/json/json_write.h"
 #include "supervise/jobs/schedule.h"
@@ -88,6 +89,16 @@ static size_t listed_count(const opc_session_t *session) {
   return count;
 }
 
+static bool is_python_module(const opc_library_t *library) {
+  opc_elf_file_t *file = NULL;
+  opc_facts_t facts = {0};
+  if (library->package || library->module || opc_elf_open(library->real, &file, NULL) != OPC_OK) return false;
+  const bool is = opc_facts_read(file, &facts, NULL) == OPC_OK && facts.python_module;
+  opc_facts_clear(&facts);
+  opc_elf_close(file);
+  return is;
+}
+
 static opc_status_t tell_library(opc_session_t *session, const opc_library_t *library, opc_error_t *error) {
   const bool failed = library->state == OPC_LIBRARY_FAILED;
   json_t *why =
@@ -112,10 +123,11 @@ static opc_status_t tell_library(opc_session_t *session, const opc_library_t *li
                             " operator%s of other libraries",
                             library->path, library->extended, library->extended == 1 ? "" : "s");
   return opc_journal_note(session->journal, error, "%s registers no operators%s", library->path,
-                          library->classes > 0 ? ", only classes"
-                          : library->module    ? " when it is imported: name the module that does"
-                                               : ": what Python code defines with torch.library, or calls by ctypes, "
-                                                 "is not in it; --python imports a module");
+                          library->classes > 0        ? ", only classes"
+                          : is_python_module(library) ? ": " OPC_PYTHON_MODULE_WORDS
+                          : library->module           ? " when it is imported: name the module that does"
+                                            : ": what Python code defines with torch.library, or calls by ctypes, "
+                                              "is not in it; --python imports a module");
 }
 
 /* Writes what was loaded to the journal; of libtorch's thousands of operators only those that are selected. */
