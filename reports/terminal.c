@@ -251,7 +251,8 @@ static const char *verdict(const opc_problems_t *problems, const opc_terminal_vi
     *why = why_nothing(problems);
     return "NOTHING CHECKED";
   }
-  if (view->exit_code == 1 && problems->errors == 0 && !too_few) *why = "warnings count (--strict); ";
+  if (view->exit_code == 1 && problems->errors == 0 && !too_few)
+    *why = problems->count ? "warnings count (--strict); " : "a line of --xfail matches no case (--strict); ";
   if (view->exit_code != 0 || problems->errors) return "FAILED";
   *tone = OPC_TONE_GREEN;
   return "PASSED";

@@ -106,7 +106,8 @@ static const struct argp_option options[] = {
     {"python-executable", OPC_KEY_PYTHON_EXECUTABLE, "PATH", 0,
      "The Python that imports it (default: PYTHON of the environment, else python3)", 3},
     {0, 0, 0, 0, "Results:", 4},
-    {"strict", KEY_STRICT, NULL, 0, "Exit with 1 for warnings too", 4},
+    {"strict", KEY_STRICT, NULL, 0,
+     "Exit with 1 for warnings too, and for lines of --xfail that match no case of a whole run", 4},
     {"untrusted-input", KEY_UNTRUSTED_INPUT, NULL, 0,
      "Report an argument that the operator does not check as an error, not a warning: for operators that receive "
      "tensors from strangers",
@@ -225,7 +226,7 @@ static bool take_report_option(run_command_t *run, int key, const char *value, o
   int64_t number = 0;
   switch (key) {
     case KEY_STRICT:
-      run->execution.strict = true;
+      run->execution.options.strict = true;
       break;
     case KEY_REQUIRE_CHECKED:
       *out_status = opc_value_integer("--require-checked", value, 0, 100, &number, run->error);

@@ -117,7 +117,7 @@ static int code_of_results(const opc_execution_t *execution, opc_journal_reader_
   opc_coverage_t coverage = opc_coverage_of(reader);
   bool mild = code == OPC_EXIT_OK || code == OPC_EXIT_NOTHING;
   bool too_few = coverage.checked < opc_coverage_required(&coverage, execution->required);
-  return mild && ((execution->strict && summary.warnings) || too_few) ? OPC_EXIT_BROKEN : code;
+  return mild && ((execution->options.strict && summary.warnings) || too_few) ? OPC_EXIT_BROKEN : code;
 }
 
 static opc_status_t find_problems(const opc_execution_t *execution, opc_journal_reader_t **out_reader,

@@ -52,7 +52,7 @@ typedef struct opc_execution {
   char *found_samples; /* "report.found-samples.json" in the folder of the JSON report; NULL: there is none */
   opc_strings_t libraries, preloads, samples, modules; /* opc_execution_options copies them into the options */
   opc_junit_cases_t junit_cases;
-  bool strict, timeout_given;
+  bool timeout_given;
   int required;             /* --require-checked: percent of operators and classes; 0: no minimum */
   opc_progress_t *progress; /* (optional) shown during the run */
   /* Shows the finished (or failed) run on stdout; exit_code is the program's exit code. */

@@ -58,7 +58,9 @@ typedef struct opc_run_options {
   const char *case_id;          /* --case: only this case; NULL: all */
   bool untrusted_input;         /* --untrusted-input: an unchecked argument is an error */
   const char *xfail_file;
-  bool memcheck;           /* --tool memcheck: the worker runs under Valgrind. Adapt `timeout` (OPC_MEMCHECK_PACE) */
+  bool strict;   /* --strict: warnings count (the caller sees to that), and in a whole run a line of xfail_file that
+                    matches no case */
+  bool memcheck; /* --tool memcheck: the worker runs under Valgrind. Adapt `timeout` (OPC_MEMCHECK_PACE) */
   const char *sanitize;    /* --sanitize: the compute-sanitizer tool that the worker runs under; NULL: none. Adapt
                               `timeout` (OPC_SANITIZE_PACE) */
   const char *const *argv; /* the command line, for the journal and the repro lines */

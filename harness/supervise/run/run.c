@@ -257,13 +257,21 @@ static opc_status_t run_operators(opc_session_t *session, size_t *out_selected, 
                  : check_operators(session, selected, *out_selected, searched, error);
 }
 
+/* A run of some operators, checks or devices needs only some of the lines. */
+static bool is_whole_run(const opc_run_options_t *options) {
+  return options->op_glob_count + options->namespace_count + options->check_count == 0 && options->shard_count <= 1 &&
+         !options->case_id;
+}
+
 static opc_status_t run_tell_unused(opc_session_t *session, opc_error_t *error) {
+  const bool mistake = session->options->strict && is_whole_run(session->options);
   for (size_t i = 0; session->xfail && !session->has_only && i < session->xfail->count; i++) {
     const opc_xfail_entry_t *entry = &session->xfail->entries[i];
-    if (!entry->used) {
-      OPC_RETURN_IF_ERROR(opc_journal_note(session->journal, error, "%s:%d: \"%s\" matched no case of this run",
-                                           session->xfail->file, entry->line, entry->pattern));
-    }
+    if (entry->used) continue;
+    session->stale_lines += mistake;
+    OPC_RETURN_IF_ERROR(opc_journal_note(session->journal, error, "%s:%d: \"%s\" matched no case of this run%s",
+                                         session->xfail->file, entry->line, entry->pattern,
+                                         mistake ? ", which is an error with --strict: remove the line" : ""));
   }
   return OPC_OK;
 }
@@ -273,7 +281,7 @@ static int exit_code(const opc_session_t *session, size_t selected) {
   for (size_t i = 0; i < loaded->library_count; i++) {
     if (loaded->libraries[i].state == OPC_LIBRARY_FAILED) return EXIT_LIBRARY;
   }
-  if (session->broken > 0) return EXIT_BROKEN;
+  if (session->broken + session->stale_lines > 0) return EXIT_BROKEN;
   if (session->options->list_only) return listed_count(session) > 0 ? EXIT_GOOD : EXIT_NOTHING;
   if (session->options->planned) return selected > 0 ? EXIT_GOOD : EXIT_NOTHING;
   bool ran = session->calls ? session->called > 0 : session->results > 0;

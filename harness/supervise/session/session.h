@@ -36,6 +36,7 @@ typedef struct opc_session {
   uint64_t operators_done, operators_total, cases_done, findings;
   uint64_t results, called, broken; /* results: without unsuitable ones; called: cases that called an operator; broken:
                                        fail or error that count */
+  uint64_t stale_lines;             /* of the expected failures, with --strict: they match no case */
   bool finished;                    /* every case has its result; what follows only writes files */
   bool trouble;                     /* some part of the run failed; a note says which */
 } opc_session_t;
