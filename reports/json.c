@@ -3,7 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/owned.h"
 #include "model/json/json_write.h"
+#include "model/schema/schema.h"
+#include "reports/gaps.h"
 #include "reports/report.h"
 
 typedef struct json_writer {
@@ -71,6 +74,22 @@ static bool json_visit_library(const json_t *record, void *context) {
                                                           "operators", 0, "classes", 0)));
 }
 
+/* "coverage": its record, and the gaps as text; nothing where no input was noted. */
+static void add_coverage(json_writer_t *writer, const char *name, const json_t *record, json_t *item) {
+  json_t *coverage = NULL;
+  OPC_SCOPED(opc_text_clear) opc_text_t gaps = {0};
+  keep_status(writer, opc_journal_reader_coverage(writer->journal, name, &coverage, writer->error));
+  if (!item || !coverage) return;
+  opc_gaps_of(record, coverage, &gaps);
+  json_t *shown =
+      json_pack("{s:O?, s:O?, s:O?, s:O*, s:O*, s:o}", "inputs", json_object_get(coverage, "inputs"), "devices",
+                json_object_get(coverage, "devices"), "arguments", json_object_get(coverage, "arguments"), "methods",
+                json_object_get(coverage, "methods"), "refusals", json_object_get(coverage, "refusals"), "gaps",
+                opc_json_string(opc_text_c(&gaps)));
+  json_object_set_new(item, "coverage", shown);
+  json_decref(coverage);
+}
+
 static bool json_visit_operator(const json_t *record, void *context) {
   json_writer_t *writer = context;
   json_t *source = NULL;
@@ -86,11 +105,15 @@ static bool json_visit_operator(const json_t *record, void *context) {
     if (json_object_set(item, copied[i][0], json_object_get(source, copied[i][1])) != 0)
       json_object_del(item, copied[i][0]); /* the record lacks it */
   json_decref(source);
+  add_coverage(writer, opc_record_text(record, "name"), record, item);
   return put_item(writer, item);
 }
 
 static bool json_visit_class(const json_t *record, void *context) {
-  return put_item(context, json_arrange(record, json_pack("{s:n, s:n, s:[]}", "name", "library", "methods")));
+  json_t *item = json_arrange(record, json_pack("{s:n, s:n, s:[]}", "name", "library", "methods"));
+  OPC_SCOPED(opc_scope_free) char *name = opc_class_operator_name(opc_record_text(record, "name"));
+  if (name) add_coverage(context, name, record, item);
+  return put_item(context, item);
 }
 
 /* Seconds with two digits, last; `repro` of findings only. */

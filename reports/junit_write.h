@@ -6,7 +6,7 @@
 
 #include <libxml/xmlwriter.h>
 
-#include "reports/journal/hash_set.h"
+#include "model/case/hash_set.h"
 #include "reports/report.h"
 
 typedef struct opc_junit {

@@ -9,6 +9,7 @@
 typedef struct opc_terminal_view {
   int exit_code;     /* the one that the program will end with (--strict and --require-checked applied) */
   bool verbose;      /* every problem with its cases, and every operator */
+  bool coverage;     /* for every operator which inputs were tried */
   int required;      /* --require-checked; 0: not given */
   const char *whole; /* a file with the complete result, where the screen leaves something out; NULL: none is kept */
 } opc_terminal_view_t;
@@ -28,6 +29,10 @@ opc_status_t opc_terminal_troubles(opc_journal_reader_t *journal, const opc_scre
 /* A line for each operator that has results, and below it its findings, and why cases were skipped. */
 opc_status_t opc_terminal_operators(opc_journal_reader_t *journal, const opc_screen_t *screen,
                                     opc_error_t *error) OPC_CHECKED;
+
+/* whole: each operator's coverage; otherwise only how many operators have gaps. */
+opc_status_t opc_terminal_coverage(opc_journal_reader_t *journal, const opc_screen_t *screen, bool whole,
+                                   opc_error_t *error) OPC_CHECKED;
 
 /* Adds "sum (scale.cpp:12) in libmy_ops.so" if the finding names a place in the code, with "Meta kernel" before it if
  * that is the kernel that its check looks at; else where that kernel was registered; else where the operator was,

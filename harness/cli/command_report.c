@@ -4,7 +4,7 @@
 #include "cli/cli.h"
 #include "reports/terminal.h"
 
-enum { KEY_FIRST_REPORT = 256, OPTIONS_MAX = 8, KEY_JUNIT_CASES = 512, KEY_VERBOSE, WORDS_MAX = 3 };
+enum { KEY_FIRST_REPORT = 256, OPTIONS_MAX = 8, KEY_JUNIT_CASES = 512, KEY_VERBOSE, KEY_COVERAGE, WORDS_MAX = 3 };
 #define RENDER "render"
 
 typedef struct report_command {
@@ -13,7 +13,7 @@ typedef struct report_command {
   size_t word_count;              /* also those beyond WORDS_MAX */
   const char *files[OPTIONS_MAX]; /* indexed by report */
   opc_junit_cases_t junit_cases;
-  bool verbose;
+  bool verbose, coverage;
 } report_command_t;
 
 /* A journal alone is rendered. */
@@ -43,6 +43,8 @@ static error_t report_parse(int key, char *value, struct argp_state *state) {
     status = opc_value_junit_cases(value, &command->junit_cases, command->error);
   } else if (key == KEY_VERBOSE) {
     command->verbose = true;
+  } else if (key == KEY_COVERAGE) {
+    command->coverage = true;
   } else if (key == ARGP_KEY_ARG) {
     if (command->word_count < WORDS_MAX) command->words[command->word_count] = value;
     command->word_count++;
@@ -67,8 +69,10 @@ static opc_status_t report_show(const report_command_t *command, const opc_probl
   opc_screen_t screen = opc_screen_of(stdout);
   opc_journal_summary_t summary;
   opc_journal_reader_summary(problems->journal, &summary);
-  const opc_terminal_view_t view = {
-      .exit_code = summary.exit_code, .verbose = command->verbose, .whole = command->journal};
+  const opc_terminal_view_t view = {.exit_code = summary.exit_code,
+                                    .verbose = command->verbose,
+                                    .coverage = command->coverage,
+                                    .whole = command->journal};
   OPC_RETURN_IF_ERROR(opc_terminal_report(problems, &screen, &view, error));
   opc_terminal_end(problems, &screen, &view);
   return OPC_OK;
@@ -98,7 +102,7 @@ static opc_status_t render(const report_command_t *command, opc_error_t *error) 
 int opc_command_report(const opc_arguments_t *arguments) {
   opc_error_t error;
   report_command_t command = {.error = &error};
-  struct argp_option options[OPTIONS_MAX + 3] = {0};
+  struct argp_option options[OPTIONS_MAX + 4] = {0};
   for (size_t i = 0; i < opc_report_count && i < OPTIONS_MAX; i++)
     options[i] =
         (struct argp_option){opc_reports[i]->name, KEY_FIRST_REPORT + (int)i, "FILE", 0, opc_reports[i]->summary, 0};
@@ -111,6 +115,8 @@ int opc_command_report(const opc_arguments_t *arguments) {
                                         0};
   options[count + 1] =
       (struct argp_option){"verbose", KEY_VERBOSE, NULL, 0, "Show every problem with its cases, and every operator", 0};
+  options[count + 2] = (struct argp_option){
+      "coverage", KEY_COVERAGE, NULL, 0, "Show for each operator which inputs were tried, and what was not", 0};
   const struct argp argp = {options, report_parse, "[render] JOURNAL", doc, NULL, NULL, NULL};
   opc_status_t status = opc_arguments_parse(arguments, &argp, &command, &error);
   if (status != OPC_OK) return opc_arguments_failed(arguments, &error);

@@ -25,6 +25,7 @@ enum {
   KEY_UNTRUSTED_INPUT,
   KEY_REQUIRE_CHECKED,
   KEY_VERBOSE,
+  KEY_COVERAGE,
   KEY_JUNIT_CASES,
   KEY_TOOL,
   KEY_SANITIZE,
@@ -36,7 +37,7 @@ typedef struct run_command {
   opc_execution_t execution;
   opc_strings_t recipes, references, globs, namespaces, checks, devices;
   opc_progress_t progress;
-  bool operator_time_given, neighbours_given, list_cases, verbose;
+  bool operator_time_given, neighbours_given, list_cases, verbose, coverage;
 } run_command_t;
 
 static const struct argp_option options[] = {
@@ -115,6 +116,7 @@ static const struct argp_option options[] = {
     {"require-checked", KEY_REQUIRE_CHECKED, "PERCENT", 0,
      "Exit with 1 if fewer operators and classes than this were checked (default: no minimum)", 4},
     {"verbose", KEY_VERBOSE, NULL, 0, "Show every problem with its cases, and every operator", 4},
+    {"coverage", KEY_COVERAGE, NULL, 0, "Show for each operator which inputs were tried, and what was not", 4},
     {"json", OPC_KEY_JSON, "FILE", 0,
      "Write the whole result as JSON, compressed if FILE ends with .zst or .gz. Inputs that the search found go to "
      "report.found-samples.json for report.json, and the lines that reproduce a finding name it",
@@ -235,6 +237,9 @@ static bool take_report_option(run_command_t *run, int key, const char *value, o
     case KEY_VERBOSE:
       run->verbose = true;
       break;
+    case KEY_COVERAGE:
+      run->coverage = true;
+      break;
     case KEY_JUNIT_CASES:
       *out_status = opc_value_junit_cases(value, &run->execution.junit_cases, run->error);
       break;
@@ -345,6 +350,7 @@ static opc_status_t run_show(const opc_problems_t *problems, int exit_code, void
   opc_screen_t screen = opc_screen_of(stdout);
   const opc_terminal_view_t view = {.exit_code = exit_code,
                                     .verbose = run->verbose,
+                                    .coverage = run->coverage,
                                     .required = run->execution.required,
                                     .whole = opc_execution_whole(&run->execution)};
   OPC_RETURN_IF_ERROR(opc_terminal_report(problems, &screen, &view, error));

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/schema/schema.h"
+
 enum { NO_OPERATOR = UINT32_MAX };
 
 /* Makes room for one more element: returns the same or a grown array, or NULL if out of memory (the old one stays
@@ -52,9 +54,7 @@ static opc_status_t index_operator(opc_journal_reader_t *reader, uint64_t offset
 
 static opc_status_t index_class(opc_journal_reader_t *reader, uint64_t offset, const json_t *record,
                                 opc_error_t *error) {
-  const char *class_name = opc_record_text(record, "name"), *dot = strrchr(class_name, '.');
-  char *name =
-      dot ? opc_string_format("%.*s::%s", (int)(dot - class_name), class_name, dot + 1) : opc_string_copy(class_name);
+  char *name = opc_class_operator_name(opc_record_text(record, "name"));
   bool kept = name && json_object_set_new(
                           reader->classes, name,
                           json_pack("[s, I, b]", opc_record_text(record, "library"), (json_int_t)offset, 0)) == 0;
@@ -178,8 +178,9 @@ static opc_status_t index_record(opc_journal_reader_t *reader, uint64_t offset, 
       summary->classes++;
       return index_class(reader, offset, record, error);
     case OPC_RECORD_SAMPLE_SOURCE:
-      if (json_object_set_new(reader->sample_sources, opc_record_text(record, "operator"),
-                              json_integer((json_int_t)offset)) != 0)
+    case OPC_RECORD_COVERAGE:
+      if (json_object_set_new(kind == OPC_RECORD_COVERAGE ? reader->coverages : reader->sample_sources,
+                              opc_record_text(record, "operator"), json_integer((json_int_t)offset)) != 0)
         return opc_out_of_memory(error);
       break;
     case OPC_RECORD_END:

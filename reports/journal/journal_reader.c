@@ -20,11 +20,12 @@ opc_status_t opc_journal_reader_open_known(const char *path, const opc_kept_reco
   reader->lines.path = opc_string_copy(path);
   reader->operator_indexes = json_object();
   reader->sample_sources = json_object();
+  reader->coverages = json_object();
   reader->libraries = json_object();
   reader->suspects = json_object();
   reader->classes = json_object();
-  if (!reader->lines.path || !reader->operator_indexes || !reader->sample_sources || !reader->libraries ||
-      !reader->suspects || !reader->classes)
+  if (!reader->lines.path || !reader->operator_indexes || !reader->sample_sources || !reader->coverages ||
+      !reader->libraries || !reader->suspects || !reader->classes)
     return opc_out_of_memory(error);
   reader->lines.file = fopen(path, "re");
   if (!reader->lines.file) return opc_error_set(error, OPC_ERR_IO, "cannot open journal %s: %s", path, strerror(errno));
@@ -50,6 +51,7 @@ void opc_journal_reader_close(opc_journal_reader_t *reader) {
   free(reader->lines.path);
   json_decref(reader->operator_indexes);
   json_decref(reader->sample_sources);
+  json_decref(reader->coverages);
   json_decref(reader->libraries);
   json_decref(reader->suspects);
   json_decref(reader->classes);
@@ -167,10 +169,18 @@ const opc_journal_operator_t *opc_journal_reader_operator(const opc_journal_read
   return &reader->operators[index].op;
 }
 
-opc_status_t opc_journal_reader_sample_source(opc_journal_reader_t *reader, const char *operator_name, json_t **out,
-                                              opc_error_t *error) {
+static opc_status_t record_at(opc_journal_reader_t *reader, const json_t *offset, json_t **out, opc_error_t *error) {
   bool keep_going;
-  const json_t *offset = json_object_get(reader->sample_sources, operator_name);
   *out = NULL;
   return offset ? visit_at(reader, (uint64_t)json_integer_value(offset), keep_first, out, &keep_going, error) : OPC_OK;
+}
+
+opc_status_t opc_journal_reader_sample_source(opc_journal_reader_t *reader, const char *operator_name, json_t **out,
+                                              opc_error_t *error) {
+  return record_at(reader, json_object_get(reader->sample_sources, operator_name), out, error);
+}
+
+opc_status_t opc_journal_reader_coverage(opc_journal_reader_t *reader, const char *operator_name, json_t **out,
+                                         opc_error_t *error) {
+  return record_at(reader, json_object_get(reader->coverages, operator_name), out, error);
 }

@@ -15,6 +15,11 @@
  *                                 the relations between the samples' arguments (as in sample files), and what
  *                                 learning them took; left out if nothing is known and nothing was tried
  *    "recipe":"FILE:LINE"}        the recipe that the search followed; left out if there was none
+ *   {"t":"coverage","operator":…,"inputs":{"accepted":N,"crashed":N,"refused":N},"devices":{NAME:OUTCOME},
+ *    "arguments":{ARGUMENT:{PROPERTY:{VALUE:OUTCOME}}},"methods":{NAME:OUTCOME},"refusals":{MESSAGE:N}}
+ *                                 the different inputs of its cases, after the last one. OUTCOME: "accepted", else
+ *                                 "crashed", else "refused". PROPERTY: dimensions, dtypes, elements ("none", "one",
+ *                                 "few", "many": more than 1024) and layouts of a tensor, "values", "presence"
  *   {"t":"suspect",…}             a finding before its confirmation, or a case that was skipped because of one. Counts
  *                                 only if no result of that case follows: the run stopped early
  *   {"t":"result",…}              fields of the JSON report's results; final
@@ -43,6 +48,7 @@ typedef enum opc_record_kind {
   OPC_RECORD_OPERATOR,
   OPC_RECORD_CLASS,
   OPC_RECORD_SAMPLE_SOURCE,
+  OPC_RECORD_COVERAGE,
   OPC_RECORD_SUSPECT,
   OPC_RECORD_RESULT,
   OPC_RECORD_NOTE,
@@ -128,3 +134,6 @@ opc_status_t opc_journal_reader_first(opc_journal_reader_t *reader, const char *
 /* The sample_source record of an operator, a new reference; NULL where there is none. */
 opc_status_t opc_journal_reader_sample_source(opc_journal_reader_t *reader, const char *operator_name, json_t **out,
                                               opc_error_t *error) OPC_CHECKED;
+/* The same for its coverage record. */
+opc_status_t opc_journal_reader_coverage(opc_journal_reader_t *reader, const char *operator_name, json_t **out,
+                                         opc_error_t *error) OPC_CHECKED;

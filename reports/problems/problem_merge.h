@@ -5,7 +5,7 @@
  * until it is cleared. Threads: one. */
 #pragma once
 
-#include "reports/journal/hash_set.h"
+#include "model/case/hash_set.h"
 #include "reports/problems/problems.h"
 
 /* The place in the code that a finding names: in the operator's own library the function and line of an access or a

@@ -81,7 +81,8 @@ def main(tool, build, python, write):
             for search in opened.values():
                 for family in search["families"]:
                     rows[family][0] += 1
-                rows[search["found_by"]][1] += 1
+                if search.get("found_by"):  # not of arguments that another operator accepted
+                    rows[search["found_by"]][1] += 1
             for family, operators in closed.items():
                 rows[family][2] += operators
             for family, operators in less.items():

@@ -3,8 +3,7 @@
 
 #include "model/schema/schema.h"
 
-/* "ns.Name" becomes "ns::Name" in an operator's name. */
-static char *operator_name(const char *class_name) {
+char *opc_class_operator_name(const char *class_name) {
   const char *dot = strrchr(class_name, '.');
   return dot ? opc_string_format("%.*s::%s", (int)(dot - class_name), class_name, dot + 1)
              : opc_string_copy(class_name);
@@ -77,7 +76,7 @@ opc_status_t opc_operator_from_library(const char *name, const char *file, opc_o
 opc_status_t opc_operator_from_class(const opc_class_t *class_, opc_operator_t *out, opc_error_t *error) {
   OPC_SCOPED(opc_operator_clear)
   opc_operator_t made = {.kind = OPC_OPERATOR_CLASS,
-                         .name = operator_name(class_->name),
+                         .name = opc_class_operator_name(class_->name),
                          .library = opc_string_copy(class_->library),
                          .kernels = calloc(1, sizeof *made.kernels),
                          .defined_here = true};

@@ -180,6 +180,8 @@ opc_status_t opc_schema_arguments(const char *schema, opc_operator_t *out, opc_e
 /* The class's constructor as an operator of kind CLASS, "ns::Name". Without a constructor its one argument is an object
  * of the class. Release with opc_operator_clear. */
 opc_status_t opc_operator_from_class(const opc_class_t *class_, opc_operator_t *out, opc_error_t *error) OPC_CHECKED;
+/* The name of that operator: "ns.Name" becomes "ns::Name". The text is the caller's; NULL: out of memory. */
+char *opc_class_operator_name(const char *class_name);
 /* The name of the class, "ns.Name", whose constructor this operator is. The text is the caller's; NULL: out of memory.
  */
 char *opc_class_name_of(const opc_operator_t *op);

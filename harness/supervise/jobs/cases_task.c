@@ -81,7 +81,16 @@ static opc_status_t cases_task_settle(opc_task_t *task, opc_error_t *error) {
 }
 
 /* Nothing is left to run: the findings are confirmed now. */
-static opc_status_t end(opc_task_t *task, opc_error_t *error) { return opc_confirm_begin(task, error); }
+static opc_status_t end(opc_task_t *task, opc_error_t *error) {
+  if (task->inputs_seen.record)
+    OPC_RETURN_IF_ERROR(
+        opc_journal_write(task->session->journal, opc_inputs_seen_record(&task->inputs_seen, task->op), error));
+  return opc_confirm_begin(task, error);
+}
+
+static opc_status_t note_input(opc_task_t *task, const opc_case_result_t *result, bool crashed, opc_error_t *error) {
+  return opc_inputs_seen_note(&task->inputs_seen, result, crashed, &task->samples, task->op, error);
+}
 
 /* Records how long the operator takes. The fastest case on a sample itself makes one call or a few. */
 static void note_seconds(opc_task_t *task, const opc_case_result_t *result) {
@@ -104,6 +113,7 @@ static opc_status_t cases_task_take_result(opc_task_t *task, opc_case_result_t *
   note_seconds(task, result);
   opc_kept_layouts_note(&task->kept_layouts, result);
   opc_every_input_note(&task->every_input, result, &task->samples, task->op);
+  OPC_RETURN_IF_ERROR(note_input(task, result, false, error));
   OPC_RETURN_IF_ERROR(opc_suspects_note_case(task, result->case_id, error));
   if (times_used(task) <= task->cases->out_of_time) return OPC_OK;
   opc_task_release(task); /* the next child starts after this case and skips the rest */
@@ -166,6 +176,7 @@ static opc_status_t cases_task_crash(opc_task_t *task, const char *case_id, cons
     OPC_RETURN_IF_ERROR(opc_suspects_note_case(task, case_id, error));
   }
   task->cases->stillborn = 0;
+  OPC_RETURN_IF_ERROR(note_input(task, result, true, error));
   opc_case_result_t *crashed = result;
   result = NULL;
   OPC_RETURN_IF_ERROR(add_crash(task, crashed, crash, error));

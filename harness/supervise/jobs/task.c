@@ -86,6 +86,7 @@ void opc_task_free(opc_task_t *task) {
   free(task->detail);
   if (task->phase && task->phase->forget) task->phase->forget(task);
   opc_kept_layouts_clear(&task->kept_layouts);
+  opc_inputs_seen_clear(&task->inputs_seen);
   json_decref(task->search_record);
   for (size_t i = 0; i < task->order_count; i++) free(task->order[i]);
   free(task->order);

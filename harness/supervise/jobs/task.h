@@ -5,6 +5,7 @@
  * one. */
 #pragma once
 
+#include "supervise/jobs/inputs_seen.h"
 #include "supervise/session/session.h"
 
 /* Whether an operator goes out of bounds on every input that it accepts. Then no argument is to blame, and the access
@@ -146,6 +147,7 @@ struct opc_task {
   double fastest, slowest;          /* seconds of cases on an unmodified sample that returned; 0: none yet */
   opc_every_input_t every_input;
   opc_kept_layouts_t kept_layouts;
+  opc_inputs_seen_t inputs_seen;
   opc_suspect_t *suspects;
   size_t suspect_count;
   opc_case_result_t **waiting; /* rerun.c: results of cases skipped because of a crash; NULL where it has its outcome */

@@ -1,4 +1,4 @@
-#include "reports/journal/hash_set.h"
+#include "model/case/hash_set.h"
 
 #include <stdlib.h>
 #include <xxhash.h>
