@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "reports/problems/problem_merge.h"
 #include "reports/screen.h"
 
 /* ---- writing, with one sticky status ---- */
@@ -119,7 +120,6 @@ enum { EVIDENCE_SHOWN = 600 };
 /* Writes the body of a failure: enough to act on without the other reports. */
 static void junit_write_describe(opc_text_t *out, const opc_case_result_t *result, bool brief) {
   const opc_rule_t *rule = opc_rule_of(result->rule);
-  opc_text_addf(out, "%s\n", result->message);
   if (result->suspect) opc_text_add(out, "Not confirmed: the run stopped early.\n");
   opc_text_addf(out, "\nrule: %s, %s\n", opc_rule_name(result->rule), rule->title);
   add_line(out, "why", rule->why);
@@ -128,6 +128,7 @@ static void junit_write_describe(opc_text_t *out, const opc_case_result_t *resul
   const char *key;
   json_t *value;
   json_object_foreach(evidence, key, value) {
+    if (strcmp(key, "kernel") == 0) continue; /* the message names its place */
     char *text = json_is_string(value) ? NULL : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
     const char *label = strcmp(key, "why") == 0 ? "tried because" : key; /* "why" means the rule's reason */
     const char *whole = text ? text : json_is_string(value) ? json_string_value(value) : "";
@@ -142,17 +143,32 @@ static void junit_write_describe(opc_text_t *out, const opc_case_result_t *resul
   opc_text_addf(out, "more: opcheck-c explain %s\n", rule->name);
 }
 
+/* "the bits differ, at sum (scale.cpp:12)" */
+static void junit_write_message(opc_junit_t *junit, const opc_case_result_t *result) {
+  opc_code_place_t place;
+  OPC_SCOPED(opc_text_clear) opc_text_t message = {0};
+  opc_text_add(&message, result->message);
+  if (opc_code_place_of(result, junit->op ? junit->op->library : NULL, &place) && *place.text &&
+      !strstr(result->message, place.text))
+    opc_text_addf(&message, ", at %s", place.text);
+  opc_junit_message(junit, opc_text_c(&message));
+}
+
 void opc_junit_finding(opc_junit_t *junit, const char *element, const opc_case_result_t *result,
                        const opc_text_t *problems) {
   opc_text_t text = {0};
   bool warning = strcmp(element, "system-out") == 0;
   if (warning) opc_text_add(&text, "WARNING: ");
-  if (problems) opc_text_addf(&text, "%s\nThe simplest case of this check: ", opc_text_c(problems));
+  if (problems) opc_text_addf(&text, "%s\nThe simplest case of this check:", opc_text_c(problems));
+  /* Mostly the first problem's own message has it already. */
+  if (!problems || !strstr(opc_text_c(problems), result->message))
+    opc_text_addf(&text, "%s%s", problems ? " " : "", result->message);
+  opc_text_add(&text, "\n");
   junit_write_describe(&text, result, problems);
   opc_junit_open(junit, element);
   if (!warning) {
     opc_junit_attribute(junit, "type", opc_rule_name(result->rule));
-    opc_junit_message(junit, result->message);
+    junit_write_message(junit, result);
   }
   opc_junit_body(junit, &text);
   opc_junit_close(junit);

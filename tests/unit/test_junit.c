@@ -151,8 +151,28 @@ static void its_text_is_its_problems(void **state) {
   free(xml);
 }
 
+static void the_message_names_the_place_and_stands_there_once(void **state) {
+  (void)state;
+  char *xml = by_operator(RUN_LINE LIBRARY_LINE("l.so") OPERATOR_LINE(
+      "n::a",
+      "l.so") "{\"t\":\"result\",\"operator\":\"n::a\",\"check\":\"meta\",\"case\":\"n::a/meta/cpu/-/s/"
+              "plain\",\"verdict\":\"fail\","
+              "\"severity\":\"error\",\"rule\":\"meta.shape\",\"message\":\"two "
+              "rows\",\"evidence\":{\"kernel\":{\"key\":\"Meta\","
+              "\"symbol\":\"my::rows(at::Tensor)\",\"file\":\"/src/ops.cpp\",\"line\":7}},\"seconds\":0}\n" END_LINE(
+                  1));
+  assert_contains(xml, "<failure type=\"meta.shape\" message=\"two rows, at my::rows (ops.cpp:7)\">problem ");
+  assert_contains(xml, "  where: my::rows (ops.cpp:7)\n");
+  const char *body = strstr(xml, "error: two rows");
+  assert_non_null(body);
+  assert_null(strstr(body + strlen("error: two rows"), "two rows"));
+  assert_lacks(xml, "kernel:");
+  free(xml);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(the_message_names_the_place_and_stands_there_once),
       cmocka_unit_test(verdicts_become_what_dashboards_show),
       cmocka_unit_test(what_did_not_load_is_an_error),
       cmocka_unit_test(a_run_that_proves_nothing_is_no_success),
