@@ -100,8 +100,8 @@ opc_status_t opc_builds_choose(opc_loaded_t *loaded, opc_error_t *error) {
   if (!any) return OPC_OK;
   opc_torches_find(&torches);
   OPC_RETURN_IF_ERROR(opc_worker_plan_workers(&loaded->plan, &torches, &workers, error));
-  for (size_t i = 0; i < count; i++)
-    if (!left_out[i] && in_build_folder(&builds[i]))
+  for (size_t i = 0; i < count; i++) /* one with a note has been chosen already */
+    if (!left_out[i] && in_build_folder(&builds[i]) && !loaded->libraries[i].build_note)
       OPC_RETURN_IF_ERROR(keep_one(loaded, &workers, builds, i, left_out, error));
   size_t kept = 0;
   for (size_t i = 0; i < count; i++) {
