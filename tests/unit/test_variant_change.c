@@ -105,6 +105,9 @@ static void test_values_and_dtypes(void **state) {
   assert_change(TWO, "y.float64", OPC_DTYPE_OTHER, "related");
   assert_change(INDEX, "y.int32", OPC_DTYPE_OTHER, "alone");
   assert_change(INDEX, "plain", OPC_DTYPE_FLOAT16, "related"); /* the index keeps its dtype */
+  /* Which width it takes is for the operator to say, also where no relation is known of the numbers. */
+  assert_change(INDEX, "y.other_width", OPC_DTYPE_OTHER, "alone");
+  assert_change(INDEX ", 'relations': [{'fixed': ['x', 0], 'size': 2}]", "y.other_width", OPC_DTYPE_OTHER, "alone");
   assert_change(ONE, "x.transposed", OPC_DTYPE_FLOAT64, "related");
 }
 

@@ -456,12 +456,15 @@ static bool turns_negative(const opc_sample_t *base, const opc_sample_t *varied,
   return false;
 }
 
+/* Whether it takes int32 or int64 is for the operator to say. */
+static bool has_other_width(const char *variant) { return strstr(variant, ".other_width"); }
+
 opc_input_change_t opc_variant_change(const opc_sample_t *base, const opc_operator_t *op, const opc_sample_t *varied,
                                       const char *variant) {
   comparison_t comparison = {0};
   opc_input_change_t change = OPC_INPUT_ALONE;
   if (variant_change_compare(&comparison, base, op, varied) && !opc_variant_has_other_dimensions(base, varied) &&
-      !loses_needed_size(base, varied, variant) && !turns_negative(base, varied, op))
+      !loses_needed_size(base, varied, variant) && !turns_negative(base, varied, op) && !has_other_width(variant))
     change = base->relations ? change_along(&comparison, base->relations, base, varied, op)
                              : variant_change_of(&comparison, variant);
   opc_variant_tensors_clear(&comparison.from);
