@@ -259,6 +259,13 @@ static const char *verdict(const opc_problems_t *problems, const opc_terminal_vi
   return "PASSED";
 }
 
+static void add_without_sample(const opc_problems_t *problems, opc_text_t *out) {
+  size_t count = 0;
+  for (size_t i = problems->errors; i < problems->count; i++) count += opc_problem_lacks_sample(&problems->items[i]);
+  if (count == 1) opc_text_add(out, "; 1 finding would be an error with a sample");
+  else if (count) opc_text_addf(out, "; %zu findings would be errors with a sample", count);
+}
+
 void opc_terminal_end(const opc_problems_t *problems, const opc_screen_t *screen, const opc_terminal_view_t *view) {
   opc_coverage_t coverage = opc_coverage_of(problems->journal);
   uint64_t required = opc_coverage_required(&coverage, view->required);
@@ -275,6 +282,7 @@ void opc_terminal_end(const opc_problems_t *problems, const opc_screen_t *screen
   opc_coverage_say(&coverage, &line);
   if (too_few) opc_text_addf(&line, "; --require-checked %d asks for %" PRIu64, view->required, required);
   if (problems->count && passed) opc_text_addf(&line, "; %zu warning%s", problems->count, plural(problems->count));
+  add_without_sample(problems, &line);
   opc_screen_text(screen, tone, word);
   fprintf(screen->stream, "%s\n", opc_text_c(&line));
 }

@@ -99,7 +99,7 @@ enum {
   OPC_CLAIM_UNCHECKED_MEMORY = 1 << 4,
   /* The result may be what such input gives: the rule stays, as a warning. */
   OPC_CLAIM_UNSURE = 1 << 5,
-  /* The same, but only where the operator is given several tensors, or numbers: they may not fit together. */
+  /* The same, but only of several tensors, or numbers, which may not fit together (evidence "fits": they seem to). */
   OPC_CLAIM_SEVERAL = 1 << 6,
   /* The same, but only where one argument was changed against the others, or was given another number of dimensions. */
   OPC_CLAIM_ALONE = 1 << 7,

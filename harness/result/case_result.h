@@ -75,6 +75,7 @@ typedef struct opc_case_result {
   bool every_input;     /* every accepted input shows it: no argument is to blame */
   bool uneven_lists;    /* the arguments' lists of tensors have different lengths */
   bool lone_tensor;     /* the arguments are one tensor and no number */
+  bool fits;            /* nothing suggests that a searched sample's arguments do not fit together */
   bool unasked_dtype;   /* the dtype is not the sample's, and the operator may not be meant for it */
   bool index_beyond;    /* another layout of the sample shows that an index is too large for the sizes */
   bool clean_reference; /* the reference stays in bounds with the arguments, and gives the same result again */

@@ -15,6 +15,7 @@ typedef struct field {
 static const field_t flag_fields[] = {{"every_input", offsetof(opc_case_result_t, every_input)},
                                       {"uneven_lists", offsetof(opc_case_result_t, uneven_lists)},
                                       {"lone_tensor", offsetof(opc_case_result_t, lone_tensor)},
+                                      {"fits", offsetof(opc_case_result_t, fits)},
                                       {"unasked_dtype", offsetof(opc_case_result_t, unasked_dtype)},
                                       {"index_beyond", offsetof(opc_case_result_t, index_beyond)},
                                       {"clean_reference", offsetof(opc_case_result_t, clean_reference)},

@@ -74,7 +74,8 @@ static bool is_weakened(const opc_case_result_t *result, const opc_provenance_t 
   if (claims & OPC_CLAIM_ALONE) return alone;
   if (claims & OPC_CLAIM_UNVOUCHED) return alone && !result->clean_reference;
   if (claims & OPC_CLAIM_CHANGED) return other_values;
-  if (claims & OPC_CLAIM_SEVERAL) return !result->lone_tensor && not_the_layout;
+  const bool fits = result->lone_tensor || (provenance->plain && result->fits && !result->uneven_lists);
+  if (claims & OPC_CLAIM_SEVERAL) return !fits && not_the_layout;
   /* On a GPU the plain layout may have left its tensors too, where nothing sees it. */
   if (claims & OPC_CLAIMS_UNCHECKED) return is_on_gpu(&result->id) || not_the_layout;
   return (claims & OPC_CLAIM_UNSURE) && not_the_layout;

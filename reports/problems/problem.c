@@ -35,6 +35,21 @@ opc_rule_id_t opc_problem_rule(const opc_problem_t *problem) {
   return problem->unchecked ? OPC_RULE_memory_unchecked_arguments : problem->symptoms[0].rule;
 }
 
+/* Only searched, and no argument was changed against the others. */
+static bool is_of_searched_input(opc_provenance_order_t order) {
+  const opc_provenance_t same = {.source = OPC_SOURCE_SEARCHED, .change = OPC_INPUT_SAME_VALUES},
+                         related = {.source = OPC_SOURCE_SEARCHED, .change = OPC_INPUT_RELATED};
+  return order == opc_provenance_order(&same) || order == opc_provenance_order(&related);
+}
+
+bool opc_problem_lacks_sample(const opc_problem_t *problem) {
+  const opc_rule_t *rule = &opc_rules[opc_problem_rule(problem)];
+  if (!problem->warning || rule->severity != OPC_SEVERITY_ERROR) return false;
+  /* In a dtype that no sample has, it would be a warning with a sample, too. */
+  const bool other_dtype = problem->change == OPC_CHANGE_DTYPE && (rule->claims & OPC_CLAIM_ASKED_DTYPE);
+  return is_of_searched_input(problem->provenance) && !other_dtype;
+}
+
 /* The order for readers: an input that somebody vouches for comes first, then the simplest case. */
 static bool is_better(const opc_problem_case_t *one, const opc_problem_case_t *other) {
   int mine = opc_provenance_order_source(one->provenance), theirs = opc_provenance_order_source(other->provenance);

@@ -90,6 +90,8 @@ typedef struct opc_problem {
 /* Bit of a check by name; the last one is for names that nobody knows. */
 uint64_t opc_problem_check_bit(const char *check);
 opc_rule_id_t opc_problem_rule(const opc_problem_t *problem);
+/* True: it is a warning only because a search made its input. With such a sample from a file it would be an error. */
+bool opc_problem_lacks_sample(const opc_problem_t *problem);
 void opc_problem_add_case(opc_problem_t *problem, const opc_problem_case_t *one);
 void opc_problem_add_place(opc_problem_t *problem, uint64_t place); /* 0 adds nothing */
 void opc_problem_add_argument(opc_problem_t *problem, const char *argument);

@@ -69,7 +69,7 @@ static void a_rule_claims_one_thing_of_its_input(void **state) {
 
 typedef struct row {
   const char *rule, *provenance;
-  bool plain, control_held, every_input, other_rank, after_other, uneven_lists, index_beyond, lone_tensor, on_gpu,
+  bool plain, control_held, every_input, other_rank, after_other, uneven_lists, index_beyond, lone_tensor, fits, on_gpu,
       untrusted, clean_reference, unasked_dtype;
   const char *operator_name;
   const char *as;
@@ -126,6 +126,15 @@ static void provenance_decides_what_a_finding_is(void **state) {
       {"meta.shape", "searched/same_values", .control_held = true, .as = "meta.shape", .severity = ERROR},
       {"meta.shape", "declared/related", .as = "meta.shape", .severity = ERROR},
       {"meta.shape", "searched/related", .lone_tensor = true, .as = "meta.shape", .severity = ERROR},
+      /* The check tried what may not fit together. */
+      {"meta.shape", "searched/same_values", .plain = true, .fits = true, .as = "meta.shape", .severity = ERROR},
+      {"fake.result", "searched/same_values", .plain = true, .fits = true, .as = "fake.result", .severity = ERROR},
+      {"meta.dtype", "searched/same_values", .plain = true, .fits = true, .unasked_dtype = true, .as = "meta.dtype",
+       .severity = WARNING},
+      {"meta.shape", "searched/same_values", .plain = true, .fits = true, .uneven_lists = true, .as = "meta.shape",
+       .severity = WARNING},
+      {"meta.shape", "searched/related", .fits = true, .as = "meta.shape", .severity = WARNING},
+      {"meta.rejects", "searched/same_values", .plain = true, .fits = true, .as = "meta.rejects", .severity = WARNING},
       {"meta.rejects", "searched/same_values", .plain = true, .as = "meta.rejects", .severity = WARNING},
       {"meta.rejects", "searched/alone", .every_input = true, .as = "meta.rejects", .severity = ERROR},
       {"class.pickle_refused", "searched/same_values", .plain = true, .as = "class.pickle_refused",
@@ -223,6 +232,7 @@ static void provenance_decides_what_a_finding_is(void **state) {
     judged->uneven_lists = row->uneven_lists;
     judged->index_beyond = row->index_beyond;
     judged->lone_tensor = row->lone_tensor;
+    judged->fits = row->fits;
     judged->clean_reference = row->clean_reference;
     judged->unasked_dtype = row->unasked_dtype;
     opc_case_result_judge(judged, row->untrusted);

@@ -95,6 +95,33 @@ static void a_crash_may_be_a_warning(void **state) {
   free(text);
 }
 
+/* A warning whose input has this standing. */
+#define STANDING_LINE(check, rest, rule, standing)                                                  \
+  "{\"t\":\"result\",\"operator\":\"n::a\",\"check\":\"" check "\",\"case\":\"n::a/" check "/" rest \
+  "\",\"verdict\":\"fail\",\"severity\":\"warning\",\"rule\":\"" rule                               \
+  "\",\"reason\":null,\"message\":\"odd\",\"standing\":\"" standing                                 \
+  "\",\"evidence\":{},\"repro\":\"opcheck-c run --case X lib\",\"seconds\":0.25}\n"
+
+static void the_last_line_counts_what_lacks_a_sample(void **state) {
+  (void)state;
+#define SHAPE_LINE STANDING_LINE("meta", "cpu/-/s/plain", "meta.shape", "searched/same_values")
+#define OTHER_DTYPE_LINE STANDING_LINE("meta", "cpu/int64/s/plain", "meta.dtype", "searched/related")
+#define ALONE_LINE STANDING_LINE("vmap", "cpu/-/s/x.scalar", "vmap.wrong_result", "searched/alone")
+#define DECLARED_LINE STANDING_LINE("dtype", "cpu/-/s/x.nan", "dtype.wrong_result", "declared/alone")
+#define LINT_LINE STANDING_LINE("equivalent", "cpu/-/s/x.other_width", "equivalent.index_dtype", "searched/same_values")
+  char *text = shown(HEAD SHAPE_LINE END_LINE(0), 0, 0);
+  assert_contains(text, "checked; 1 warning; 1 finding would be an error with a sample\n");
+  free(text);
+  text =
+      shown(HEAD SHAPE_LINE STANDING_LINE("vmap", "cpu/-/s/plain", "vmap.wrong_result", "searched/related") END_LINE(0),
+            0, 0);
+  assert_contains(text, "checked; 2 warnings; 2 findings would be errors with a sample\n");
+  free(text);
+  text = shown(HEAD OTHER_DTYPE_LINE ALONE_LINE DECLARED_LINE LINT_LINE END_LINE(0), 0, 0);
+  assert_lacks(text, "with a sample");
+  free(text);
+}
+
 static void a_skip_does_not_look_like_a_pass(void **state) {
   (void)state;
   char *text = shown(HEAD PASS_LINE("n::a", "registration", "-/-/-/-")
@@ -452,6 +479,7 @@ int main(void) {
       cmocka_unit_test(an_operator_lists_the_first_cases_of_each_rule),
       cmocka_unit_test(failures_come_before_warnings),
       cmocka_unit_test(a_crash_may_be_a_warning),
+      cmocka_unit_test(the_last_line_counts_what_lacks_a_sample),
       cmocka_unit_test(a_skip_does_not_look_like_a_pass),
       cmocka_unit_test(what_broke_off_says_so),
       cmocka_unit_test(strict_is_said),

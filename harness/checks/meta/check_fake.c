@@ -2,7 +2,7 @@
  * Python, so host_fake.py makes the calls and compares; the real call is made here. */
 #include <string.h>
 
-#include "checks/framework/check.h"
+#include "checks/meta/sample_fits.h"
 
 /* OPC_RULE_NONE: host_fake.py names a rule that this check does not have. */
 static opc_rule_id_t fake_rule(const json_t *json) {
@@ -44,12 +44,43 @@ static opc_status_t trace(opc_case_context_t *context, opc_finding_t *finding, o
   return opc_error_set(error, OPC_ERR_PROTOCOL, "host_fake.py answered \"%s\"", opc_text_c(&text));
 }
 
+static opc_status_t watch(const opc_case_context_t *context, opc_error_t *error) {
+  OPC_SCOPED(opc_text_clear) opc_text_t nothing = {0};
+  return opc_bridge_ask_interpreter("watch", context->op->name, &nothing, error);
+}
+
+static opc_status_t leave(opc_error_t *error) {
+  OPC_SCOPED(opc_text_clear) opc_text_t nothing = {0};
+  return opc_bridge_ask_interpreter("leave", "", &nothing, error);
+}
+
+static opc_status_t agree_on_fakes(opc_case_context_t *context, bool *out, opc_error_t *error) {
+  OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
+  OPC_SCOPED(opc_finding_clear) opc_finding_t finding = {0};
+  const opc_again_t again = {.context = context, .label = {OPC_CALL_KIND_ON_OTHERS, "arguments that fit together"}};
+  *out = false;
+  OPC_RETURN_IF_ERROR(watch(context, error));
+  const opc_status_t status = opc_again_call(&again, &call, error);
+  if (status != OPC_OK || call.outcome != OPC_CALL_RETURNED) {
+    opc_error_t ignored;
+    (void)leave(&ignored);
+    return status;
+  }
+  OPC_RETURN_IF_ERROR(trace(context, &finding, error));
+  *out = finding.decided && finding.verdict == OPC_VERDICT_PASS;
+  return OPC_OK;
+}
+
 static opc_status_t check_fake(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
   OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
-  OPC_SCOPED(opc_text_clear) opc_text_t nothing = {0};
-  OPC_RETURN_IF_ERROR(opc_bridge_ask_interpreter("watch", context->op->name, &nothing, error));
-  if (opc_case_call(context, false, &call, finding)) return trace(context, finding, error);
-  return opc_bridge_ask_interpreter("leave", "", &nothing, error);
+  bool fits = false;
+  OPC_RETURN_IF_ERROR(watch(context, error));
+  if (!opc_case_call(context, false, &call, finding)) return leave(error);
+  OPC_RETURN_IF_ERROR(trace(context, finding, error));
+  if (!finding->rule || !opc_sample_is_only_searched(context)) return OPC_OK;
+  OPC_RETURN_IF_ERROR(opc_sample_fits(context, &call, agree_on_fakes, &fits, error));
+  if (fits) opc_finding_evidence(finding, "fits", json_true());
+  return OPC_OK;
 }
 
 static opc_status_t run_fake(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "checks/compare/compare.h"
+#include "checks/meta/sample_fits.h"
 
 /* Which arguments and other outputs one output is the same as or shares storage with. */
 typedef struct sharing {
@@ -348,9 +349,27 @@ static opc_status_t compare_sides(opc_case_context_t *context, side_t *real, opc
                           "the Meta kernel accepts the arguments; there is no result to compare");
 }
 
+static opc_status_t agree_on_metadata(opc_case_context_t *context, bool *out, opc_error_t *error) {
+  OPC_SCOPED(side_clear) side_t real = {0};
+  OPC_SCOPED(opc_finding_clear) opc_finding_t finding = {0};
+  const opc_again_t again = {.context = context, .label = {OPC_CALL_KIND_ON_OTHERS, "arguments that fit together"}};
+  *out = false;
+  OPC_RETURN_IF_ERROR(opc_again_call(&again, &real.call, error));
+  if (real.call.outcome != OPC_CALL_RETURNED) return OPC_OK;
+  OPC_RETURN_IF_ERROR(compare_sides(context, &real, &finding, error));
+  *out = finding.decided && finding.verdict == OPC_VERDICT_PASS;
+  return OPC_OK;
+}
+
 static opc_status_t run_meta(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
   OPC_SCOPED(side_clear) side_t real = {0};
-  return opc_case_call(context, false, &real.call, finding) ? compare_sides(context, &real, finding, error) : OPC_OK;
+  bool fits = false;
+  if (!opc_case_call(context, false, &real.call, finding)) return OPC_OK;
+  OPC_RETURN_IF_ERROR(compare_sides(context, &real, finding, error));
+  if (!finding->rule || !opc_sample_is_only_searched(context)) return OPC_OK;
+  OPC_RETURN_IF_ERROR(opc_sample_fits(context, &real.call, agree_on_metadata, &fits, error));
+  if (fits) opc_finding_evidence(finding, "fits", json_true());
+  return OPC_OK;
 }
 
 const opc_check_t opc_check_meta = {.name = "meta", .run = run_meta};
