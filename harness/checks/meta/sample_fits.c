@@ -105,12 +105,30 @@ static opc_status_t try_one_dtype(trials_t *trials, opc_error_t *error) {
   return try_sample(trials, &sample, error);
 }
 
-static opc_status_t try_floating(trials_t *trials, opc_error_t *error) {
+static opc_status_t try_all_floating(trials_t *trials, opc_error_t *error) {
   OPC_SCOPED(opc_sample_clear) opc_sample_t sample = {0};
-  const opc_dtype_t own = opc_sample_main_dtype(trials->context->sample);
-  if (own == OPC_DTYPE_OTHER || opc_dtype_is_inexact(own)) return OPC_OK;
   OPC_RETURN_IF_ERROR(opc_sample_copy(trials->context->sample, &sample, error));
   return opc_sample_cast(&sample, OPC_DTYPE_FLOAT32) ? try_sample(trials, &sample, error) : OPC_OK;
+}
+
+/* Integers beside floating numbers: what is computed from both is floating. */
+static opc_status_t try_one_floating(trials_t *trials, size_t tensor, opc_dtype_t dtype, opc_error_t *error) {
+  OPC_SCOPED(opc_sample_clear) opc_sample_t sample = {0};
+  OPC_RETURN_IF_ERROR(opc_sample_copy(trials->context->sample, &sample, error));
+  opc_tensor_spec_t *spec = opc_sample_tensor(&sample, tensor);
+  if (!opc_dtype_is_integral(spec->dtype) || spec->storage || spec->identity) return OPC_OK;
+  if (spec->fill.filled_as == OPC_DTYPE_OTHER) spec->fill.filled_as = spec->dtype;
+  spec->dtype = dtype;
+  return try_sample(trials, &sample, error);
+}
+
+static opc_status_t try_floating(trials_t *trials, opc_error_t *error) {
+  const opc_dtype_t own = opc_sample_main_dtype(trials->context->sample);
+  if (own == OPC_DTYPE_OTHER) return OPC_OK;
+  if (!opc_dtype_is_inexact(own)) return try_all_floating(trials, error);
+  for (size_t i = 0; !trials->explained && opc_sample_tensor(trials->context->sample, i); i++)
+    OPC_RETURN_IF_ERROR(try_one_floating(trials, i, own, error));
+  return OPC_OK;
 }
 
 /* ---- values ---- */

@@ -19,7 +19,8 @@ bool opc_sample_is_only_searched(const opc_case_context_t *context);
  * - a list of integers is given: it may not fit the numbers of dimensions;
  * - a tensor lacks dimensions of an output, and with them the kernels agree: it was broadcast;
  * - the tensors have several dtypes of a kind, and with one of them the kernels agree: they were promoted;
- * - with floating numbers in place of all integers the kernels agree: integers are taken by accident;
+ * - with floating numbers in place of all integers, or of one tensor's beside floating ones, the kernels agree:
+ * integers are taken by accident, or promoted;
  * - with other numbers in the tensors an output has another shape: it follows values, which a search cannot know.
  *
  * Calls the operator on arguments of its own, on guarded memory. */
