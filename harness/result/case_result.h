@@ -1,7 +1,7 @@
 /* The result of one case, as data: what decisions need has a field of its own; what is only shown is in `message` and
  * `evidence`.
  *
- * Ownership: opc_case_result_free. Texts of `places` and `accesses` belong to `evidence`. Threads: one thread per
+ * Ownership: opc_case_result_free. Texts of `frames` and `accesses` belong to `evidence`. Threads: one thread per
  * value. */
 #pragma once
 

@@ -100,7 +100,7 @@ static opc_effect_t judge(const opc_case_result_t *result, const opc_provenance_
   if (result->every_input || !is_weakened(result, provenance, claims)) return OPC_EFFECT_NONE;
   *severity = OPC_SEVERITY_WARNING;
   if (!(claims & OPC_CLAIMS_UNCHECKED)) return OPC_EFFECT_NONE;
-  if (untrusted_input) *severity = OPC_SEVERITY_ERROR;
+  if (untrusted_input && result->confirmed != OPC_CONFIRMED_NO) *severity = OPC_SEVERITY_ERROR;
   *rule = OPC_RULE_memory_unchecked_arguments;
   return unchecked_effect(claims);
 }

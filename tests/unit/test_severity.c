@@ -70,7 +70,7 @@ static void a_rule_claims_one_thing_of_its_input(void **state) {
 typedef struct row {
   const char *rule, *provenance;
   bool plain, control_held, every_input, other_rank, after_other, uneven_lists, index_beyond, lone_tensor, fits, on_gpu,
-      untrusted, clean_reference, unasked_dtype;
+      untrusted, clean_reference, unasked_dtype, unconfirmed;
   const char *operator_name;
   const char *as;
   opc_severity_t severity;
@@ -109,6 +109,8 @@ static void provenance_decides_what_a_finding_is(void **state) {
       {"memory.out_of_bounds_write", "searched/alone", .as = UNCHECKED, .severity = WARNING, .seen = "write"},
       {"timeout", "searched/related", .as = UNCHECKED, .severity = WARNING, .seen = "hang"},
       {"timeout", "searched/related", .untrusted = true, .as = UNCHECKED, .severity = ERROR, .seen = "hang"},
+      {"timeout", "searched/related", .untrusted = true, .unconfirmed = true, .as = UNCHECKED, .severity = WARNING,
+       .seen = "hang"},
       {"signal.SIGSEGV", "declared/same_values", .plain = true, .untrusted = true, .as = "signal.SIGSEGV",
        .severity = ERROR},
       /* The same values in a plain layout are clean: the layout is the cause. */
@@ -235,6 +237,7 @@ static void provenance_decides_what_a_finding_is(void **state) {
     judged->fits = row->fits;
     judged->clean_reference = row->clean_reference;
     judged->unasked_dtype = row->unasked_dtype;
+    if (row->unconfirmed) judged->confirmed = OPC_CONFIRMED_NO;
     opc_case_result_judge(judged, row->untrusted);
     if (judged->rule != opc_rule_id(row->as) || judged->severity != row->severity)
       fail_msg("%s on %s: %s, %s", row->rule, row->provenance, opc_rule_name(judged->rule),

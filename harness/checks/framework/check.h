@@ -90,7 +90,7 @@ extern const opc_check_t *const opc_checks[]; /* in the order of opc_check_infos
  * everywhere.
  *
  * A check calls the operator with the case's own arguments (context->sample on context->device), then first asks here:
- *   if (opc_finding_from_outcome(context, &call, finding)) return;
+ *   if (opc_finding_from_outcome(context, &call, finding)) return OPC_OK;
  * For additional calls (the Meta kernel, other devices, a reference in float64), the check itself decides. Ownership:
  * nothing is kept. */
 

@@ -82,7 +82,7 @@ static bool case_end(const char *case_id, const char *provenance, const opc_find
   json_object_set_new_nocheck(result, "seconds", json_real(seconds));
   opc_valgrind_case_end(batch->record->sequence, result);
   batch->status = batch_answer(batch, result);
-  /* Sent after the result: if the process dies in between, that still belongs to this case, and so does a closed
+  /* Stored after the result: if the process dies in between, that still belongs to this case, and so does a closed
    * channel. */
   if (!batch->status) opc_batch_end(batch->record);
   return !batch->status;
