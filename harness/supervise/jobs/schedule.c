@@ -37,11 +37,14 @@ static void tell_progress(schedule_t *schedule, bool at_once) {
   double now = opc_clock();
   if (!session->options->progress || (!at_once && now - schedule->told < progress_seconds)) return;
   schedule->told = now;
+  OPC_SCOPED(opc_text_clear) opc_text_t current = {0};
+  if (session->current)
+    opc_text_addf(&current, "%s%s", session->searching ? "searching inputs for " : "", session->current);
   opc_run_progress_t progress = {.operators_done = session->operators_done,
                                  .operators_total = session->operators_total,
                                  .cases_done = session->cases_done,
                                  .findings = session->findings,
-                                 .current = session->current};
+                                 .current = session->current ? opc_text_c(&current) : NULL};
   session->options->progress(&progress, session->options->progress_context);
 }
 
@@ -76,7 +79,7 @@ static void retire(schedule_t *schedule) {
       continue;
     }
     opc_task_free(task);
-    schedule->session->operators_done++;
+    if (!schedule->session->searching) schedule->session->operators_done++; /* its cases are to come */
     schedule->running[i] = schedule->running[--schedule->running_count];
   }
 }

@@ -115,7 +115,6 @@ opc_status_t opc_search_rounds_run(opc_session_t *session, const opc_operator_t 
   if (!session->calls || json_array_size(session->devices) == 0) return OPC_OK;
   const opc_status_t status = run_rounds(session, operators, count, jobs, error);
   session->searching = false;
-  session->operators_done = 0;
   opc_search_library_free(session->library); /* session->found holds the samples for the checks */
   session->library = NULL;
   return status;
