@@ -217,7 +217,9 @@ opc_status_t opc_terminal_report(const opc_problems_t *problems, const opc_scree
     fputs("\nopcheck-c explain RULE says why a rule matters and how to fix the operator\n", screen->stream);
   if (view->verbose) OPC_RETURN_IF_ERROR(opc_terminal_operators(problems->journal, screen, error));
   else show_unchecked(problems, screen);
-  OPC_RETURN_IF_ERROR(opc_terminal_coverage(problems->journal, screen, view->coverage, error));
+  /* What no call reached matters if what was reached is right. */
+  if (view->coverage || problems->count == 0)
+    OPC_RETURN_IF_ERROR(opc_terminal_coverage(problems->journal, screen, view->coverage, error));
   fputc('\n', screen->stream);
   return OPC_OK;
 }
