@@ -99,7 +99,7 @@ static const struct argp inspect_argp = {
     "\vExamples:\n"
     "  opcheck-c inspect libmy_ops.so\n"
     "  opcheck-c inspect --format json libmy_ops.so | jq '.libraries[].gpu'\n"
-    "  opcheck-c inspect --require stable-abi=2.9,cuda=13,glibc=2.28,cxx11abi my_ops-1.0.whl\n",
+    "  opcheck-c inspect --require stable-abi=2.9,cuda=13,glibc=2.28 my_ops.whl\n",
     NULL,
     NULL,
     NULL};

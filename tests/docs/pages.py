@@ -24,7 +24,7 @@ import sys
 import tempfile
 import textwrap
 
-MARKS = ("minutes", "network", "root", "needs a GPU", "needs scripts/setup --full")
+MARKS = ("minutes", "network", "root", "needs a GPU", "needs scripts/setup --full", "needs your wheel")
 LINES_MOST = 200  # of README.md
 SECONDS_MOST = 120  # of a command
 BLOCK = re.compile(r"^(?P<indent> *)```(?P<kind>\w*)\n(?P<text>.*?)^(?P=indent)```$", re.DOTALL | re.MULTILINE)
@@ -183,7 +183,7 @@ def help_errors(commands):
 
 def runs_here(command, tool):
     """Whether it is a quick command that needs no file but libmy_ops.so."""
-    files = re.findall(r"\S+\.(?:so|json|jsonl|xml|pt2)\b", command)
+    files = re.findall(r"\S+\.(?:so|json|jsonl|xml|pt2|whl)\b", command)
     return bool(re.match(rf"{tool} (list|inspect|explain|checks|devices)\b", command)) and "|" not in command and set(files) <= {"libmy_ops.so"}
 
 
