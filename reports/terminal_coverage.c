@@ -69,12 +69,18 @@ static void show_methods(const opc_screen_t *screen, const json_t *coverage, con
   opc_screen_field(screen, label, opc_text_c(&text));
 }
 
-static void show_coverage(const opc_screen_t *screen, const char *name, const operator_coverage_t *read,
+/* Why an operator has no coverage. */
+static const char *why_unknown(const opc_journal_operator_t *op, bool stopped) {
+  if (stopped) return "not known: the run stopped before its last case";
+  return opc_operator_is_checked(op) ? "not known: the run had a single case" : "no call";
+}
+
+static void show_coverage(const opc_screen_t *screen, const opc_journal_operator_t *op, const operator_coverage_t *read,
                           const char *gaps, bool stopped) {
   const json_t *inputs = json_object_get(read->coverage, "inputs");
-  opc_screen_text(screen, OPC_TONE_BOLD, name);
+  opc_screen_text(screen, OPC_TONE_BOLD, op->name);
   if (!read->coverage) {
-    fputs(stopped ? "  not known: the run stopped before its last case\n" : "  no call\n", screen->stream);
+    fprintf(screen->stream, "  %s\n", why_unknown(op, stopped));
     return;
   }
   fprintf(screen->stream,
@@ -103,7 +109,7 @@ opc_status_t opc_terminal_coverage(opc_journal_reader_t *journal, const opc_scre
     OPC_RETURN_IF_ERROR(operator_coverage_read(journal, i, &read, error));
     if (read.coverage) opc_gaps_of(read.op, read.coverage, &gaps);
     with_gaps += gaps.length > 0;
-    if (whole) show_coverage(screen, op->name, &read, opc_text_c(&gaps), summary.stopped);
+    if (whole) show_coverage(screen, op, &read, opc_text_c(&gaps), summary.stopped);
   }
   if (!whole && with_gaps > 0)
     fprintf(screen->stream, "\n%" PRIu64 " operator%s not called with all kinds of inputs: --coverage shows the gaps\n",

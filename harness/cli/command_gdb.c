@@ -6,10 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/owned.h"
-#include "base/text.h"
 #include "cli/cli.h"
-#include "model/case/case.h"
+#include "supervise/session/session.h"
 
 /* opcheck-c starts a worker, which forks children: some search for inputs or learn relations, and must not be stopped.
  * gdb detaches from all but the one that runs the case. */
@@ -74,11 +72,12 @@ static opc_status_t gdb_read(const opc_arguments_t *arguments, gdb_command_t *co
 }
 
 static void gdb_print(const opc_strings_t *words) {
+  OPC_SCOPED(opc_text_clear) opc_text_t line = {0};
   for (size_t i = 0; i + 1 < words->count; i++) {
-    const bool plain = !strpbrk(words->items[i], " '\"$*?[]()&;|<>`\\");
-    printf("%s%s%s%s", i ? " " : "", plain ? "" : "'", words->items[i], plain ? "" : "'");
+    opc_text_add(&line, i > 0 ? " " : "");
+    opc_shell_text(&line, words->items[i]);
   }
-  putchar('\n');
+  puts(opc_text_c(&line));
 }
 
 static opc_status_t gdb_start(const opc_arguments_t *arguments, const opc_strings_t *words, opc_error_t *error) {

@@ -204,6 +204,8 @@ static opc_status_t check_sources(const run_command_t *run) {
     return opc_error_set(run->error, OPC_ERR_USAGE,
                          "name at least one library to check, a Python module with --python, or --namespace aten for "
                          "libtorch's own operators");
+  if (run->coverage && to->case_id)
+    return opc_error_set(run->error, OPC_ERR_USAGE, "--coverage is about all cases of an operator: leave --case out");
   if (is_for_every_torch(run) && (python || run->list_cases))
     return opc_error_set(run->error, OPC_ERR_USAGE, "--torch all cannot be combined with --%s: leave one out",
                          python ? "python, whose torch is the libtorch" : "list-cases");
@@ -322,7 +324,7 @@ static error_t run_parse(int key, char *value, struct argp_state *state) {
       status = opc_libraries_add(&run->execution.libraries, value, run->error);
       break;
     case ARGP_KEY_END:
-      if (run->list_cases && run->execution.target_count > 0)
+      if (run->list_cases && (run->execution.target_count > 0 || run->coverage))
         status = opc_error_set(run->error, OPC_ERR_USAGE, "--list-cases runs nothing: there is no result to report");
       else if (run->list_cases && run->execution.required > 0)
         status = opc_error_set(run->error, OPC_ERR_USAGE, "--list-cases runs nothing: leave --require-checked out");

@@ -17,18 +17,21 @@ typedef struct torch_run {
   char version[16], root[PATH_MAX];
   char *journal;
   bool loaded; /* all its libraries were loaded, so that it is compared */
+  bool kept;   /* it broke off, and has told where its journal is */
   int code;
 } torch_run_t;
 
 typedef struct every_torch {
   opc_execution_t *execution;
   torch_run_t runs[OPC_WORKERS];
-  size_t count;
+  size_t count, wanted; /* wanted: without an interrupt */
+  bool interrupted;
 } every_torch_t;
 
 static void every_torch_clear(every_torch_t *every) {
   for (size_t i = 0; i < every->count; i++) {
-    if (every->runs[i].journal && !every->execution->journal) unlink(every->runs[i].journal);
+    const torch_run_t *run = &every->runs[i];
+    if (run->journal && !run->kept && !every->execution->journal) unlink(run->journal);
     free(every->runs[i].journal);
   }
 }
@@ -143,10 +146,8 @@ static opc_status_t start_run(const every_torch_t *every, torch_run_t *run, opc_
   OPC_RETURN_IF_ERROR(make_journal(every->execution, run, error));
   printf("libtorch %s, in %s\n\n", run->version, run->root);
   fflush(stdout);
-  void (*interrupted)(int) = signal(SIGINT, SIG_IGN); /* the run ends, and says what it has */
   const pid_t child = fork();
   if (child == 0) {
-    signal(SIGINT, interrupted);
     opc_error_t own;
     int code = OPC_EXIT_HARNESS;
     if (adapt_execution(every->execution, run, &own) == OPC_OK) code = opc_execution_run(every->execution);
@@ -154,9 +155,10 @@ static opc_status_t start_run(const every_torch_t *every, torch_run_t *run, opc_
     fflush(stdout);
     _exit(code);
   }
-  const bool ended = child > 0 && waitpid(child, &status, 0) == child;
-  signal(SIGINT, interrupted);
-  if (!ended) return opc_error_set(error, OPC_ERR_SYSTEM, "cannot start a process: %s", strerror(errno));
+  pid_t ended = child;
+  while (child > 0 && (ended = waitpid(child, &status, 0)) < 0 && errno == EINTR)
+    kill(child, SIGTERM); /* it ends, and says what it has */
+  if (ended < 0) return opc_error_set(error, OPC_ERR_SYSTEM, "cannot start a process: %s", strerror(errno));
   run->code = WIFEXITED(status) ? WEXITSTATUS(status) : OPC_EXIT_HARNESS;
   putchar('\n');
   return OPC_OK;
@@ -203,9 +205,12 @@ static opc_status_t open_runs(every_torch_t *every, compared_t *compared, opc_er
     torch_run_t *run = &every->runs[i];
     opc_journal_summary_t summary;
     opc_journal_reader_t *reader = NULL;
-    OPC_RETURN_IF_ERROR(opc_journal_reader_open(run->journal, &reader, error));
+    const opc_status_t status = opc_journal_reader_open(run->journal, &reader, error);
+    if (status != OPC_OK && run->code == OPC_EXIT_HARNESS) continue; /* it broke off before it wrote a line */
+    OPC_RETURN_IF_ERROR(status);
     opc_journal_reader_summary(reader, &summary);
     run->loaded = summary.complete && summary.libraries_failed == 0;
+    run->kept = !summary.complete && summary.libraries > 0;
     if (!run->loaded) {
       opc_journal_reader_close(reader);
       continue;
@@ -235,9 +240,10 @@ static opc_status_t compare_runs(every_torch_t *every, size_t *out_differences, 
   return OPC_OK;
 }
 
-/* The first of 3, 4, 1 and 5 that a run ended with. Differences are an error. */
+/* The first of 3, 4, 1 and 5 that a run ended with. Differences are an error, and an interrupt is no pass. */
 static int code_of_all(const every_torch_t *every, size_t differences) {
   static const int order[] = {OPC_EXIT_USAGE, OPC_EXIT_HARNESS, OPC_EXIT_LOAD, OPC_EXIT_BROKEN, OPC_EXIT_NOTHING};
+  if (every->interrupted) return OPC_EXIT_HARNESS;
   for (size_t k = 0; k < sizeof order / sizeof *order; k++) {
     if (order[k] == OPC_EXIT_BROKEN && differences > 0) return OPC_EXIT_BROKEN;
     for (size_t i = 0; i < every->count; i++)
@@ -246,18 +252,33 @@ static int code_of_all(const every_torch_t *every, size_t differences) {
   return OPC_EXIT_OK;
 }
 
+/* An interrupt ends the run that it came in, and those after it are not started. */
+static opc_status_t start_runs(every_torch_t *every, opc_error_t *error) {
+  for (size_t i = 0; i < every->count; i++) {
+    OPC_RETURN_IF_ERROR(start_run(every, &every->runs[i], error));
+    every->interrupted = opc_interrupted();
+    /* What is wrong with the command, the others would say too. */
+    if (every->interrupted || every->runs[i].code == OPC_EXIT_USAGE) every->count = i + 1;
+  }
+  return OPC_OK;
+}
+
 static opc_status_t every_torch_run(every_torch_t *every, int *out_code, opc_error_t *error) {
   size_t differences = 0;
   OPC_RETURN_IF_ERROR(every_torch_find(every, error));
-  for (size_t i = 0; i < every->count; i++) {
-    OPC_RETURN_IF_ERROR(start_run(every, &every->runs[i], error));
-    *out_code = every->runs[i].code;
-    if (*out_code == OPC_EXIT_USAGE) return OPC_OK; /* the others would say the same */
-  }
+  every->wanted = every->count;
+  opc_interrupt_begin();
+  const opc_status_t status = start_runs(every, error);
+  opc_interrupt_end();
+  OPC_RETURN_IF_ERROR(status);
+  *out_code = every->runs[every->count - 1].code;
+  if (*out_code == OPC_EXIT_USAGE) return OPC_OK;
   OPC_RETURN_IF_ERROR(compare_runs(every, &differences, error));
   *out_code = code_of_all(every, differences);
-  printf("%s: %zu libtorches, %zu difference%s\n", *out_code == OPC_EXIT_OK ? "PASSED" : "FAILED", every->count,
-         differences, differences == 1 ? "" : "s");
+  const char *word = every->interrupted ? "INCOMPLETE: interrupted" : *out_code == OPC_EXIT_OK ? "PASSED" : "FAILED";
+  printf("%s: ", word);
+  if (every->interrupted) printf("%zu of ", every->count);
+  printf("%zu libtorches, %zu difference%s\n", every->wanted, differences, differences == 1 ? "" : "s");
   return OPC_OK;
 }
 

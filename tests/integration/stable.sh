@@ -13,6 +13,17 @@ expect "it is checked as any other" 0 "PASSED: 1 of 1" "$opcheck_c" run --check 
 if [[ "$count" -gt 1 ]]; then
   expect "every libtorch finds the same" 0 "PASSED: $count libtorches, 0 differences" "$opcheck_c" run --torch all --check alias,mutation --json report.json "$library"
   expect "in reports of their own" 0 "$count" sh -c 'ls report.torch-*.json | grep -vc found-samples'
+  interrupted() { # while the first libtorch loads: the others do not start
+    "$opcheck_c" run --torch all "$library" >interrupted.txt 2>&1 &
+    until grep -q "^libtorch " interrupted.txt; do sleep 0.02; done
+    kill -TERM $!
+    wait $! || local code=$?
+    echo "started: $(grep -c "^libtorch " interrupted.txt)"
+    cat interrupted.txt
+    return "${code:-0}"
+  }
+  expect "an interrupt ends all of them" 3 "started: 1" interrupted
+  expect "which is no pass" 3 "INCOMPLETE: interrupted: 1 of $count libtorches" interrupted
   expect "an option that is wrong for all" 2 "no check is called" "$opcheck_c" run --torch all --check alais "$library"
 else
   expect "one libtorch is not all" 2 "and nothing to compare" "$opcheck_c" run --torch all "$library"

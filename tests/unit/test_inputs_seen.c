@@ -14,13 +14,22 @@ typedef struct seen {
   opc_inputs_seen_t inputs;
 } seen_t;
 
-static void begin(seen_t *seen) {
+#define USUAL_MESSAGE "x must be floating\nat op.cpp:3"
+#define LONG_TEXT "üüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüü" /* 41 of two bytes each */
+
+static const char *message = USUAL_MESSAGE; /* of the results */
+
+static void begin_with(seen_t *seen, const char *schema, const char *fields) {
   *seen = (seen_t){0};
-  assert_int_equal(
-      opc_schema_arguments("ns::op(Tensor x, bool flag=False, Tensor? bias=None) -> Tensor", &seen->op, NULL), OPC_OK);
+  assert_int_equal(opc_schema_arguments(schema, &seen->op, NULL), OPC_OK);
   if (!seen->op.name) seen->op.name = strdup("ns::op");
-  opc_sample_t sample = fixture_sample(&seen->op, "'name': 's', 'args': [{'tensor': {'shape': [2, 3]}}, false, null]");
+  opc_sample_t sample = fixture_sample(&seen->op, "%s", fields);
   assert_int_equal(opc_sample_set_add(&seen->samples, &sample, NULL), OPC_OK);
+}
+
+static void begin(seen_t *seen) {
+  begin_with(seen, "ns::op(Tensor x, bool flag=False, Tensor? bias=None) -> Tensor",
+             "'name': 's', 'args': [{'tensor': {'shape': [2, 3]}}, false, null]");
 }
 
 static void end(seen_t *seen) {
@@ -34,7 +43,7 @@ static void note(seen_t *seen, const char *case_id, opc_verdict_kind_t verdict, 
   opc_case_result_t *result = NULL;
   assert_int_equal(
       opc_case_result_new(case_id, verdict, verdict == OPC_VERDICT_FAIL ? OPC_RULE_stride_wrong_result : OPC_RULE_NONE,
-                          "x must be floating\nat op.cpp:3", NULL, &result, NULL),
+                          message, NULL, &result, NULL),
       OPC_OK);
   result->reason = reason;
   result->provenance.source = OPC_SOURCE_DECLARED;
@@ -82,6 +91,32 @@ static void each_input_counts_once(void **state) {
   assert_string_equal(outcome(&seen, "bias", "presence", "left out"), "accepted");
   const json_t *refusals = json_object_get(seen.inputs.record, "refusals");
   assert_int_equal(json_integer_value(json_object_get(refusals, "x must be floating")), 1);
+  end(&seen);
+}
+
+static const char *first_refusal(const seen_t *seen) {
+  json_t *refusals = json_object_get(seen->inputs.record, "refusals");
+  return json_object_iter_key(json_object_iter(refusals));
+}
+
+/* Messages may hold any bytes, and a long text may be cut within a character. */
+static void texts_of_any_bytes_are_counted(void **state) {
+  (void)state;
+  seen_t seen;
+  begin_with(&seen, "ns::op(str mode) -> Tensor", "'name': 's', 'args': ['" LONG_TEXT "']");
+  message = "no \xff mode\nat op.cpp:3";
+  refuses(&seen, "ns::op/memory/cpu/-/s/plain");
+  assert_string_equal(first_refusal(&seen), "no \\xFF mode");
+  assert_int_equal(count(&seen, "refused"), 1);
+  assert_int_equal(json_object_size(json_object_get(
+                       json_object_get(json_object_get(seen.inputs.record, "arguments"), "mode"), "values")),
+                   1);
+  end(&seen);
+  begin(&seen);
+  message = LONG_TEXT LONG_TEXT LONG_TEXT LONG_TEXT;
+  refuses(&seen, "ns::op/memory/cpu/-/s/plain");
+  assert_true(opc_string_ends(first_refusal(&seen), "ü…"));
+  message = USUAL_MESSAGE;
   end(&seen);
 }
 
@@ -156,6 +191,7 @@ static void methods_that_were_not_called_are_a_gap(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(each_input_counts_once),
+      cmocka_unit_test(texts_of_any_bytes_are_counted),
       cmocka_unit_test(the_best_outcome_of_a_value_stands),
       cmocka_unit_test(gaps_are_what_no_call_reached),
       cmocka_unit_test(methods_that_were_not_called_are_a_gap),

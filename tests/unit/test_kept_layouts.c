@@ -1,5 +1,5 @@
 /* Whether an operator follows the strides of a sample, by its results in check stride. */
-#include "supervise/jobs/task.h"
+#include "supervise/jobs/case_patterns.h"
 
 #include "unit.h"
 

@@ -1,5 +1,6 @@
-#include "supervise/jobs/task.h"
+#include "supervise/jobs/case_patterns.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
@@ -10,15 +11,11 @@ static uint64_t digest_of(const opc_case_id_t *id, const char *reach, const char
   return XXH3_64bits(text, (size_t)length < sizeof text ? (size_t)length : sizeof text - 1);
 }
 
-static bool ends_with(const char *text, const char *end) {
-  const size_t length = strlen(text), wanted = strlen(end);
-  return length >= wanted && strcmp(text + length - wanted, end) == 0;
-}
-
 void opc_kept_layouts_note(opc_kept_layouts_t *kept, const opc_case_result_t *result) {
   const opc_case_id_t *id = &result->id;
   if (result->verdict != OPC_VERDICT_PASS || strcmp(id->check, "stride") != 0 || id->dtype[0] != '\0' ||
-      strchr(id->variant, '+') || (!ends_with(id->variant, ".sliced") && !ends_with(id->variant, ".padded")) ||
+      strchr(id->variant, '+') ||
+      (!opc_string_ends(id->variant, ".sliced") && !opc_string_ends(id->variant, ".padded")) ||
       !OPC_ARRAY_GROW(kept->passed, kept->count))
     return;
   kept->passed[kept->count++] = digest_of(id, "", id->variant);

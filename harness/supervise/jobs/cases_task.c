@@ -82,7 +82,7 @@ static opc_status_t cases_task_settle(opc_task_t *task, opc_error_t *error) {
 
 /* Nothing is left to run: the findings are confirmed now. */
 static opc_status_t end(opc_task_t *task, opc_error_t *error) {
-  if (task->inputs_seen.record)
+  if (task->inputs_seen.record && !task->session->has_only)
     OPC_RETURN_IF_ERROR(
         opc_journal_write(task->session->journal, opc_inputs_seen_record(&task->inputs_seen, task->op), error));
   return opc_confirm_begin(task, error);

@@ -74,13 +74,15 @@ static void inputs_seen_see_tensor(const char *path, opc_value_t *value, void *c
   see_property(context, argument, "elements", elements_of(spec));
 }
 
-/* Of numbers and texts only the first few different ones. */
+/* Of numbers and texts only the first few different ones. A text may be cut within a character. */
 static void see_plain_value(seeing_t *seeing, const char *argument, const opc_value_t *value) {
+  OPC_SCOPED(opc_text_clear) opc_text_t shown = {0};
   char text[80];
   const json_t *known = json_object_get(json_object_get(seeing->arguments, argument), "values");
   opc_value_describe(value, text, sizeof text);
-  if (json_object_size(known) < VALUES_KEPT || json_object_get(known, text))
-    see_property(seeing, argument, "values", text);
+  opc_text_add_utf8(&shown, text, strlen(text));
+  if (json_object_size(known) < VALUES_KEPT || json_object_get(known, opc_text_c(&shown)))
+    see_property(seeing, argument, "values", opc_text_c(&shown));
 }
 
 static void see_argument(seeing_t *seeing, const opc_argument_t *argument, opc_value_t *value, bool absent) {
@@ -109,17 +111,19 @@ static opc_status_t input_of(const opc_case_id_t *id, const opc_sample_set_t *sa
   return opc_error_set(error, OPC_ERR_NOT_FOUND, "no sample %s", id->sample);
 }
 
+/* Counts the first line of a message, by its beginning. */
 static bool see_refusal(json_t *record, const char *message) {
-  char line[REFUSAL_LENGTH + sizeof "…"];
+  OPC_SCOPED(opc_text_clear) opc_text_t line = {0};
   json_t *refusals = object_in(record, "refusals");
   size_t length = strcspn(message, "\n");
   const bool cut = length > REFUSAL_LENGTH;
   if (cut) length = REFUSAL_LENGTH;
   while (cut && length > 0 && (message[length] & 0xc0) == 0x80) length--; /* not in the middle of a UTF-8 character */
-  snprintf(line, sizeof line, "%.*s%s", (int)length, message, cut ? "…" : "");
-  const json_t *known = json_object_get(refusals, line);
+  opc_text_add_utf8(&line, message, length);
+  opc_text_add(&line, cut ? "…" : "");
+  const json_t *known = json_object_get(refusals, opc_text_c(&line));
   if (!known && json_object_size(refusals) >= REFUSALS_KEPT) return refusals;
-  return json_object_set_new(refusals, line, json_integer(json_integer_value(known) + 1)) == 0;
+  return json_object_set_new(refusals, opc_text_c(&line), json_integer(json_integer_value(known) + 1)) == 0;
 }
 
 /* Whether the operator was called with the input, and what it did. */

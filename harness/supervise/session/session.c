@@ -5,7 +5,7 @@
 #include "supervise/session/kernel_place.h"
 #include "supervise/session/session.h"
 
-static void shell_text(opc_text_t *out, const char *word) {
+void opc_shell_text(opc_text_t *out, const char *word) {
   static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,+@%";
   if (word[0] != '\0' && word[strspn(word, plain)] == '\0') {
     opc_text_add(out, word);
@@ -21,7 +21,7 @@ static void shell_text(opc_text_t *out, const char *word) {
 
 static void shell_word(opc_text_t *out, const char *word) {
   opc_text_add(out, " ");
-  shell_text(out, word);
+  opc_shell_text(out, word);
 }
 
 static void shell_option(opc_text_t *out, const char *option, const char *value) {
@@ -43,8 +43,8 @@ char *opc_repro_line(const opc_session_t *session, const opc_operator_t *op, con
   opc_run_options_default(&plain);
   plain.timeout *= opc_run_pace(options);
   plain.operator_time *= opc_run_pace(options);
-  shell_text(&line,
-             options->argc > 0 ? options->argv[0] : "opcheck-c"); /* as the user called it: it may not be on the PATH */
+  opc_shell_text(
+      &line, options->argc > 0 ? options->argv[0] : "opcheck-c"); /* as the user called it: it may not be on the PATH */
   opc_text_add(&line, options->package ? " package" : " run");
   if (options->memcheck) opc_text_add(&line, " --tool memcheck");
   if (options->sanitize) shell_option(&line, "--sanitize", options->sanitize);

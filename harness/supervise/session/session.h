@@ -55,6 +55,8 @@ opc_status_t opc_session_tell_samples(opc_session_t *session, opc_error_t *error
 const opc_operator_t *opc_session_operator(const char *name, void *context);
 /* At the end: writes the passes that waited for their expected failure to occur in another case. */
 opc_status_t opc_session_release(opc_session_t *session, opc_error_t *error) OPC_CHECKED;
+/* Appends a word as a shell reads it: in quotes where it needs them. */
+void opc_shell_text(opc_text_t *out, const char *word);
 /* The command line that reproduces it: "opcheck-c run … --case 'ID' LIB…"; case_id NULL: the whole operator ("--op
  * NAME"). The caller frees; NULL: out of memory. */
 char *opc_repro_line(const opc_session_t *session, const opc_operator_t *op, const char *case_id);
