@@ -21,7 +21,7 @@ typedef struct batch {
 
 /* A check's `announce` has no context; a child has one crash record. */
 static opc_crash_record_t *crash_record;
-static void announce(opc_call_label_t label) { opc_batch_announce(crash_record, label); }
+static void announce(opc_call_label_t label) { opc_crash_case_announce(crash_record, label); }
 
 /* ---- answers ---- */
 
@@ -40,7 +40,7 @@ static void case_begin(const char *case_id, const char *why, const char *provena
   batch_t *batch = context;
   opc_string_put(batch->record->provenance, sizeof batch->record->provenance, provenance);
   opc_string_put(batch->record->why, sizeof batch->record->why, why);
-  opc_batch_begin(batch->record, case_id, OPC_CALL_LABEL(OPERATOR, ""));
+  opc_crash_case_begin(batch->record, case_id, OPC_CALL_LABEL(OPERATOR, ""));
 }
 
 /* As many arguments as fit: a crash report shows them. */
@@ -84,7 +84,7 @@ static bool case_end(const char *case_id, const char *provenance, const opc_find
   batch->status = batch_answer(batch, result);
   /* Stored after the result: if the process dies in between, that still belongs to this case, and so does a closed
    * channel. */
-  if (!batch->status) opc_batch_end(batch->record);
+  if (!batch->status) opc_crash_case_end(batch->record);
   return !batch->status;
 }
 
@@ -211,7 +211,7 @@ static opc_status_t try_run(batch_t *batch, const json_t *command) {
     opc_valgrind_case_end(batch->record->sequence, tried);
     OPC_RETURN_IF_ERROR(batch_answer(batch, tried));
   }
-  opc_batch_end(batch->record);
+  opc_crash_case_end(batch->record);
   return OPC_OK;
 }
 

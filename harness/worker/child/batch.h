@@ -1,4 +1,4 @@
-/* Writes the crash record: what a child reports about its own crash.
+/* A child's work: a batch of commands, and the crash record that outlives it.
  *
  * Handlers for SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP and SIGSYS record signal, address and frames; then the
  * default action follows. An exit() from inside an operator records its frames with signal 0 and keeps its status;
@@ -20,9 +20,9 @@ opc_status_t opc_crash_install(opc_crash_record_t *record, opc_error_t *error) O
 
 /* The crash record for a case or a try: written before it starts, so that a crash is attributed to it. One thread
  * writes; the supervisor reads at any time. */
-void opc_batch_begin(opc_crash_record_t *record, const char *case_id, opc_call_label_t label);
-void opc_batch_announce(opc_crash_record_t *record, opc_call_label_t label);
-void opc_batch_end(opc_crash_record_t *record);
+void opc_crash_case_begin(opc_crash_record_t *record, const char *case_id, opc_call_label_t label);
+void opc_crash_case_announce(opc_crash_record_t *record, opc_call_label_t label);
+void opc_crash_case_end(opc_crash_record_t *record);
 
 /* A child's commands: runs cases and tries, and answers them one by one (protocol.h, batch channel).
  *

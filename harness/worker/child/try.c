@@ -214,7 +214,7 @@ static opc_status_t repeat_poison(const subject_t *subject, const try_t *first, 
 static opc_status_t repeat_surroundings(const subject_t *subject, try_t *first, suspicion_t *out, bool *out_steady,
                                         opc_error_t *error) {
   OPC_SCOPED(try_clear) try_t second = {0}, again = {0};
-  opc_batch_announce(subject->box, OPC_CALL_LABEL(SEARCH, "in guarded memory"));
+  opc_crash_case_announce(subject->box, OPC_CALL_LABEL(SEARCH, "in guarded memory"));
   OPC_RETURN_IF_ERROR(repeat_call(subject, &second, &before, subject->seed, error));
   if (!first->wrote_outside && !first->read_outside)
     first->access = second.access; /* if there is one, it is reported */
@@ -235,7 +235,7 @@ static opc_status_t repeat_surroundings(const subject_t *subject, try_t *first, 
 
 static opc_status_t repeat_values(const subject_t *subject, const try_t *first, bool *out_depends, opc_error_t *error) {
   try_t other = {0};
-  opc_batch_announce(subject->box, OPC_CALL_LABEL(SEARCH, "with other values"));
+  opc_crash_case_announce(subject->box, OPC_CALL_LABEL(SEARCH, "with other values"));
   opc_status_t status = repeat_call(subject, &other, &behind, ~subject->seed, error);
   *out_depends = !try_equals(first, &other);
   try_clear(&other);
@@ -251,7 +251,7 @@ static void repeat_meta(const subject_t *subject, opc_text_t *out_refusal) {
   const opc_kernel_t *kernel = opc_operator_kernel(subject->op, "Meta");
   OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
   if (!kernel || kernel->fallthrough) return;
-  opc_batch_announce(subject->box, OPC_CALL_LABEL(META_OF_SEARCH, ""));
+  opc_crash_case_announce(subject->box, OPC_CALL_LABEL(META_OF_SEARCH, ""));
   if (opc_call_make(&call, subject->op, subject->sample, meta, subject->seed, NULL) != OPC_OK ||
       call.tensor_arg_count == 0)
     return; /* these arguments cannot be made on Meta, so they cannot be refused there */
@@ -273,7 +273,7 @@ static opc_status_t try_first(subject_t *subject, const char *device, try_t *fir
   snprintf(id.sample, sizeof id.sample, "%s", subject->sample->name ? subject->sample->name : "");
   snprintf(id.device, sizeof id.device, "%s", device ? device : "cpu");
   opc_case_id_format(&id, id_text);
-  opc_batch_begin(subject->box, id_text, OPC_CALL_LABEL(SEARCH, ""));
+  opc_crash_case_begin(subject->box, id_text, OPC_CALL_LABEL(SEARCH, ""));
   double began = seconds_of(CLOCK_MONOTONIC);
   opc_throw_watch(true);
   const opc_status_t status = device ? opc_try_cuda(op, subject->handle, subject->sample, cuda, subject->seed,

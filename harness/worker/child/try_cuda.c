@@ -33,7 +33,7 @@ static void require_device(opc_crash_record_t *box) {
   const opc_launch_api_t *launch = opc_launch();
   int code = launch ? launch->synchronize() : 0;
   if (code == 0) return;
-  opc_batch_announce(box, OPC_CALL_LABEL(SEARCH, "until the device had finished"));
+  opc_crash_case_announce(box, OPC_CALL_LABEL(SEARCH, "until the device had finished"));
   fprintf(stderr, "CUDA error %d after a call of the search: this process can make no other\n", code);
   abort();
 }
