@@ -111,19 +111,30 @@ static opc_status_t reuse_prepare(reuse_t *reuse, opc_case_context_t *context, o
   return reuse->changed ? place_new(context, &reuse->places, error) : OPC_OK;
 }
 
-/* The other data where nothing of it was before: other tensors hold the addresses of the last call's meanwhile. */
-static opc_status_t call_elsewhere(reuse_t *reuse, opc_case_context_t *context, opc_trial_outcome_t *out,
+/* The other data (NULL: the sample's own) where nothing of it was before: other tensors hold the addresses of the last
+ * call's meanwhile. */
+static opc_status_t call_elsewhere(opc_case_context_t *context, opc_replay_t *other, opc_trial_outcome_t *out,
                                    opc_error_t *error) {
   OPC_SCOPED(opc_call_clear) opc_call_t second = {0}, first = {0};
   const opc_again_t holder = {.context = context, .sample = context->sample};
-  const opc_again_t trial = {.context = context,
-                             .sample = context->sample,
-                             .replay = &reuse->other,
-                             .conditions = OPC_TRIAL_ELSEWHERE,
-                             .label = {OPC_CALL_KIND_CALL_OF_OTHERS, "on other data"}};
+  const opc_again_t trial = {
+      .context = context,
+      .sample = context->sample,
+      .replay = other,
+      .conditions = OPC_TRIAL_ELSEWHERE,
+      .label = other ? OPC_CALL_LABEL(CALL_OF_OTHERS, "on other data") : OPC_CALL_LABEL(CALL, "at other addresses")};
   OPC_RETURN_IF_ERROR(opc_trial_make(&holder, &first, error));
   OPC_RETURN_IF_ERROR(opc_trial_make(&holder, &second, error));
   return opc_trial_run(&trial, out, error);
+}
+
+/* A result that is computed from an address is another one elsewhere for the sample's own data, too. */
+static opc_status_t is_same_elsewhere(const reuse_t *reuse, opc_case_context_t *context, bool *out,
+                                      opc_error_t *error) {
+  OPC_SCOPED(opc_trial_outcome_clear) opc_trial_outcome_t elsewhere = {0};
+  OPC_RETURN_IF_ERROR(call_elsewhere(context, NULL, &elsewhere, error));
+  *out = !opc_trial_differ(&reuse->own, &elsewhere, "", NULL);
+  return OPC_OK;
 }
 
 opc_status_t opc_determinism_cache_check(opc_case_context_t *context, int *calls, opc_finding_t *finding,
@@ -139,11 +150,15 @@ opc_status_t opc_determinism_cache_check(opc_case_context_t *context, int *calls
     *calls += 1 + reuse.called;
     if (!reuse.called) continue;
     if (attempt == 0) { /* after the first pair: what is kept for the sample's own values comes from there */
-      OPC_RETURN_IF_ERROR(call_elsewhere(&reuse, context, &elsewhere, error));
+      OPC_RETURN_IF_ERROR(call_elsewhere(context, &reuse.other, &elsewhere, error));
       ++*calls;
     }
     differs = !opc_trial_out_of_bounds() && !opc_places_kept(reuse.places) &&
               opc_trial_differ(&reuse.there, &elsewhere, elsewhere_name, &text);
+  }
+  if (differs) {
+    OPC_RETURN_IF_ERROR(is_same_elsewhere(&reuse, context, &differs, error));
+    ++*calls;
   }
   if (differs) opc_finding_fail(finding, rule, "%s%s", before_text, opc_text_c(&text));
   return OPC_OK;
