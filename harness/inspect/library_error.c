@@ -33,53 +33,58 @@ static bool is_cpp_of_torch(const char *symbol) {
   return strstr(symbol, "c10") || strstr(symbol, "torch") || strstr(symbol, "2at");
 }
 
+/* message: what the loader says, "FILE: undefined symbol: NAME" */
 static void undefined_symbol(opc_library_error_t *out, const char *symbol, const char *message, const char *torch) {
+  OPC_SCOPED(opc_scope_free) char *plain = opc_demangle(symbol);
+  char shown[512]; /* what to do follows, and must not be cut off */
+  opc_string_put(shown, sizeof shown, plain ? plain : symbol);
+  const char *end = strstr(message, ": undefined symbol: ");
   if (opc_symbol_has_old_string(symbol)) {
     opc_library_error_set(out, "abi",
                           "built with the old string ABI of libtorch before 2.6 (undefined symbol %s), this is "
                           "libtorch %s: get or build the library for this "
                           "libtorch, or give a libtorch that fits it with --torch",
-                          symbol, torch);
+                          shown, torch);
   } else if (opc_symbol_is_newer_torch(symbol)) {
     opc_library_error_set(out, "abi",
                           "built for libtorch 2.12 or newer (undefined symbol %s), this is libtorch %s: give that "
                           "libtorch with --torch, or build the library "
                           "for this one",
-                          symbol, torch);
+                          shown, torch);
   } else if (strstr(symbol, "N2at3Tag")) { /* 2.12 moved at::Tag to headeronly */
     opc_library_error_set(out, "abi",
                           "built for libtorch 2.11 or older (undefined symbol %s), this is libtorch %s: give that "
                           "libtorch with --torch, or build the library "
                           "for this one",
-                          symbol, torch);
+                          shown, torch);
   } else if (strncmp(symbol, "Py", 2) == 0 || strncmp(symbol, "_Py", 3) == 0) {
     opc_library_error_set(out, "undefined_symbol",
                           "needs Python's symbol %s for more than a call (a version of it, or thread-local data), "
                           "which no stub library provides: preload libpython "
                           "(--preload libpython3.X.so), or build the operators apart from their Python binding",
-                          symbol);
+                          shown);
   } else if (strstr(symbol, "cuda") || strstr(symbol, "4cuda")) {
     opc_library_error_set(out, "undefined_symbol",
                           "undefined symbol %s, which belongs to CUDA or to libtorch's CUDA half: run it with --device "
                           "cuda on a machine that has both, or name the "
                           "library that defines it with --preload",
-                          symbol);
+                          shown);
   } else if (opc_symbol_is_stable(symbol)) {
     opc_library_error_set(out, "abi",
                           "built for a newer libtorch: %s is not in the stable C interface of libtorch %s, which only "
                           "ever grows; give a newer libtorch with --torch, or "
                           "build the library for this one (TORCH_TARGET_VERSION)",
-                          symbol, torch);
+                          shown, torch);
   } else if (is_cpp_of_torch(symbol)) {
     opc_library_error_set(out, "undefined_symbol",
                           "undefined symbol %s, which libtorch %s does not have: the library was built for another "
                           "version of libtorch; give that one with --torch",
-                          symbol, torch);
+                          shown, torch);
   } else {
     opc_library_error_set(out, "undefined_symbol",
-                          "undefined symbol %s: link the library that defines it (-Wl,-z,defs finds this when "
-                          "building), or name it with --preload (%s)",
-                          symbol, message);
+                          "undefined symbol %s%s%.*s: link the library that defines it (-Wl,-z,defs finds this when "
+                          "building), or name it with --preload",
+                          shown, end ? " in " : "", end ? (int)(end - message) : 0, message);
   }
 }
 

@@ -10,7 +10,8 @@ static void kinds_of_messages(void **state) {
   static const struct {
     const char *message, *kind, *words;
   } cases[] = {
-      {"x.so: undefined symbol: nowhere", "undefined_symbol", "nowhere"},
+      {"x.so: undefined symbol: nowhere", "undefined_symbol", "symbol nowhere in x.so: link"},
+      {"x.so: undefined symbol: _ZN5mylib5helpsERKi", "undefined_symbol", "symbol mylib::helps(int const&) in x.so:"},
       {"x.so: undefined symbol: _ZN3c1021throwNullDataPtrErrorERKSs", "abi", "old string ABI"},
       {"x.so: undefined symbol: _ZN3c104WarnC1ESt7variantIJEERKNS_14SourceLocationESs", "abi", "old string ABI"},
       {"x.so: undefined symbol: _ZN5torch7Library4_defERKN5torch10headeronly3FooE", "abi", "2.12 or newer"},
