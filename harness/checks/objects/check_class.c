@@ -4,41 +4,14 @@
 #include <string.h>
 
 #include "checks/framework/check.h"
+#include "checks/objects/class_object.h"
 #include "checks/objects/class_state.h"
-#include "memory/cpu_memory.h"
-
-/* An object, and the arguments from which it was made; it may hold them. */
-typedef struct made {
-  opc_call_t call;
-  opc_object_t *object; /* NULL: call.outcome says why */
-} made_t;
-
-/* Arguments that a search found are placed as the search placed them, at the end of guarded memory: a constructor that
- * reads beyond them is noticed. An operator that returns the object has a case of its own for that. */
-static opc_status_t object_make(opc_case_context_t *context, made_t *out, opc_error_t *error) {
-  const bool constructed = opc_class_has_constructor(context->op),
-             searched = constructed && context->sample->source == OPC_SAMPLE_SEARCHED;
-  if (!constructed) context->announce(OPC_CALL_LABEL(OTHERWISE, "that returns the object"));
-  const size_t alignment = searched ? opc_cpu_memory_align_arguments(1) : 0;
-  opc_status_t status = opc_call_make(&out->call, context->op, context->sample, context->device, context->seed, error);
-  if (searched) opc_cpu_memory_align_arguments(alignment);
-  if (status != OPC_OK) return status;
-  if (constructed) context->announce(OPC_CALL_LABEL(METHOD, "the constructor"));
-  (void)opc_call_construct(&out->call, context->op, context->seed, &out->object);
-  return OPC_OK;
-}
-
-static void made_clear(made_t *made) {
-  opc_object_free(made->object);
-  opc_call_clear(&made->call);
-  *made = (made_t){0};
-}
 
 /* ---- the parts of the contract ---- */
 
 typedef struct subject {
   opc_case_context_t *context;
-  made_t object;
+  opc_class_made_t object;
   opc_class_state_t fresh, control; /* of two other objects made from the same arguments */
   opc_finding_t *finding;
   opc_text_t done; /* what was proven, for the pass */
@@ -114,11 +87,6 @@ static void check_flatten(subject_t *subject) {
   else opc_text_add(&subject->done, ", flattened");
 }
 
-static char *class_constructor_schema(const char *class_name, const void *context) {
-  (void)context;
-  return opc_class_constructor(class_name);
-}
-
 static bool object_has_options(const opc_value_t *value) {
   bool has = false;
   for (size_t i = 0; value->kind == OPC_VALUE_LIST && !has && i < value->list.count; i++)
@@ -149,11 +117,11 @@ static bool is_refused_for_all(subject_t *subject) {
   opc_case_context_t other = *subject->context;
   bool refused = true, plain = !gives_options(other.op, other.base);
   for (size_t i = 0; i < other.sample_count && refused; i++) {
-    OPC_SCOPED(made_clear) made_t made = {0};
+    OPC_SCOPED(opc_class_made_clear) opc_class_made_t made = {0};
     OPC_SCOPED(object_clear) opc_object_t *back = NULL;
     other.sample = &other.samples[i];
     if (strcmp(other.sample->name, other.base->name) == 0) continue;
-    if (object_make(&other, &made, NULL) != OPC_OK || !made.object) continue;
+    if (opc_class_object_make(&other, &made, NULL) != OPC_OK || !made.object) continue;
     other.announce(OPC_CALL_LABEL(METHOD_OF_OTHERS, "__setstate__ of an object made from another sample"));
     refused = opc_object_round_trip(made.object, &back, NULL, NULL) != OPC_CALL_RETURNED;
     plain |= !gives_options(other.op, other.sample);
@@ -218,8 +186,8 @@ static opc_status_t check_copy(subject_t *subject, const char *method, bool deep
 }
 
 static opc_status_t take_fresh(opc_case_context_t *context, opc_class_state_t *out, opc_error_t *error) {
-  OPC_SCOPED(made_clear) made_t made = {0};
-  OPC_RETURN_IF_ERROR(object_make(context, &made, error));
+  OPC_SCOPED(opc_class_made_clear) opc_class_made_t made = {0};
+  OPC_RETURN_IF_ERROR(opc_class_object_make(context, &made, error));
   if (!made.object)
     return opc_error_set(error, OPC_ERR_UNSUPPORTED,
                          "the constructor accepts the same arguments once but not again: %s",
@@ -227,36 +195,16 @@ static opc_status_t take_fresh(opc_case_context_t *context, opc_class_state_t *o
   return opc_class_state_take(context->op, made.object, context->announce, out, error);
 }
 
-/* ---- one method ---- */
-
-/* Of the class itself: another object made like this one. */
-static json_t *another(const opc_case_context_t *context, const char *name) {
-  const opc_sample_t *sample = context->sample;
-  if (!opc_class_has_constructor(context->op)) return opc_value_to_json(&sample->arguments[0]);
-  json_t *init = json_array();
-  for (size_t i = 0; i < sample->argument_count && !sample->absent[i]; i++)
-    json_array_append_new(init, opc_value_to_json(&sample->arguments[i]));
-  return json_pack("{s:{s:s, s:o}}", "object", "class", name, "init", init);
-}
-
-static json_t *argument_value(const opc_case_context_t *context, const opc_type_t *type, int round) {
-  static const opc_simple_classes_t classes = {.constructor = class_constructor_schema};
-  OPC_SCOPED(opc_scope_free) char *name = opc_class_name_of(context->op);
-  if (!name || type->kind != OPC_TYPE_OBJECT || !type->class_name || strcmp(type->class_name, name) != 0)
-    return opc_simple_value(type, round, &classes);
-  return another(context, name);
-}
-
 static void class_subject_clear(subject_t *subject) {
   opc_class_state_clear(&subject->fresh);
   opc_class_state_clear(&subject->control);
   opc_text_clear(&subject->done);
-  made_clear(&subject->object);
+  opc_class_made_clear(&subject->object);
 }
 
 static opc_status_t check_whole(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
   OPC_SCOPED(class_subject_clear) subject_t subject = {.context = context, .finding = finding};
-  OPC_RETURN_IF_ERROR(object_make(context, &subject.object, error));
+  OPC_RETURN_IF_ERROR(opc_class_object_make(context, &subject.object, error));
   if (opc_finding_from_outcome(context, &subject.object.call, finding)) return OPC_OK;
   if (context->base->expect.rejects)
     return opc_finding_fail(finding, OPC_RULE_sample_accepted,
@@ -274,108 +222,15 @@ static opc_status_t check_whole(opc_case_context_t *context, opc_finding_t *find
   return OPC_OK;
 }
 
-/* The method's arguments in this round, without self. OPC_ERR_UNSUPPORTED: some type has no value. */
-static opc_status_t method_sample(const opc_case_context_t *context, const opc_operator_t *method, int round,
-                                  opc_sample_t *out, opc_error_t *error) {
-  json_auto_t *args = json_array();
-  for (size_t i = 0; i < method->argument_count; i++) {
-    json_t *value = argument_value(context, &method->arguments[i].type, round);
-    if (!value)
-      return opc_error_set(error, OPC_ERR_UNSUPPORTED, "there is no simple value for its argument %s, %s",
-                           method->arguments[i].name, method->arguments[i].type_text);
-    json_array_append_new(args, value);
-  }
-  json_auto_t *text = json_pack("{s:s, s:O}", "operator", method->name, "args", args);
-  return opc_sample_from_json(text, method, NULL, out, NULL, 0, error);
-}
-
-/* With the arguments: nobody vouches for them, and a crash report has no other place for them. */
-static void say_method(const opc_case_context_t *context, const opc_operator_t *method, const opc_call_t *call) {
-  char detail[160], value[64];
-  OPC_SCOPED(opc_text_clear) opc_text_t arguments = {0};
-  for (size_t i = 0; i < call->argument_count; i++) {
-    opc_value_describe(&call->arguments[i], value, sizeof value);
-    opc_text_addf(&arguments, "%s%s", i ? ", " : "", value);
-  }
-  snprintf(detail, sizeof detail, "%.60s called with %.70s", method->name, opc_text_c(&arguments));
-  context->announce(call->argument_count ? OPC_CALL_LABEL(METHOD_OF_OTHERS, detail)
-                                         : OPC_CALL_LABEL(METHOD, method->name));
-}
-
-static opc_status_t call_on_sample(opc_case_context_t *context, const opc_object_t *object,
-                                   const opc_operator_t *method, const opc_sample_t *sample, opc_call_t *call,
-                                   opc_error_t *error) {
-  OPC_RETURN_IF_ERROR(opc_call_make(call, method, sample, context->device, context->seed, error));
-  say_method(context, method, call);
-  call->outcome = opc_object_call(object, method->name, call->arguments, call->argument_count, &call->returns,
-                                  &call->return_count, &call->message);
-  return OPC_OK;
-}
-
-static opc_status_t call_method(opc_case_context_t *context, const opc_object_t *object, const opc_operator_t *method,
-                                int round, opc_call_t *call, opc_error_t *error) {
-  OPC_SCOPED(opc_sample_clear) opc_sample_t sample = {0};
-  OPC_RETURN_IF_ERROR(method_sample(context, method, round, &sample, error));
-  const opc_status_t status = call_on_sample(context, object, method, &sample, call, error);
-  opc_call_clear_arguments(call);
-  return status;
-}
-
-static opc_status_t try_method(opc_case_context_t *context, const opc_operator_t *method, int round, opc_call_t *call,
-                               opc_error_t *error) {
-  OPC_SCOPED(made_clear) made_t made = {0};
-  OPC_RETURN_IF_ERROR(object_make(context, &made, error));
-  if (!made.object)
-    return opc_error_set(error, OPC_ERR_UNSUPPORTED, "the constructor refuses these arguments: %s",
-                         opc_text_c(&made.call.message));
-  return call_method(context, made.object, method, round, call, error);
-}
-
-/* The schema of a method, without self. */
-typedef struct method {
-  opc_operator_t op;
-  size_t all; /* arguments, with self: it is beyond op's count */
-} method_t;
-
-static void method_clear(method_t *method) {
-  method->op.argument_count = method->all;
-  opc_operator_clear(&method->op);
-}
-
-/* The schema without self, under the method's name. */
-static opc_status_t method_read(const opc_method_t *method, method_t *out, opc_error_t *error) {
-  const opc_status_t status = opc_schema_arguments(method->schema ? method->schema : "", &out->op, error);
-  out->all = out->op.argument_count;
-  if (status != OPC_OK || out->all == 0) return status;
-  out->op.name = strdup(method->name);
-  if (!out->op.name) return opc_out_of_memory(error);
-  opc_argument_t self = out->op.arguments[0];
-  memmove(&out->op.arguments[0], &out->op.arguments[1], (out->all - 1) * sizeof self);
-  out->op.arguments[--out->op.argument_count] = self; /* beyond the count: cleared with the rest */
-  return OPC_OK;
-}
-
-/* ---- a used object ---- */
-
-/* Calls it with simple arguments until it accepts some. object NULL: another one for each call. */
-static opc_status_t call_until_accepted(opc_case_context_t *context, const opc_object_t *object,
-                                        const opc_operator_t *method, opc_call_t *call, opc_error_t *error) {
-  for (int round = 0; round < OPC_SIMPLE_ROUNDS; round++) {
-    opc_call_clear(call);
-    OPC_RETURN_IF_ERROR(object ? call_method(context, object, method, round, call, error)
-                               : try_method(context, method, round, call, error));
-    if (call->outcome != OPC_CALL_REJECTED) break;
-  }
-  return OPC_OK;
-}
+/* ---- one method ---- */
 
 static opc_status_t check_method(opc_case_context_t *context, const opc_method_t *method, opc_finding_t *finding,
                                  opc_error_t *error) {
-  OPC_SCOPED(method_clear) method_t schema = {0};
+  OPC_SCOPED(opc_class_method_clear) opc_class_method_t schema = {0};
   OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
   char text[160] = "nothing";
-  OPC_RETURN_IF_ERROR(method_read(method, &schema, error));
-  OPC_RETURN_IF_ERROR(call_until_accepted(context, NULL, &schema.op, &call, error));
+  OPC_RETURN_IF_ERROR(opc_class_method_read(method, &schema, error));
+  OPC_RETURN_IF_ERROR(opc_class_method_call(context, NULL, &schema.op, &call, error));
   if (opc_finding_from_outcome(context, &call, finding)) return OPC_OK;
   if (call.return_count) opc_value_describe(&call.returns[0], text, sizeof text);
   return opc_finding_pass(finding, "%s returns %s", method->name, text);
@@ -383,11 +238,11 @@ static opc_status_t check_method(opc_case_context_t *context, const opc_method_t
 
 static opc_status_t use_method(opc_case_context_t *context, const opc_object_t *object, const opc_method_t *method,
                                bool *out_accepted, opc_error_t *error) {
-  OPC_SCOPED(method_clear) method_t schema = {0};
+  OPC_SCOPED(opc_class_method_clear) opc_class_method_t schema = {0};
   OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
   *out_accepted = false;
-  OPC_RETURN_IF_ERROR(method_read(method, &schema, error));
-  OPC_RETURN_IF_ERROR(call_until_accepted(context, object, &schema.op, &call, error));
+  OPC_RETURN_IF_ERROR(opc_class_method_read(method, &schema, error));
+  OPC_RETURN_IF_ERROR(opc_class_method_call(context, object, &schema.op, &call, error));
   *out_accepted = call.outcome == OPC_CALL_RETURNED;
   return OPC_OK;
 }
@@ -409,7 +264,7 @@ static opc_status_t use_methods(opc_case_context_t *context, const opc_object_t 
 /* Two objects on which only the same calls were made, one that is pickled after them, and what that one becomes. */
 enum { USED = 3 };
 typedef struct used {
-  made_t made[USED];
+  opc_class_made_t made[USED];
   opc_object_t *unpickled;
   opc_class_state_t states[USED];
 } used_t;
@@ -429,7 +284,7 @@ static void report_used(opc_class_state_t states[USED], size_t calls, opc_findin
 static void used_clear(used_t *used) {
   for (int i = 0; i < USED; i++) opc_class_state_clear(&used->states[i]);
   opc_object_free(used->unpickled);
-  for (int i = 0; i < USED; i++) made_clear(&used->made[i]);
+  for (int i = 0; i < USED; i++) opc_class_made_clear(&used->made[i]);
 }
 
 static opc_status_t check_used(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
@@ -438,8 +293,8 @@ static opc_status_t check_used(opc_case_context_t *context, opc_finding_t *findi
   size_t calls = 0;
   bool pickled = false;
   for (int i = 0; i < USED; i++) {
-    made_t *made = &used.made[i];
-    OPC_RETURN_IF_ERROR(object_make(context, made, error));
+    opc_class_made_t *made = &used.made[i];
+    OPC_RETURN_IF_ERROR(opc_class_object_make(context, made, error));
     if (!made->object)
       return opc_finding_skip(finding, OPC_SKIP_REJECTED, "the constructor refuses these arguments: %.*s",
                               first_line(&made->call.message), opc_text_c(&made->call.message));
