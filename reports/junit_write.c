@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "reports/problems/problem_merge.h"
-#include "reports/screen.h"
+#include "reports/terminal.h"
 
 /* ---- writing, with one sticky status ---- */
 
@@ -115,30 +115,15 @@ static void add_line(opc_text_t *out, const char *label, const char *value) {
   if (*value) opc_text_addf(out, "%s: %s\n", label, value);
 }
 
-enum { EVIDENCE_SHOWN = 600 };
-
 /* Writes the body of a failure: enough to act on without the other reports. */
-static void junit_write_describe(opc_text_t *out, const opc_case_result_t *result, bool brief) {
+static void junit_write_describe(opc_text_t *out, const opc_case_result_t *result) {
   const opc_rule_t *rule = opc_rule_of(result->rule);
   if (result->suspect) opc_text_add(out, "Not confirmed: the run stopped early.\n");
   opc_text_addf(out, "\nrule: %s, %s\n", opc_rule_name(result->rule), rule->title);
   add_line(out, "why", rule->why);
   add_line(out, "case", result->case_id);
   json_auto_t *evidence = opc_case_result_evidence(result);
-  const char *key;
-  json_t *value;
-  json_object_foreach(evidence, key, value) {
-    if (strcmp(key, "kernel") == 0) continue; /* the message names its place */
-    char *text = json_is_string(value) ? NULL : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
-    const char *label = strcmp(key, "why") == 0 ? "tried because" : key; /* "why" means the rule's reason */
-    const char *whole = text ? text : json_is_string(value) ? json_string_value(value) : "";
-    size_t shown = strlen(whole);
-    if (brief && shown > EVIDENCE_SHOWN)
-      for (shown = EVIDENCE_SHOWN; ((unsigned char)whole[shown] & 0xc0) == 0x80;) shown--;
-    opc_text_addf(out, "%s: %.*s%s\n", label, (int)shown, whole,
-                  whole[shown] ? "… (all of it is in the JSON report)" : "");
-    free(text);
-  }
+  opc_evidence_text(evidence, out);
   if (result->repro) add_line(out, "repro", result->repro);
   opc_text_addf(out, "more: opcheck-c explain %s\n", rule->name);
 }
@@ -164,7 +149,7 @@ void opc_junit_finding(opc_junit_t *junit, const char *element, const opc_case_r
   if (!problems || !strstr(opc_text_c(problems), result->message))
     opc_text_addf(&text, "%s%s", problems ? " " : "", result->message);
   opc_text_add(&text, "\n");
-  junit_write_describe(&text, result, problems);
+  junit_write_describe(&text, result);
   opc_junit_open(junit, element);
   if (!warning) {
     opc_junit_attribute(junit, "type", opc_rule_name(result->rule));

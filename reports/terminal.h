@@ -39,6 +39,12 @@ opc_status_t opc_terminal_coverage(opc_journal_reader_t *journal, const opc_scre
  * "registered at ops.cpp:5 in libmy_ops.so". Adds nothing if none is known. `op`: the operator's record. */
 void opc_finding_place(const opc_case_result_t *result, const json_t *op, opc_text_t *out);
 
+/* A line for each part of a finding's evidence that a person reads: "input: x = float32[5, 3]". The rest of it, and
+ * what is too long, is in the JSON report. */
+void opc_evidence_text(const json_t *evidence, opc_text_t *out);
+/* "x = float32[5, 3], y = 2": input as the evidence has it. */
+void opc_input_text(const json_t *input, opc_text_t *out);
+
 enum { OPC_TERMINAL_NAMES = 24 };
 
 /* A problem, and others that say the same, mostly of other operators. The names belong to the journal reader. */

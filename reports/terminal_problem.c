@@ -62,11 +62,7 @@ static void show_operators(const opc_screen_t *screen, const opc_terminal_entry_
 
 static void show_input(const opc_screen_t *screen, const json_t *input) {
   OPC_SCOPED(opc_text_clear) opc_text_t line = {0};
-  const char *name;
-  json_t *value;
-  if (json_is_string(input)) opc_text_add(&line, json_string_value(input));
-  json_object_foreach((json_t *)input, name, value) opc_text_addf(
-      &line, "%s%s = %s", line.length ? ", " : "", name, json_is_string(value) ? json_string_value(value) : "?");
+  opc_input_text(input, &line);
   opc_screen_brief(screen, "input", opc_text_c(&line), INPUT_LINES);
 }
 
