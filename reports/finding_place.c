@@ -30,6 +30,12 @@ static void add_code(const opc_case_result_t *result, const opc_code_place_t *pl
     opc_text_addf(out, " in %s", opc_base_name(library));
 }
 
+const char *opc_finding_registration(const opc_case_result_t *result, const json_t *op) {
+  const opc_case_kernel_t *wanted = opc_case_kernel_of(&result->id);
+  const json_t *kernel = wanted ? find_kernel(op, wanted->keys[0]) : NULL;
+  return opc_record_text(kernel ? kernel : op, "registered_at");
+}
+
 void opc_finding_place(const opc_case_result_t *result, const json_t *op, opc_text_t *out) {
   opc_code_place_t place;
   const char *registered = opc_record_text(op, "registered_at"), *library = opc_record_text(op, "library");

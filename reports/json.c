@@ -219,4 +219,4 @@ static opc_status_t write_json(const opc_report_source_t *source, FILE *stream, 
 
 const opc_report_t opc_report_json = {
     "json", "the whole result as JSON (format opcheck-c/report/1), compressed if FILE ends with .zst or .gz", true,
-    write_json};
+    false, write_json};

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "reports/ci.h"
 #include "reports/junit_write.h"
 
 static bool junit_visit_result(const opc_case_result_t *result, void *context) {
@@ -135,26 +136,9 @@ static bool junit_visit_note(const json_t *record, void *context) {
   return true;
 }
 
-/* The trouble with the run as a whole; NULL: none. */
-static const char *run_trouble(const opc_journal_summary_t *summary, const char **out_message) {
-  if (!summary->complete) {
-    *out_message = summary->damaged ? "the journal has damaged lines: results are missing"
-                                    : "the run stopped early: results are missing";
-    return "harness.incomplete";
-  }
-  if (summary->exit_code == 5) {
-    *out_message = "nothing was checked: no operators, none selected, or none could be called";
-    return "harness.nothing_ran";
-  }
-  if (summary->exit_code == 3) {
-    *out_message = "the harness could not do its work";
-    return "harness.failed";
-  }
-  return NULL;
-}
-
 static void write_run_suite(opc_junit_t *junit) {
-  const char *message = NULL, *type = run_trouble(&junit->summary, &message);
+  OPC_SCOPED(opc_text_clear) opc_text_t message = {0};
+  const char *type = opc_ci_run_trouble(junit->source, &message);
   opc_journal_counts_t counts = {.error = !!type};
   double seconds = 0;
   junit_count_operators(junit, NULL, &counts, &seconds);
@@ -168,9 +152,9 @@ static void write_run_suite(opc_junit_t *junit) {
     opc_junit_testcase(junit, NULL, "opcheck-c", "run", 0);
     if (junit->xml) {
       OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
-      opc_text_addf(&text, "%s\n", message);
+      opc_text_addf(&text, "%s\n", opc_text_c(&message));
       opc_junit_keep(junit, opc_journal_reader_each(junit->journal, "note", junit_visit_note, &text, junit->error));
-      opc_junit_error(junit, type, message, &text);
+      opc_junit_error(junit, type, opc_text_c(&message), &text);
       opc_junit_close(junit);
     }
   }
@@ -247,4 +231,4 @@ static opc_status_t write_junit(const opc_report_source_t *source, FILE *stream,
   return junit.status;
 }
 
-const opc_report_t opc_report_junit = {"junit", "results as JUnit XML, for CI dashboards", false, write_junit};
+const opc_report_t opc_report_junit = {"junit", "results as JUnit XML, for CI dashboards", false, false, write_junit};

@@ -96,10 +96,11 @@ static opc_status_t write_target(const opc_report_t *report, const opc_report_so
 
 opc_status_t opc_report_begin(const opc_report_t *report, const opc_report_source_t *source, const char *target,
                               opc_error_t *error) {
-  return write_target(report, source, target, true, error);
+  return report->on_stdout ? OPC_OK : write_target(report, source, target, true, error);
 }
 
 opc_status_t opc_report_finish(const opc_report_t *report, const opc_report_source_t *source, const char *target,
                                opc_error_t *error) {
+  if (report->on_stdout) return write_stream(report, source, stdout, "standard output", error);
   return write_target(report, source, target, false, error);
 }

@@ -18,12 +18,16 @@ typedef struct opc_report_source {
   opc_journal_reader_t *journal;
   const opc_problems_t *problems;
   opc_junit_cases_t junit_cases;
+  const char *source_root; /* --source-root: the repository; NULL: found from the current folder */
+  bool strict;             /* --strict: the formats of CI show warnings as errors */
+  int required;            /* --require-checked, as opc_coverage_required takes it */
 } opc_report_source_t;
 
 typedef struct opc_report {
   const char *name;    /* "json": the option is --json FILE */
   const char *summary; /* for --help */
   bool compressible;   /* a target FILE.gz or FILE.zst is compressed */
+  bool on_stdout;      /* the option takes no FILE; the report is written to standard output, and none early */
   /* Writes the whole report of the journal to stream. A failed write is OPC_ERR_IO, and errno says why. */
   opc_status_t (*write)(const opc_report_source_t *source, FILE *stream, opc_error_t *error);
 } opc_report_t;
@@ -39,7 +43,8 @@ extern const size_t opc_report_count;
  */
 opc_status_t opc_report_begin(const opc_report_t *report, const opc_report_source_t *source, const char *target,
                               opc_error_t *error) OPC_CHECKED;
-/* Writes FILE.tmp-PID, fsyncs, renames. On failure the target keeps what it held. */
+/* Writes FILE.tmp-PID, fsyncs, renames. On failure the target keeps what it held. The target of a report on standard
+ * output is ignored. */
 opc_status_t opc_report_finish(const opc_report_t *report, const opc_report_source_t *source, const char *target,
                                opc_error_t *error) OPC_CHECKED;
 

@@ -38,6 +38,8 @@ opc_status_t opc_terminal_coverage(opc_journal_reader_t *journal, const opc_scre
  * that is the kernel that its check looks at; else where that kernel was registered; else where the operator was,
  * "registered at ops.cpp:5 in libmy_ops.so". Adds nothing if none is known. `op`: the operator's record. */
 void opc_finding_place(const opc_case_result_t *result, const json_t *op, opc_text_t *out);
+/* Where the kernel that the case looks at was registered, else the operator, as the journal has it; "": not known. */
+const char *opc_finding_registration(const opc_case_result_t *result, const json_t *op);
 
 /* A line for each part of a finding's evidence that a person reads: "input: x = float32[5, 3]". The rest of it, and
  * what is too long, is in the JSON report. */

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli/cli.h"
 
@@ -141,6 +142,13 @@ opc_status_t opc_value_junit_cases(const char *text, opc_junit_cases_t *out, opc
   else if (strcmp(text, "case") == 0) *out = OPC_JUNIT_BY_CASE;
   else return opc_error_set(error, OPC_ERR_USAGE, "--junit-cases %.40s: give operator or case", text);
   return OPC_OK;
+}
+
+opc_status_t opc_value_folder(const char *option, const char *text, opc_error_t *error) {
+  struct stat info;
+  if (stat(text, &info) != 0) return opc_error_set(error, OPC_ERR_USAGE, "%s %s: %s", option, text, strerror(errno));
+  if (S_ISDIR(info.st_mode)) return OPC_OK;
+  return opc_error_set(error, OPC_ERR_USAGE, "%s %s: it is a file; give a folder", option, text);
 }
 
 opc_status_t opc_value_seconds(const char *option, const char *text, double *out, opc_error_t *error) {

@@ -49,6 +49,8 @@ int opc_arguments_failed(const opc_arguments_t *arguments, const opc_error_t *er
 opc_status_t opc_value_integer(const char *option, const char *text, int64_t lowest, int64_t highest, int64_t *out,
                                opc_error_t *error) OPC_CHECKED;
 opc_status_t opc_value_seconds(const char *option, const char *text, double *out, opc_error_t *error) OPC_CHECKED;
+/* A folder that exists. */
+opc_status_t opc_value_folder(const char *option, const char *text, opc_error_t *error) OPC_CHECKED;
 
 /* Value of --junit-cases: "operator" or "case". */
 opc_status_t opc_value_junit_cases(const char *text, opc_junit_cases_t *out, opc_error_t *error) OPC_CHECKED;

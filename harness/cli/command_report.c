@@ -4,7 +4,16 @@
 #include "cli/cli.h"
 #include "reports/terminal.h"
 
-enum { KEY_FIRST_REPORT = 256, OPTIONS_MAX = 8, KEY_JUNIT_CASES = 512, KEY_VERBOSE, KEY_COVERAGE, WORDS_MAX = 3 };
+enum {
+  KEY_FIRST_REPORT = 256,
+  OPTIONS_MAX = 8,
+  KEY_JUNIT_CASES = 512,
+  KEY_VERBOSE,
+  KEY_COVERAGE,
+  KEY_STRICT,
+  KEY_SOURCE_ROOT,
+  WORDS_MAX = 3
+};
 #define RENDER "render"
 
 typedef struct report_command {
@@ -13,7 +22,8 @@ typedef struct report_command {
   size_t word_count;              /* also those beyond WORDS_MAX */
   const char *files[OPTIONS_MAX]; /* indexed by report */
   opc_junit_cases_t junit_cases;
-  bool verbose, coverage;
+  const char *source_root;
+  bool verbose, coverage, strict;
 } report_command_t;
 
 /* A journal alone is rendered. */
@@ -38,13 +48,18 @@ static error_t report_parse(int key, char *value, struct argp_state *state) {
   report_command_t *command = state->input;
   opc_status_t status = OPC_OK;
   if (key >= KEY_FIRST_REPORT && key < KEY_FIRST_REPORT + OPTIONS_MAX) {
-    command->files[key - KEY_FIRST_REPORT] = value;
+    command->files[key - KEY_FIRST_REPORT] = value ? value : "";
   } else if (key == KEY_JUNIT_CASES) {
     status = opc_value_junit_cases(value, &command->junit_cases, command->error);
   } else if (key == KEY_VERBOSE) {
     command->verbose = true;
   } else if (key == KEY_COVERAGE) {
     command->coverage = true;
+  } else if (key == KEY_STRICT) {
+    command->strict = true;
+  } else if (key == KEY_SOURCE_ROOT) {
+    status = opc_value_folder("--source-root", value, command->error);
+    command->source_root = value;
   } else if (key == ARGP_KEY_ARG) {
     if (command->word_count < WORDS_MAX) command->words[command->word_count] = value;
     command->word_count++;
@@ -58,9 +73,7 @@ static error_t report_parse(int key, char *value, struct argp_state *state) {
 
 static const char doc[] =
     "Makes reports from the journal of an earlier run (run --journal FILE, or the file that a broken run named). "
-    "Without --json and "
-    "--junit "
-    "the report is shown here."
+    "Without an option that names a format, the report is shown here."
     "\vExamples:\n"
     "  opcheck-c report run.jsonl\n"
     "  opcheck-c report render --junit report.xml run.jsonl\n";
@@ -90,7 +103,11 @@ static opc_status_t render(const report_command_t *command, opc_error_t *error) 
                          "%s holds no run: it is empty, or no journal (run --journal FILE writes one)",
                          command->journal);
   OPC_RETURN_IF_ERROR(opc_problems_make(journal, &problems, error));
-  const opc_report_source_t source = {journal, &problems, command->junit_cases};
+  const opc_report_source_t source = {.journal = journal,
+                                      .problems = &problems,
+                                      .junit_cases = command->junit_cases,
+                                      .source_root = command->source_root,
+                                      .strict = command->strict};
   for (size_t i = 0; i < opc_report_count && i < OPTIONS_MAX; i++) {
     if (!command->files[i]) continue;
     OPC_RETURN_IF_ERROR(opc_report_finish(opc_reports[i], &source, command->files[i], error));
@@ -102,10 +119,14 @@ static opc_status_t render(const report_command_t *command, opc_error_t *error) 
 int opc_command_report(const opc_arguments_t *arguments) {
   opc_error_t error;
   report_command_t command = {.error = &error};
-  struct argp_option options[OPTIONS_MAX + 4] = {0};
+  struct argp_option options[OPTIONS_MAX + 6] = {0};
   for (size_t i = 0; i < opc_report_count && i < OPTIONS_MAX; i++)
-    options[i] =
-        (struct argp_option){opc_reports[i]->name, KEY_FIRST_REPORT + (int)i, "FILE", 0, opc_reports[i]->summary, 0};
+    options[i] = (struct argp_option){opc_reports[i]->name,
+                                      KEY_FIRST_REPORT + (int)i,
+                                      opc_reports[i]->on_stdout ? NULL : "FILE",
+                                      0,
+                                      opc_reports[i]->summary,
+                                      0};
   size_t count = opc_report_count < OPTIONS_MAX ? opc_report_count : OPTIONS_MAX;
   options[count] = (struct argp_option){"junit-cases",
                                         KEY_JUNIT_CASES,
@@ -117,6 +138,15 @@ int opc_command_report(const opc_arguments_t *arguments) {
       (struct argp_option){"verbose", KEY_VERBOSE, NULL, 0, "Show every problem with its cases, and every operator", 0};
   options[count + 2] = (struct argp_option){
       "coverage", KEY_COVERAGE, NULL, 0, "Show for each operator which inputs were tried, and what was not", 0};
+  options[count + 3] = (struct argp_option){
+      "strict", KEY_STRICT, NULL, 0, "Show warnings as errors in --sarif, --gitlab, --tap and --github", 0};
+  options[count + 4] = (struct argp_option){"source-root",
+                                            KEY_SOURCE_ROOT,
+                                            "DIR",
+                                            0,
+                                            "Write paths in --sarif, --gitlab and --github relative to this folder "
+                                            "(default: the repository of the current folder)",
+                                            0};
   const struct argp argp = {options, report_parse, "[render] JOURNAL", doc, NULL, NULL, NULL};
   opc_status_t status = opc_arguments_parse(arguments, &argp, &command, &error);
   if (status != OPC_OK) return opc_arguments_failed(arguments, &error);

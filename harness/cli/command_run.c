@@ -124,6 +124,15 @@ static const struct argp_option options[] = {
     {"junit", OPC_KEY_JUNIT, "FILE", 0, "Write the result as JUnit XML", 4},
     {"junit-cases", KEY_JUNIT_CASES, "operator|case", 0,
      "What a JUnit test case is: an operator and check (default), or a case", 4},
+    {"sarif", OPC_KEY_SARIF, "FILE", 0, "Write the problems as SARIF 2.1.0, for GitHub's code scanning", 4},
+    {"gitlab", OPC_KEY_GITLAB, "FILE", 0, "Write the problems as GitLab's code quality report", 4},
+    {"tap", OPC_KEY_TAP, "FILE", 0, "Write operators and checks as TAP (version 13)", 4},
+    {"github", OPC_KEY_GITHUB, NULL, 0,
+     "Print the problems as annotations of a GitHub workflow, and write them to the summary of its step", 4},
+    {"source-root", OPC_KEY_SOURCE_ROOT, "DIR", 0,
+     "Write paths in --sarif, --gitlab and --github relative to this folder (default: the repository of the current "
+     "folder, else the current folder)",
+     4},
     {"journal", KEY_JOURNAL, "FILE", 0, "Keep the run's journal here", 4},
     {0}};
 

@@ -84,13 +84,22 @@ static opc_status_t check_samples_target(const char *file, opc_error_t *error) {
   return opc_error_set(error, OPC_ERR_IO, "cannot write the sample file %s: its folder: %s", file, strerror(errno));
 }
 
+static opc_report_source_t execution_source(const opc_execution_t *execution, const opc_problems_t *problems) {
+  return (opc_report_source_t){.journal = problems->journal,
+                               .problems = problems,
+                               .junit_cases = execution->junit_cases,
+                               .source_root = execution->source_root,
+                               .strict = execution->options.strict,
+                               .required = execution->required};
+}
+
 static opc_status_t begin_reports(const opc_execution_t *execution, opc_error_t *error) {
   OPC_SCOPED(opc_scope_journal_reader) opc_journal_reader_t *reader = NULL;
   OPC_SCOPED(opc_problems_clear) opc_problems_t problems = {0};
   OPC_RETURN_IF_ERROR(append_record(execution->options.journal, early_record(&execution->options), error));
   OPC_RETURN_IF_ERROR(opc_journal_reader_open(execution->options.journal, &reader, error));
   OPC_RETURN_IF_ERROR(opc_problems_make(reader, &problems, error));
-  const opc_report_source_t source = {reader, &problems, execution->junit_cases};
+  const opc_report_source_t source = execution_source(execution, &problems);
   for (size_t i = 0; i < execution->target_count; i++)
     OPC_RETURN_IF_ERROR(opc_report_begin(execution->targets[i].report, &source, execution->targets[i].file, error));
   return OPC_OK;
@@ -99,7 +108,7 @@ static opc_status_t begin_reports(const opc_execution_t *execution, opc_error_t 
 /* Tries every report, so that one full disk does not affect the others; keeps the first error. */
 static opc_status_t finish_reports(opc_execution_t *execution, const opc_problems_t *problems, opc_error_t *error) {
   opc_status_t first = OPC_OK;
-  const opc_report_source_t source = {problems->journal, problems, execution->junit_cases};
+  const opc_report_source_t source = execution_source(execution, problems);
   for (size_t i = 0; i < execution->target_count; i++) {
     opc_error_t own;
     opc_report_target_t *target = &execution->targets[i];
@@ -204,7 +213,7 @@ int opc_execution_run(opc_execution_t *execution) {
 void opc_execution_list_reports(const opc_execution_t *execution, const opc_screen_t *screen) {
   for (size_t i = 0; i < execution->target_count; i++) {
     const opc_report_target_t *target = &execution->targets[i];
-    if (!target->written) continue;
+    if (!target->written || target->report->on_stdout) continue;
     fprintf(screen->stream, "%s report: ", target->report->name);
     opc_screen_text(screen, OPC_TONE_PLAIN, target->file);
     fputc('\n', screen->stream);
@@ -265,7 +274,7 @@ opc_status_t opc_execution_claim(const opc_execution_t *execution, const char *o
 
 static opc_status_t add_target(opc_execution_t *execution, const char *option, const opc_report_t *report,
                                const char *file, opc_error_t *error) {
-  OPC_RETURN_IF_ERROR(opc_execution_claim(execution, option, file, error));
+  if (!report->on_stdout) OPC_RETURN_IF_ERROR(opc_execution_claim(execution, option, file, error));
   if (execution->target_count == OPC_REPORT_TARGETS)
     return opc_error_set(error, OPC_ERR_USAGE, "%s: more than %d reports", option, OPC_REPORT_TARGETS);
   execution->targets[execution->target_count++] = (opc_report_target_t){.report = report, .file = file};
@@ -335,6 +344,22 @@ bool opc_execution_option(opc_execution_t *execution, int key, const char *value
       return true;
     case OPC_KEY_JUNIT:
       *out_status = add_target(execution, "--junit", &opc_report_junit, value, error);
+      return true;
+    case OPC_KEY_SARIF:
+      *out_status = add_target(execution, "--sarif", &opc_report_sarif, value, error);
+      return true;
+    case OPC_KEY_GITLAB:
+      *out_status = add_target(execution, "--gitlab", &opc_report_gitlab, value, error);
+      return true;
+    case OPC_KEY_TAP:
+      *out_status = add_target(execution, "--tap", &opc_report_tap, value, error);
+      return true;
+    case OPC_KEY_GITHUB:
+      *out_status = add_target(execution, "--github", &opc_report_github, "", error);
+      return true;
+    case OPC_KEY_SOURCE_ROOT:
+      *out_status = opc_value_folder("--source-root", value, error);
+      execution->source_root = value;
       return true;
     default:
       return false;

@@ -21,8 +21,8 @@ void opc_progress_clear(opc_progress_t *progress);
 
 typedef struct opc_report_target {
   const opc_report_t *report;
-  const char *file;
-  bool written; /* holds the final report */
+  const char *file; /* "" for a report on standard output */
+  bool written;     /* holds the final report */
 } opc_report_target_t;
 
 enum { OPC_REPORT_TARGETS = 8 };
@@ -40,6 +40,11 @@ enum {
   OPC_KEY_PYTHON_EXECUTABLE,
   OPC_KEY_JSON,
   OPC_KEY_JUNIT,
+  OPC_KEY_SARIF,
+  OPC_KEY_GITLAB,
+  OPC_KEY_TAP,
+  OPC_KEY_GITHUB,
+  OPC_KEY_SOURCE_ROOT,
   OPC_KEY_OWN
 };
 
@@ -52,6 +57,7 @@ typedef struct opc_execution {
   char *found_samples; /* "report.found-samples.json" in the folder of the JSON report; NULL: there is none */
   opc_strings_t libraries, preloads, samples, modules; /* opc_execution_options copies them into the options */
   opc_junit_cases_t junit_cases;
+  const char *source_root; /* --source-root; NULL: not given */
   bool timeout_given;
   int required;             /* --require-checked: percent of operators and classes; 0: no minimum */
   opc_progress_t *progress; /* (optional) shown during the run */

@@ -72,7 +72,7 @@ static inline char *report_text_of(const opc_report_t *report, opc_journal_reade
   FILE *stream = open_memstream(&text, &length);
   assert_non_null(stream);
   assert_int_equal(opc_problems_make(journal, &problems, &error), OPC_OK);
-  const opc_report_source_t source = {journal, &problems, junit_cases};
+  const opc_report_source_t source = {.journal = journal, .problems = &problems, .junit_cases = junit_cases};
   opc_status_t status = report->write(&source, stream, &error);
   opc_problems_clear(&problems);
   fclose(stream);

@@ -38,7 +38,7 @@ static opc_status_t write_half(const opc_report_source_t *source, FILE *stream, 
   fputs("half", stream);
   return opc_error_set(error, OPC_ERR_PROTOCOL, "broke off");
 }
-static const opc_report_t half_report = {"half", "", false, write_half};
+static const opc_report_t half_report = {"half", "", false, false, write_half};
 
 static const opc_problems_t no_problems;
 
