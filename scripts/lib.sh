@@ -33,7 +33,7 @@ OPC_PIP_NVCC=(nvidia-cuda-nvcc==13.0.88 nvidia-cuda-crt==13.0.88 nvidia-nvvm==13
 OPC_PIP_CUDA12=(nvidia-cuda-runtime-cu12==12.9.79 nvidia-cuda-nvcc-cu12==12.9.86)
 
 # --full: what a Python that imports torch, libtorch_cuda and the tests need; clang-format is tests/structure's, pytest that of tests/python.
-opc_pip_tests="junitparser==4.0.2 lxml==6.0.2 pydantic-sarif==0.1.1 jsonschema==4.26.0 tap.py[yaml]==3.2.1 clang-format==14.0.6 pytest==9.2.0"
+opc_pip_tests="junitparser==4.0.2 lxml==6.0.2 pydantic-sarif==0.1.1 jsonschema==4.26.0 tap.py[yaml]==3.2.1 check-jsonschema==0.39.0 clang-format==14.0.6 pytest==9.2.0"
 declare -A OPC_PIP_FULL_OF=(
   [2.6]="torch==2.6.0 torchvision==0.21.0 torchaudio==2.6.0 $opc_pip_tests"
   [2.7]="torch==2.7.1 torchvision==0.22.1 torchaudio==2.7.1 $opc_pip_tests"

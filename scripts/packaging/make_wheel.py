@@ -38,6 +38,7 @@ def content(stage, licenses, platform, number):
         for path in sorted(folder.rglob("*")):
             if path.is_file() and path.suffix != ".pyc":
                 files[f"opcheck_c/{path.relative_to(folder)}"] = path.read_bytes(), bool(path.stat().st_mode & 0o111)
+    files["opcheck_c/ci.sh"] = (ROOT / "scripts/ci/opcheck.sh").read_bytes(), True
     info = f"opcheck_c-{number}.dist-info"
     texts = {"LICENSE": ROOT / "LICENSE", **{f"{path.name}": path for path in sorted(licenses.iterdir())}}
     for name, path in texts.items():

@@ -3,12 +3,13 @@
 import os
 import sys
 
-from opcheck_c import CMAKE_DIR, PROGRAM
+from opcheck_c import CI_SCRIPT, CMAKE_DIR, PROGRAM
 
 
 def main():
-    if sys.argv[1:] == ["--cmake-dir"]:
-        print(CMAKE_DIR)
+    paths = {"--cmake-dir": CMAKE_DIR, "--ci-script": CI_SCRIPT}
+    if len(sys.argv) == 2 and sys.argv[1] in paths:
+        print(paths[sys.argv[1]])
         return 0
     os.environ.setdefault("PYTHON", sys.executable)  # for --python
     try:
