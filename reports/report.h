@@ -18,9 +18,10 @@ typedef struct opc_report_source {
   opc_journal_reader_t *journal;
   const opc_problems_t *problems;
   opc_junit_cases_t junit_cases;
-  const char *source_root; /* --source-root: the repository; NULL: found from the current folder */
-  bool strict;             /* --strict: the formats of CI show warnings as errors */
-  int required;            /* --require-checked, as opc_coverage_required takes it */
+  const char *source_root;                 /* --source-root: the repository; NULL: found from the current folder */
+  bool strict;                             /* --strict: the formats of CI show warnings as errors */
+  int required;                            /* --require-checked, as opc_coverage_required takes it */
+  const struct opc_comparison *comparison; /* of `report compare`, which has no journal of its own; else NULL */
 } opc_report_source_t;
 
 typedef struct opc_report {
@@ -59,3 +60,9 @@ typedef enum opc_compression { OPC_COMPRESSION_NONE = 0, OPC_COMPRESSION_GZIP, O
 opc_compression_t opc_compression_of(const char *file);
 /* NULL: out of memory. */
 FILE *opc_compressed_stream(FILE *target, opc_compression_t compression);
+
+/* By the first bytes of a file. */
+opc_compression_t opc_compression_in(const char *path);
+/* The text of a file that is compressed by gzip or Zstandard, or not at all: its first bytes say so. NULL: errno says
+ * why. A read that fails is an error of the stream; EBADMSG: the compressed data is damaged or cut off. */
+FILE *opc_decompressed_stream(const char *path);

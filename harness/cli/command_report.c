@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "reports/comparison.h"
 #include "reports/terminal.h"
 
 enum {
@@ -15,6 +16,7 @@ enum {
   WORDS_MAX = 3
 };
 #define RENDER "render"
+#define COMPARE "compare"
 
 typedef struct report_command {
   opc_error_t *error;
@@ -23,17 +25,38 @@ typedef struct report_command {
   const char *files[OPTIONS_MAX]; /* indexed by report */
   opc_junit_cases_t junit_cases;
   const char *source_root;
-  bool verbose, coverage, strict;
+  bool verbose, coverage, compare, strict;
 } report_command_t;
+
+/* compare OLD NEW, with fewer options than render. */
+static opc_status_t check_comparison(const report_command_t *command) {
+  if (command->word_count != 3)
+    return opc_error_set(command->error, OPC_ERR_USAGE,
+                         "give two journals or JSON reports, the older one first: opcheck-c report compare OLD NEW");
+  for (size_t i = 0; i < opc_report_count && i < OPTIONS_MAX; i++)
+    if (command->files[i] && strcmp(opc_reports[i]->name, opc_report_compare_json.name) != 0)
+      return opc_error_set(command->error, OPC_ERR_USAGE, "report compare writes no --%s: it has --json FILE",
+                           opc_reports[i]->name);
+  if (command->coverage || command->strict || command->source_root)
+    return opc_error_set(command->error, OPC_ERR_USAGE, "report compare has no --%s: leave it out",
+                         command->coverage ? "coverage"
+                         : command->strict ? "strict"
+                                           : "source-root");
+  return OPC_OK;
+}
 
 /* A journal alone is rendered. */
 static opc_status_t report_take_words(report_command_t *command) {
   const bool render = command->word_count > 0 && strcmp(command->words[0], RENDER) == 0;
   opc_nearest_t nearest = {.word = command->word_count > 1 ? command->words[0] : ""};
+  command->compare = command->word_count > 0 && strcmp(command->words[0], COMPARE) == 0;
+  if (command->compare) return check_comparison(command);
   if (command->word_count > 1 && !render) {
     opc_nearest_try(&nearest, RENDER);
-    return opc_error_set(command->error, OPC_ERR_USAGE, "report knows no action called \"%.60s\"; %s " RENDER "%s",
-                         command->words[0], nearest.best ? "did you mean" : "there is:", nearest.best ? "?" : "");
+    opc_nearest_try(&nearest, COMPARE);
+    return opc_error_set(command->error, OPC_ERR_USAGE, "report knows no action called \"%.60s\"; %s %s%s",
+                         command->words[0], nearest.best ? "did you mean" : "there are",
+                         nearest.best ? nearest.best : RENDER " and " COMPARE, nearest.best ? "?" : "");
   }
   if (command->word_count == (render ? 1 : 0))
     return opc_error_set(command->error, OPC_ERR_USAGE, "give a journal: opcheck-c report JOURNAL");
@@ -73,10 +96,13 @@ static error_t report_parse(int key, char *value, struct argp_state *state) {
 
 static const char doc[] =
     "Makes reports from the journal of an earlier run (run --journal FILE, or the file that a broken run named). "
-    "Without an option that names a format, the report is shown here."
+    "Without an option that names a format, the report is shown here. compare says what differs between two runs of a "
+    "library: OLD and NEW are journals or JSON reports, which may be compressed; the exit status is 1 if a problem is "
+    "new or worse."
     "\vExamples:\n"
     "  opcheck-c report run.jsonl\n"
-    "  opcheck-c report render --junit report.xml run.jsonl\n";
+    "  opcheck-c report render --junit report.xml run.jsonl\n"
+    "  opcheck-c report compare old.json.zst new.json.zst\n";
 
 static opc_status_t report_show(const report_command_t *command, const opc_problems_t *problems, opc_error_t *error) {
   opc_screen_t screen = opc_screen_of(stdout);
@@ -116,6 +142,22 @@ static opc_status_t render(const report_command_t *command, opc_error_t *error) 
   return written ? OPC_OK : report_show(command, &problems, error);
 }
 
+static opc_status_t report_compare(const report_command_t *command, int *out_code, opc_error_t *error) {
+  OPC_SCOPED(opc_compare_run_clear) opc_compare_run_t before = {0}, now = {0};
+  OPC_SCOPED(opc_comparison_clear) opc_comparison_t comparison = {0};
+  const opc_screen_t screen = opc_screen_of(stdout);
+  OPC_RETURN_IF_ERROR(opc_compare_run_read(command->words[1], NULL, &before, error));
+  OPC_RETURN_IF_ERROR(opc_compare_run_read(command->words[2], &before, &now, error));
+  OPC_RETURN_IF_ERROR(opc_comparison_make(&before, &now, &comparison, error));
+  const opc_report_source_t source = {.comparison = &comparison};
+  for (size_t i = 0; i < opc_report_count && i < OPTIONS_MAX; i++)
+    if (command->files[i])
+      OPC_RETURN_IF_ERROR(opc_report_finish(&opc_report_compare_json, &source, command->files[i], error));
+  opc_compare_show(&comparison, &screen, command->verbose);
+  *out_code = opc_comparison_is_worse(&comparison) ? OPC_EXIT_BROKEN : OPC_EXIT_OK;
+  return OPC_OK;
+}
+
 int opc_command_report(const opc_arguments_t *arguments) {
   opc_error_t error;
   report_command_t command = {.error = &error};
@@ -147,10 +189,11 @@ int opc_command_report(const opc_arguments_t *arguments) {
                                             "Write paths in --sarif, --gitlab and --github relative to this folder "
                                             "(default: the repository of the current folder)",
                                             0};
-  const struct argp argp = {options, report_parse, "[render] JOURNAL", doc, NULL, NULL, NULL};
+  const struct argp argp = {options, report_parse, "[render] JOURNAL\ncompare OLD NEW", doc, NULL, NULL, NULL};
   opc_status_t status = opc_arguments_parse(arguments, &argp, &command, &error);
   if (status != OPC_OK) return opc_arguments_failed(arguments, &error);
-  status = render(&command, &error);
+  int code = OPC_EXIT_OK;
+  status = command.compare ? report_compare(&command, &code, &error) : render(&command, &error);
   if (status != OPC_OK) opc_complain("%s", error.message);
-  return opc_exit_code(status);
+  return status != OPC_OK ? opc_exit_code(status) : code;
 }

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "cli/execution.h"
 #include "inspect/package.h"
+#include "reports/comparison.h"
 #include "supervise/process/worker_find.h"
 
 typedef struct torch_run {
@@ -166,68 +167,36 @@ static opc_status_t start_run(const every_torch_t *every, torch_run_t *run, opc_
 
 /* ---- what differs ---- */
 
-typedef struct compared {
-  opc_journal_reader_t *journals[OPC_WORKERS];
-  opc_problems_t problems[OPC_WORKERS];
-  const torch_run_t *runs[OPC_WORKERS];
-  size_t count;
-} compared_t;
-
-static void compared_clear(compared_t *compared) {
-  for (size_t i = 0; i < compared->count; i++) {
-    opc_problems_clear(&compared->problems[i]);
-    opc_journal_reader_close(compared->journals[i]);
-  }
+static opc_status_t read_run(torch_run_t *run, const opc_compare_run_t *before, opc_compare_run_t *out,
+                             opc_error_t *error) {
+  const opc_status_t status = opc_compare_run_read(run->journal, before, out, error);
+  const bool empty = status != OPC_OK && run->code == OPC_EXIT_HARNESS; /* it broke off before it wrote a line */
+  if (!empty) OPC_RETURN_IF_ERROR(status);
+  run->loaded = !empty && out->complete && json_object_size(out->failed) == 0;
+  run->kept = !empty && !out->complete && out->libraries > 0;
+  free(out->name);
+  return opc_string_copy_to(run->root, &out->name, error);
 }
 
-static void say_versions(const compared_t *compared, uint32_t runs, bool with, opc_text_t *out) {
-  size_t added = 0;
-  for (size_t i = 0; i < compared->count; i++)
-    if (((runs >> i) & 1U) == with) opc_text_addf(out, "%s%s", added++ > 0 ? ", " : "", compared->runs[i]->version);
-}
-
-static void show_difference(const opc_screen_t *screen, const compared_t *compared,
-                            const opc_run_difference_t *difference) {
-  OPC_SCOPED(opc_text_clear) opc_text_t line = {0}, with = {0}, without = {0};
-  say_versions(compared, difference->runs, true, &with);
-  say_versions(compared, difference->runs, false, &without);
-  if (difference->kind == OPC_RUN_DIFFERENCE_OPERATOR)
-    opc_text_addf(&line, "%s is there with libtorch %s, not with %s", difference->key, opc_text_c(&with),
-                  opc_text_c(&without));
-  else
-    opc_text_addf(&line, "problem %s with libtorch %s, not with %s: %s", difference->key, opc_text_c(&with),
-                  opc_text_c(&without), difference->text);
-  opc_screen_field(screen, "differs", opc_text_c(&line));
-}
-
-static opc_status_t open_runs(every_torch_t *every, compared_t *compared, opc_error_t *error) {
-  for (size_t i = 0; i < every->count; i++) {
-    torch_run_t *run = &every->runs[i];
-    opc_journal_summary_t summary;
-    opc_journal_reader_t *reader = NULL;
-    const opc_status_t status = opc_journal_reader_open(run->journal, &reader, error);
-    if (status != OPC_OK && run->code == OPC_EXIT_HARNESS) continue; /* it broke off before it wrote a line */
-    OPC_RETURN_IF_ERROR(status);
-    opc_journal_reader_summary(reader, &summary);
-    run->loaded = summary.complete && summary.libraries_failed == 0;
-    run->kept = !summary.complete && summary.libraries > 0;
-    if (!run->loaded) {
-      opc_journal_reader_close(reader);
-      continue;
-    }
-    compared->journals[compared->count] = reader;
-    compared->runs[compared->count] = run;
-    OPC_RETURN_IF_ERROR(opc_problems_make(reader, &compared->problems[compared->count++], error));
-  }
-  return OPC_OK;
-}
-
+/* Each with the one before it that could be loaded. */
 static opc_status_t compare_runs(every_torch_t *every, size_t *out_differences, opc_error_t *error) {
-  OPC_SCOPED(compared_clear) compared_t compared = {0};
-  OPC_SCOPED(opc_run_differences_clear) opc_run_differences_t differences = {0};
+  OPC_SCOPED(opc_compare_run_clear) opc_compare_run_t before = {0};
   const opc_screen_t screen = opc_screen_of(stdout);
-  OPC_RETURN_IF_ERROR(open_runs(every, &compared, error));
-  OPC_RETURN_IF_ERROR(opc_run_differences_make(compared.problems, compared.count, &differences, error));
+  for (size_t i = 0; i < every->count; i++) {
+    OPC_SCOPED(opc_compare_run_clear) opc_compare_run_t now = {0};
+    OPC_SCOPED(opc_comparison_clear) opc_comparison_t comparison = {0};
+    OPC_RETURN_IF_ERROR(read_run(&every->runs[i], before.name ? &before : NULL, &now, error));
+    if (!every->runs[i].loaded) continue;
+    if (before.name) {
+      OPC_RETURN_IF_ERROR(opc_comparison_make(&before, &now, &comparison, error));
+      opc_compare_show(&comparison, &screen, false);
+      putchar('\n');
+      *out_differences += opc_comparison_differences(&comparison);
+    }
+    opc_comparison_clear(&comparison);
+    opc_compare_run_clear(&before);
+    OPC_MOVE(&before, now);
+  }
   puts("With every libtorch");
   for (size_t i = 0; i < every->count; i++) {
     OPC_SCOPED(opc_text_clear) opc_text_t line = {0};
@@ -235,8 +204,6 @@ static opc_status_t compare_runs(every_torch_t *every, size_t *out_differences, 
                   every->runs[i].loaded ? "" : ", not compared: a library could not be loaded, or the run broke off");
     opc_screen_field(&screen, i == 0 ? "runs" : "", opc_text_c(&line));
   }
-  for (size_t i = 0; i < differences.count; i++) show_difference(&screen, &compared, &differences.items[i]);
-  *out_differences = differences.count;
   return OPC_OK;
 }
 

@@ -78,7 +78,11 @@ void opc_problem_add_argument(opc_problem_t *problem, const char *argument) {
 }
 
 static bool is_stronger(const opc_symptom_t *one, const opc_symptom_t *other) {
-  return one->warning != other->warning ? !one->warning : one->rank < other->rank;
+  if (one->warning != other->warning) return !one->warning;
+  if (one->rank != other->rank) return one->rank < other->rank;
+  /* Not what comes first in the journal: this rule names the problem, in every run. */
+  const int mine = one->best.complexity, theirs = other->best.complexity;
+  return mine != theirs ? mine < theirs : one->rule < other->rule;
 }
 
 opc_status_t opc_problem_add_symptom(opc_problem_t *problem, const opc_symptom_t *symptom, opc_error_t *error) {

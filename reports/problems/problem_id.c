@@ -1,14 +1,25 @@
-#include "reports/problems/problems.h"
+#include "reports/problems/problem_merge.h"
 
 #include <inttypes.h>
 #include <string.h>
 #include <xxhash.h>
 
+/* "libops" of "libops.so.1", "_C" of "_C.cpython-311-x86_64-linux-gnu.so": another Python finds no other problem. */
+static void add_stem(opc_text_t *out, const char *library) {
+  const char *name = library ? opc_base_name(library) : "", *end = strstr(name, ".so");
+  size_t length = end && end > name ? (size_t)(end - name) : strlen(name);
+  static const char *const tags[] = {".cpython-", ".abi3"};
+  for (size_t i = 0; end && i < sizeof tags / sizeof *tags; i++) {
+    const char *tag = strstr(name, tags[i]);
+    if (tag && tag > name && tag < end) length = (size_t)(tag - name);
+  }
+  opc_text_add_bytes(out, name, length);
+}
+
 void opc_problem_id_set(opc_problem_t *problem, const char *library, const char *operator_name, const char *function) {
   opc_text_t text = {0};
-  const char *name = library ? opc_base_name(library) : "", *end = strstr(name, ".so");
-  opc_text_add_bytes(&text, name, end && end > name ? (size_t)(end - name) : strlen(name));
-  opc_text_addf(&text, "\n%s\n", opc_rule_name(opc_problem_rule(problem)));
+  add_stem(&text, library);
+  opc_text_addf(&text, "\n%s\n", opc_rule_kind(opc_problem_rule(problem)));
   if (*function) {
     opc_text_addf(&text, "function\n%s", function);
   } else {

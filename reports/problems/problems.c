@@ -95,6 +95,10 @@ static int by_weight(const void *left, const void *right) {
   if (a->operator_count != b->operator_count) return a->operator_count > b->operator_count ? -1 : 1;
   if (a->unchecked != b->unchecked) return a->unchecked ? -1 : 1;
   if (a->symptoms[0].rank != b->symptoms[0].rank) return a->symptoms[0].rank < b->symptoms[0].rank ? -1 : 1;
+  /* Not by the places in the journal, which are others in each run: the first of two may get the shorter id. */
+  if (a->operators[0].index != b->operators[0].index) return a->operators[0].index < b->operators[0].index ? -1 : 1;
+  if (a->change != b->change) return a->change < b->change ? -1 : 1;
+  if (a->symptoms[0].rule != b->symptoms[0].rule) return a->symptoms[0].rule < b->symptoms[0].rule ? -1 : 1;
   if (a->symptoms[0].best.offset == b->symptoms[0].best.offset) return 0;
   return a->symptoms[0].best.offset < b->symptoms[0].best.offset ? -1 : 1;
 }

@@ -103,9 +103,9 @@ bool opc_problem_shares_place(const opc_problem_t *left, const opc_problem_t *ri
 opc_status_t opc_problem_absorb(opc_problem_t *into, opc_problem_t *from, opc_error_t *error) OPC_CHECKED;
 void opc_problem_clear(opc_problem_t *problem);
 
-/* The id of a problem: a hash of the library's stem, the rule, and either operator, argument and kind of change, or, of
- * several operators, the function. No line, address, seed, count or path is in it, so that it stays from run to run.
- * library: path; NULL: unknown. function: "" for the form with the operator. */
+/* The id of a problem: a hash of the library's stem, the rule (one for all signals), and either operator, argument and
+ * kind of change, or, of several operators, the function. No line, address, seed, count or path is in it, so that it
+ * stays from run to run. library: path; NULL: unknown. function: "" for the form with the operator. */
 void opc_problem_id_set(opc_problem_t *problem, const char *library, const char *operator_name, const char *function);
 
 typedef struct opc_problems {
@@ -125,32 +125,6 @@ void opc_problems_clear(opc_problems_t *problems);
  * is the case that stands for it: opc_case_result_free. */
 opc_status_t opc_problem_to_json(const opc_problems_t *problems, const opc_problem_t *problem, json_t **out,
                                  opc_case_result_t **out_result, opc_error_t *error) OPC_CHECKED;
-
-/* What differs between runs of the same libraries, with one libtorch each: differences.c.
- *
- * Ownership: opc_run_differences_clear. Problems are the same in two runs if their ids are. */
-
-typedef enum opc_run_difference_kind {
-  OPC_RUN_DIFFERENCE_OPERATOR,
-  OPC_RUN_DIFFERENCE_PROBLEM
-} opc_run_difference_kind_t;
-
-typedef struct opc_run_difference {
-  opc_run_difference_kind_t kind;
-  char *key;     /* the operator's name, the problem's id */
-  char *text;    /* "my_ops::add: stride.wrong_result: MESSAGE" of the first run that has it; NULL for an operator */
-  uint32_t runs; /* a bit for each run that has it: not all of them */
-} opc_run_difference_t;
-
-typedef struct opc_run_differences {
-  opc_run_difference_t *items; /* in the order of the runs */
-  size_t count;
-} opc_run_differences_t;
-
-enum { OPC_RUN_DIFFERENCE_RUNS = 32 }; /* at most so many runs */
-opc_status_t opc_run_differences_make(const opc_problems_t *runs, size_t count, opc_run_differences_t *out,
-                                      opc_error_t *error) OPC_CHECKED;
-void opc_run_differences_clear(opc_run_differences_t *differences);
 
 /* How much of what was selected was really checked: a run that called two operators of fourteen proves little.
  *

@@ -491,8 +491,48 @@ static void memory_does_not_grow_with_findings(void **state) {
   if (many > few + 4096) fail_msg("%zu bytes for 20 findings, %zu for 20000", few, many);
 }
 
+/* The id in a journal whose only finding has this rule, of a library in that file. */
+static void id_of(const char *library, const char *rule, const char *rest, char out[17]) {
+  OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
+  opc_text_addf(&text,
+                RUN_LINE TOOL_LINE
+                "{\"t\":\"library\",\"path\":\"%s\",\"status\":\"loaded\"}\n{\"t\":\"operator\",\"name\":\"n::a\","
+                "\"library\":\"%s\"}\n{\"t\":\"result\",\"case\":\"n::a/memory/cpu/%s\",\"verdict\":\"error\","
+                "\"severity\":\"error\",\"rule\":\"%s\",\"message\":\"m\",\"evidence\":{}}\n" END_LINE(1),
+                library, library, rest, rule);
+  json_t *list = problems_of(opc_text_c(&text));
+  assert_int_equal(json_array_size(list), 1);
+  snprintf(out, 17, "%s", opc_record_text(json_array_get(list, 0), "id"));
+  json_decref(list);
+}
+
+/* Another folder, Python, version of the file, signal, sample or dtype: the same problem. */
+static void ids_stay(void **state) {
+  static const char *const same[][3] = {{"/y/_C.so", "signal.SIGSEGV", "-/s/plain"},
+                                        {"_C.so.1.2", "signal.SIGSEGV", "-/s/plain"},
+                                        {"/x/_C.cpython-311-x86_64-linux-gnu.so", "signal.SIGSEGV", "-/s/plain"},
+                                        {"/x/_C.abi3.so", "signal.SIGSEGV", "-/s/plain"},
+                                        {"/x/_C.so", "signal.SIGFPE", "-/s/plain"},
+                                        {"/x/_C.so", "signal.SIGSEGV", "-/s-17/plain"}};
+  static const char *const others[][3] = {{"/x/_D.so", "signal.SIGSEGV", "-/s/plain"},
+                                          {"/x/_C.so", "exit", "-/s/plain"},
+                                          {"/x/_C.so", "signal.SIGSEGV", "-/s/x.empty0"}};
+  char first[17], own[17];
+  (void)state;
+  id_of("/x/_C.so", "signal.SIGSEGV", "-/s/plain", first);
+  for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
+    id_of(same[i][0], same[i][1], same[i][2], own);
+    assert_string_equal(own, first);
+  }
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+    id_of(others[i][0], others[i][1], others[i][2], own);
+    assert_string_not_equal(own, first);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(ids_stay),
       cmocka_unit_test(a_rule_of_the_plain_sample_takes_in_its_variants),
       cmocka_unit_test(one_line_of_code_is_one_problem),
       cmocka_unit_test(a_kernel_is_a_place_but_no_common_cause),
