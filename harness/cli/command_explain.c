@@ -161,7 +161,9 @@ static const topic_t topics[] = {
           "program. A mistake is reported with its line, column and field."},
          {"objects",
           "Made by the constructor, as above, or returned by an operator: {\"object\": {\"class\": \"my_ops.Packed\", "
-          "\"operator\": \"my_ops::prepack\", \"args\": […]}}. A sample of the constructor itself has \"operator\": "
+          "\"operator\": \"my_ops::prepack\", \"args\": […]}}. Or pickled: {\"class\": \"my_ops.Packed\", \"pickle\": "
+          "\"packed.pt\"}, as opcheck-c record "
+          "writes it. A sample of the constructor itself has \"operator\": "
           "\"my_ops::Scale\"."},
          {"references",
           "\"expect\": {\"reference\": \"aten::softmax.int\", \"arguments\": {\"self\": \"x\", \"dim\": -1}} beside "

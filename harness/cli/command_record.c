@@ -143,12 +143,12 @@ static opc_status_t record_make_folder(record_command_t *record) {
   }
   const char *name = opc_base_name(record->output);
   record->folder = opc_string_format("%s/%s.recording-XXXXXX", absolute, plain ? name : "opcheck-c");
-  if (record->values && plain) record->values_folder = opc_string_format("%s.values", name);
+  if (plain) record->values_folder = opc_string_format("%s.values", name);
   if (record->values && !plain)
     return opc_error_set(record->error, OPC_ERR_USAGE,
                          "--values: the values go to files next to the output, which %s has no place for",
                          record->output);
-  if (!record->folder || (record->values && !record->values_folder)) return opc_out_of_memory(record->error);
+  if (!record->folder || (plain && !record->values_folder)) return opc_out_of_memory(record->error);
   if (!mkdtemp(record->folder)) {
     opc_status_t status = opc_error_set(record->error, OPC_ERR_IO, "--output %s: cannot write there: %s",
                                         record->output, strerror(errno));
@@ -156,7 +156,7 @@ static opc_status_t record_make_folder(record_command_t *record) {
     record->folder = NULL;
     return status;
   }
-  if (!record->values) return OPC_OK;
+  if (!plain) return OPC_OK;
   OPC_SCOPED(opc_scope_free) char *inside = opc_string_format("%s/" OPC_RECORD_VALUES, record->folder);
   bool made = inside && mkdir(inside, 0700) == 0;
   return made ? OPC_OK
@@ -169,6 +169,7 @@ static opc_status_t record_prepare(record_command_t *record) {
   OPC_RETURN_IF_ERROR(record_make_folder(record));
   record->settings.observers = record->observers;
   record->settings.values_folder = record->values_folder ? record->values_folder : "";
+  record->settings.values = record->values;
   record->settings.namespaces = record->namespaces.items;
   record->settings.namespace_count = record->namespaces.count;
   record->settings.globs = record->globs.items;

@@ -217,7 +217,7 @@ static opc_status_t apply_limits(gathering_t *gathering) {
 
 /* ---- writing ---- */
 
-/* Moves the .npy files that a sample names from the recording's folder to the place that the sample gives. */
+/* Moves the files that a sample names from the recording's folder to the place that the sample gives. */
 static bool move_values(const gathering_t *gathering, const json_t *json) {
   const char *key;
   json_t *value;
@@ -228,8 +228,9 @@ static bool move_values(const gathering_t *gathering, const json_t *json) {
   } else if (json_is_object(json)) {
     json_object_foreach((json_t *)(uintptr_t)json, key, value) {
       char from[PATH_MAX], folder[PATH_MAX], to[PATH_MAX + 256];
-      const char *name =
-          strcmp(key, "file") == 0 && json_is_string(value) ? strrchr(json_string_value(value), '/') : NULL;
+      const char *name = (strcmp(key, "file") == 0 || strcmp(key, "pickle") == 0) && json_is_string(value)
+                             ? strrchr(json_string_value(value), '/')
+                             : NULL;
       if (!name) {
         fine &= move_values(gathering, value);
         continue;

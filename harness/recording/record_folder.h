@@ -7,7 +7,7 @@
  *   counts.PID.TIME     an opc_record_counts_t, mapped shared: it survives SIGKILL; forked children count in their
  *                       parent's
  *   trouble.PID.TIME    why a process with libtorch could not be observed, as text
- *   values/HASH.npy     values kept by --values
+ *   values/DTYPE-HASH.npy, values/object-HASH.pt    values kept by --values, and pickled objects
  *
  * Threads and fork: processes that share the mapping claim and count rows atomically. */
 #pragma once
@@ -23,6 +23,7 @@
 #define OPC_RECORD_COUNTS "counts."
 #define OPC_RECORD_TROUBLE "trouble."
 #define OPC_RECORD_VALUES "values"
+#define OPC_RECORD_OBJECT "object" /* how the names of pickled objects start */
 #define OPC_RECORD_SHIM "libopcheck-record.so"
 #define OPC_RECORD_OBSERVER "libopcheck-observer" /* + ".so"; for another libtorch than the build's "-2.12.so" */
 #define OPC_RECORD_MAGIC "opc-counts-1"

@@ -55,7 +55,7 @@ opc_status_t opc_record_settings_write(const opc_record_settings_t *settings, co
   FILE *file = path ? fopen(path, "wbxe") : NULL;
   if (!path) return opc_out_of_memory(error);
   else if (!file) return opc_error_set(error, OPC_ERR_IO, "cannot write %s: %s", path, strerror(errno));
-  fprintf(file, "observers %s\nvalues %s\n", settings->observers, settings->values_folder);
+  fprintf(file, "observers %s\nbeside %s\nvalues %d\n", settings->observers, settings->values_folder, settings->values);
   for (size_t i = 0; i < settings->namespace_count; i++) fprintf(file, "namespace %s\n", settings->namespaces[i]);
   for (size_t i = 0; i < settings->glob_count; i++) fprintf(file, "op %s\n", settings->globs[i]);
   fprintf(file, "calls %" PRId64 "\ntotal %" PRId64 "\nsize %" PRId64 "\nelements %" PRId64 "\n", settings->calls,
@@ -82,7 +82,8 @@ static opc_status_t take_line(opc_record_settings_t *to, char *key, char *value)
   int64_t *const numbers[] = {&to->calls, &to->total, &to->size_mib, &to->elements};
   static const char *const number_keys[] = {"calls", "total", "size", "elements"};
   if (strcmp(key, "observers") == 0) to->observers = value;
-  if (strcmp(key, "values") == 0) to->values_folder = value;
+  if (strcmp(key, "beside") == 0) to->values_folder = value;
+  if (strcmp(key, "values") == 0) to->values = *value == '1';
   for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
     if (strcmp(key, number_keys[i]) == 0) *numbers[i] = strtoll(value, NULL, 10);
   const bool is_namespace = strcmp(key, "namespace") == 0;

@@ -12,7 +12,8 @@
 
 typedef struct opc_record_settings {
   const char *observers;     /* the folder that contains the observers */
-  const char *values_folder; /* name of the folder of .npy files in samples; "" without --values */
+  const char *values_folder; /* name of the folder of files beside the samples; "": the output has no place for it */
+  bool values;               /* --values: large tensors go there, too */
   const char **namespaces;   /* none: all namespaces except libtorch's own */
   size_t namespace_count;
   const char **globs;

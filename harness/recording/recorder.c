@@ -89,6 +89,8 @@ bool opc_recorder_wants_namespace(const char *name) {
 }
 const char *opc_recorder_folder(void) { return recorder.folder; }
 const char *opc_recorder_values_folder(void) { return recorder.settings.values_folder; }
+
+bool opc_recorder_keeps_values(void) { return recorder.settings.values; }
 int64_t opc_recorder_elements(void) { return recorder.settings.elements; }
 
 /* ---- operators ---- */

@@ -40,7 +40,8 @@ void opc_recorder_write(opc_recorded_operator_t *op, uint64_t class_, const opc_
 bool opc_recorder_take_bytes(size_t bytes);
 bool opc_recorder_wants_namespace(const char *name);
 const char *opc_recorder_folder(void);
-const char *opc_recorder_values_folder(void); /* "" without --values */
+const char *opc_recorder_values_folder(void); /* "": the output has no place for it */
+bool opc_recorder_keeps_values(void);         /* --values */
 int64_t opc_recorder_elements(void);
 
 /* A tensor that a program passed to an operator: its memory layout, and statistics of its values. Independent of
@@ -97,6 +98,8 @@ void opc_seen_number_write(double value, int digits, opc_text_t *out);
 /* Writes a .npy file of all values to the recording's folder, and adds its name for the sample file to out. False: it
  * could not be written. */
 bool opc_side_file_write(const opc_seen_tensor_t *tensor, const opc_seen_values_t *values, opc_text_t *out);
+/* The same for the bytes of a pickled object. */
+bool opc_side_file_write_object(const void *bytes, size_t size, opc_text_t *out);
 
 /* Brackets the observer's work inside a program that must not notice it. Between begin and end, numbers are written
  * with a point, and a write beyond a limit is an error instead of a signal. end restores errno, this thread's locale,

@@ -127,7 +127,7 @@ static void write_fill(const opc_seen_tensor_t *tensor, const opc_seen_values_t 
     opc_text_add(out, "]}");
     return;
   }
-  if (opc_recorder_values_folder()[0]) {
+  if (opc_recorder_keeps_values()) {
     size_t before = out->length;
     opc_text_add(out, "{\"file\": \"");
     if (opc_side_file_write(tensor, values, out)) {

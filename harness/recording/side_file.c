@@ -1,5 +1,5 @@
-/* The .npy files of --values (numpy.lib.format, version 1.0). The content gives the name: equal values are kept
- * once. */
+/* The files beside the samples: .npy files of --values (numpy.lib.format, version 1.0), and pickled objects. The
+ * content gives the name: equal values are kept once. */
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -64,26 +64,21 @@ static void side_file_write_element(const void *element, int64_t number, void *c
   fwrite(element, 1, writing->size, writing->file);
 }
 
-bool opc_side_file_write(const opc_seen_tensor_t *tensor, const opc_seen_values_t *values, opc_text_t *out) {
-  char path[PATH_MAX], beside[PATH_MAX], name[80];
-  uint64_t digest = values->digest;
-  for (int i = 0; i < tensor->ndim; i++) digest = (digest ^ (uint64_t)tensor->sizes[i]) * UINT64_C(0x100000001b3);
-  writing_t writing = {.from = tensor->dtype, .to = array_dtype(tensor->dtype)};
-  writing.size = opc_dtype_size(writing.to);
-  if (values->looked_at < values->numel)
-    digest ^= (uint64_t)values->numel * 31 + (uint64_t)(uintptr_t)tensor->data; /* the digest lacks some values */
-  snprintf(name, sizeof name, "%s-%016" PRIx64 ".npy", opc_dtype_name(tensor->dtype), digest);
-  int length = snprintf(path, sizeof path, "%s/" OPC_RECORD_VALUES "/%s", opc_recorder_folder(), name);
+/* What a side file is filled with; false: it could not be. */
+typedef bool side_file_fill_t(FILE *file, const void *context);
+
+/* Writes the file unless it is there, and adds its name for the sample file to out. */
+static bool write_named(const char *name, size_t size, side_file_fill_t *fill, const void *context, opc_text_t *out) {
+  char path[PATH_MAX], beside[PATH_MAX];
+  const int length = snprintf(path, sizeof path, "%s/" OPC_RECORD_VALUES "/%s", opc_recorder_folder(), name);
   if (length < 0 || (size_t)length >= sizeof path - 32) return false;
   if (access(path, R_OK) != 0) {
-    if (!opc_recorder_take_bytes((size_t)values->numel * writing.size + HEADER)) return false;
+    if (!opc_recorder_take_bytes(size)) return false;
     snprintf(beside, sizeof beside, "%.*s.%ld", PATH_MAX - 32, path, (long)getpid());
-    writing.file = fopen(beside, "wbxe");
-    if (!writing.file) return access(path, R_OK) == 0; /* another thread is writing it */
-    write_header(tensor, &writing);
-    bool fine = opc_seen_visit(tensor, INT64_MAX, side_file_write_element, &writing) && fflush(writing.file) == 0 &&
-                !ferror(writing.file);
-    fine = fclose(writing.file) == 0 && fine && rename(beside, path) == 0;
+    FILE *file = fopen(beside, "wbxe");
+    if (!file) return access(path, R_OK) == 0; /* another thread is writing it */
+    bool fine = fill(file, context) && fflush(file) == 0 && !ferror(file);
+    fine = fclose(file) == 0 && fine && rename(beside, path) == 0;
     if (!fine) {
       unlink(beside);
       return false;
@@ -91,4 +86,48 @@ bool opc_side_file_write(const opc_seen_tensor_t *tensor, const opc_seen_values_
   }
   opc_text_addf(out, "%s/%s", opc_recorder_values_folder(), name);
   return true;
+}
+
+typedef struct side_array {
+  const opc_seen_tensor_t *tensor;
+  opc_dtype_t to;
+} side_array_t;
+
+static bool fill_with_array(FILE *file, const void *context) {
+  const side_array_t *array = context;
+  writing_t writing = {.file = file, .from = array->tensor->dtype, .to = array->to, .size = opc_dtype_size(array->to)};
+  write_header(array->tensor, &writing);
+  return opc_seen_visit(array->tensor, INT64_MAX, side_file_write_element, &writing);
+}
+
+bool opc_side_file_write(const opc_seen_tensor_t *tensor, const opc_seen_values_t *values, opc_text_t *out) {
+  char name[80];
+  uint64_t digest = values->digest;
+  for (int i = 0; i < tensor->ndim; i++) digest = (digest ^ (uint64_t)tensor->sizes[i]) * UINT64_C(0x100000001b3);
+  const side_array_t array = {.tensor = tensor, .to = array_dtype(tensor->dtype)};
+  if (values->looked_at < values->numel)
+    digest ^= (uint64_t)values->numel * 31 + (uint64_t)(uintptr_t)tensor->data; /* the digest lacks some values */
+  snprintf(name, sizeof name, "%s-%016" PRIx64 ".npy", opc_dtype_name(tensor->dtype), digest);
+  return write_named(name, (size_t)values->numel * opc_dtype_size(array.to) + HEADER, fill_with_array, &array, out);
+}
+
+typedef struct side_bytes {
+  const void *bytes;
+  size_t size;
+} side_bytes_t;
+
+static bool fill_with_bytes(FILE *file, const void *context) {
+  const side_bytes_t *object = context;
+  return fwrite(object->bytes, 1, object->size, file) == object->size;
+}
+
+bool opc_side_file_write_object(const void *bytes, size_t size, opc_text_t *out) {
+  char name[80];
+  const side_bytes_t object = {.bytes = bytes, .size = size};
+  const unsigned char *byte = bytes;
+  uint64_t digest = UINT64_C(0xcbf29ce484222325);
+  for (size_t i = 0; i < size; i++) digest = (digest ^ byte[i]) * UINT64_C(0x100000001b3);
+  if (opc_recorder_values_folder()[0] == '\0') return false;
+  snprintf(name, sizeof name, OPC_RECORD_OBJECT "-%016" PRIx64 ".pt", digest);
+  return write_named(name, size, fill_with_bytes, &object, out);
 }

@@ -6,13 +6,14 @@
 #include <unistd.h>
 
 #include "base/dtype.h"
+#include "recording/record_folder.h"
 
-static const char ending[] = ".npy\"", folder_ending[] = ".values/";
-enum { DIGITS = 16, ENDING = sizeof ending - 1, FOLDER_ENDING = sizeof folder_ending - 1, DTYPE_LONGEST = 32 };
+static const char folder_ending[] = ".values/";
+enum { DIGITS = 16, FOLDER_ENDING = sizeof folder_ending - 1, DTYPE_LONGEST = 32 };
 
-/* Takes "float32-0123456789abcdef", which ends at `end`, after "….values/". Returns a copy with ".npy"; NULL: no
+/* Takes "float32-0123456789abcdef", which ends at `end`, after "….values/". Returns a copy with the ending; NULL: no
  * recording named it. */
-static char *name_before(const char *line, const char *end) {
+static char *name_before(const char *line, const char *end, const char *ending) {
   char dtype[DTYPE_LONGEST + 1];
   if (end - line < DIGITS + 1 || end[-DIGITS - 1] != '-' || strspn(end - DIGITS, "0123456789abcdef") != DIGITS)
     return NULL;
@@ -23,12 +24,21 @@ static char *name_before(const char *line, const char *end) {
   if (!beside || length > DTYPE_LONGEST) return NULL;
   memcpy(dtype, start, length);
   dtype[length] = '\0';
-  if (opc_dtype_find(dtype) == OPC_DTYPE_OTHER) return NULL;
-  return opc_string_format("%.*s.npy", (int)(end - start), start);
+  if (strcmp(dtype, OPC_RECORD_OBJECT) != 0 && opc_dtype_find(dtype) == OPC_DTYPE_OTHER) return NULL;
+  return opc_string_format("%.*s%s", (int)(end - start), start, ending);
 }
 
 static int stale_values_compare(const void *left, const void *right) {
   return strcmp(*(char *const *)left, *(char *const *)right);
+}
+
+/* The names in the line with this ending. */
+static void stale_values_add(opc_stale_values_t *values, const char *line, const char *ending) {
+  for (const char *at = strstr(line, ending); at; at = strstr(at + 1, ending)) {
+    char *name = at[strlen(ending)] == '"' ? name_before(line, at, ending) : NULL;
+    if (name && OPC_ARRAY_GROW(values->names, values->count)) values->names[values->count++] = name;
+    else free(name);
+  }
 }
 
 opc_stale_values_t opc_stale_values_of(const char *samples) {
@@ -37,11 +47,8 @@ opc_stale_values_t opc_stale_values_of(const char *samples) {
   size_t size = 0;
   FILE *file = fopen(samples, "re");
   while (file && getline(&line, &size, file) > 0) {
-    for (const char *at = strstr(line, ending); at; at = strstr(at + ENDING, ending)) {
-      char *name = name_before(line, at);
-      if (name && OPC_ARRAY_GROW(values.names, values.count)) values.names[values.count++] = name;
-      else free(name);
-    }
+    stale_values_add(&values, line, ".npy");
+    stale_values_add(&values, line, ".pt");
   }
   if (file) fclose(file);
   free(line);

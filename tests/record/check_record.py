@@ -44,12 +44,14 @@ class Place:
         left = [name for name in os.listdir(self.work) if ".recording-" in name or ".tmp-" in name]
         assert not left, left
 
+    def run_replay(self, *options):
+        return subprocess.run([self.tool, "run", "--samples", self.output, "--json", f"{self.work}/report.json", "--device", "cpu", *options, self.ops],
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=100, check=False)
+
     def replay(self, *options):
-        report = f"{self.work}/report.json"
-        ended = subprocess.run([self.tool, "run", "--samples", self.output, "--json", report, "--device", "cpu", *options, self.ops], stdout=subprocess.PIPE,
-                               stderr=subprocess.STDOUT, text=True, timeout=100, check=False)
+        ended = self.run_replay(*options)
         assert ended.returncode in (0, 1), ended.stdout
-        with open(report, encoding="utf-8") as stream:
+        with open(f"{self.work}/report.json", encoding="utf-8") as stream:
             return json.load(stream)["results"]
 
 
@@ -193,6 +195,21 @@ def values(place):
     assert [r["verdict"] for r in plain] == ["pass"], plain
     ended = place.record(place.ours("large"), "--values", "--size", "1", "--elements", "1")
     fine(ended, place)
+
+
+@case
+def objects(place):
+    fine(place.record(place.ours("objects")), place)
+    (sample,) = place.samples()
+    kept = sample["args"][1]["object"]
+    assert kept["class"] == "rec.Kept" and kept["pickle"].startswith("calls.samples.json.values/object-"), kept
+    plain = [r for r in place.replay("--op", "rec::kept", "--check", "alias") if is_plain(r)]
+    assert [r["verdict"] for r in plain] == ["pass"], plain
+    os.unlink(f"{place.work}/{kept['pickle']}")
+    ended = place.run_replay("--op", "rec::kept", "--check", "alias")
+    assert ended.returncode == 2 and "cannot open" in ended.stdout and kept["pickle"] in ended.stdout, ended
+    fine(place.record(place.ours("fork")), place)
+    assert not os.path.exists(f"{place.output}.values"), "the file of an object is left"
 
 
 @case

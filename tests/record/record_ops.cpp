@@ -14,6 +14,12 @@ struct Box : torch::CustomClassHolder {
   int64_t content;
 };
 
+struct Kept : torch::CustomClassHolder {
+  explicit Kept(int64_t what) : weight(at::full({3}, what)), number(what) {}
+  Tensor weight;
+  int64_t number;
+};
+
 Tensor plus_one(const Tensor &x) { return x + 1; }
 
 // As generated and hand-written Autograd kernels do: the operator once more, below its key.
@@ -66,6 +72,11 @@ Tensor many(at::TensorList xs, const std::optional<Tensor> &maybe, int64_t n, do
 
 Tensor handle(const Tensor &x, int64_t) { return x.clone(); }
 Tensor bytes(const Tensor &x) { return x.clone(); }
+Tensor kept(const Tensor &x, const c10::intrusive_ptr<Kept> &kept) {
+  TORCH_CHECK(kept->number == 4 && kept->weight.sum().item<int64_t>() == 12, "expected the object that was recorded");
+  return x + kept->weight;
+}
+
 Tensor boxed(const Tensor &x, const c10::intrusive_ptr<Box> &box) { return x + box->content; }
 
 }  // namespace
@@ -78,6 +89,14 @@ extern "C" __attribute__((visibility("default"))) void record_ops_describe(const
 
 TORCH_LIBRARY(rec, m) {
   m.class_<Box>("Box").def(torch::init<int64_t>());
+  m.class_<Kept>("Kept")
+      .def(torch::init<int64_t>())
+      .def_pickle([](const c10::intrusive_ptr<Kept> &self) { return std::make_tuple(self->weight, self->number); },
+                  [](std::tuple<Tensor, int64_t> state) {
+                    auto self = c10::make_intrusive<Kept>(std::get<1>(state));
+                    self->weight = std::get<0>(state);
+                    return self;
+                  });
   m.def("plus_one(Tensor x) -> Tensor");
   m.def("plus_two(Tensor x) -> Tensor");
   m.def("layout(Tensor a, Tensor b, str wanted) -> Tensor");
@@ -88,6 +107,7 @@ TORCH_LIBRARY(rec, m) {
       "Device? device=None, MemoryFormat? format=None, Generator? generator=None) -> Tensor");
   m.def("handle(Tensor x, int handle) -> Tensor");
   m.def("bytes(Tensor x) -> Tensor");
+  m.def("kept(Tensor x, __torch__.torch.classes.rec.Kept kept) -> Tensor");
   m.def("boxed(Tensor x, __torch__.torch.classes.rec.Box box) -> Tensor");
 }
 
@@ -100,6 +120,7 @@ TORCH_LIBRARY_IMPL(rec, CompositeExplicitAutograd, m) {
   m.impl("handle", handle);
   m.impl("bytes", bytes);
   m.impl("boxed", boxed);
+  m.impl("kept", kept);
 }
 
 TORCH_LIBRARY_IMPL(rec, Autograd, m) { m.impl("plus_one", plus_one_autograd); }

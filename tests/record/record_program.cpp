@@ -92,6 +92,17 @@ void unrecordable() {
   call("rec::boxed", x, object);
 }
 
+void objects() {
+  for (const int64_t number : {4, 4}) {
+    torch::jit::Stack kept = {c10::IValue(), number};
+    const auto type = torch::getCustomClass("__torch__.torch.classes.rec.Kept");
+    kept[0] = c10::ivalue::Object::create(c10::StrongTypePtr(nullptr, type), 1);
+    c10::IValue object = kept[0];
+    type->findMethod("__init__")->run(kept);
+    call("rec::kept", at::rand({2, 3}), object);
+  }
+}
+
 int fork_and_wait(void (*body)()) {
   const pid_t child = fork();
   int status = 0;
@@ -115,6 +126,8 @@ int run(const std::string &mode, int count) {
     layouts();
   } else if (mode == "others") {
     others();
+  } else if (mode == "objects") {
+    objects();
   } else if (mode == "unrecordable") {
     unrecordable();
   } else if (mode == "nested") {

@@ -238,6 +238,8 @@ void opc_returns_free(opc_value_t *returns, size_t count); /* frees handles too 
  * those beyond the count, get their defaults; absent may be NULL: all are given. */
 opc_call_outcome_t opc_object_new(const char *class_name, const opc_value_t *init, const bool *absent, size_t count,
                                   opc_object_t **out, opc_text_t *message);
+/* The instance of the class that torch::jit::pickle_save wrote to a file; outcomes as in opc_op_call. */
+opc_call_outcome_t opc_object_load(const char *file, const char *class_name, opc_object_t **out, opc_text_t *message);
 /* An instance of the class that an operator, "ns::op", returns for these arguments; outcomes as in opc_op_call. */
 opc_call_outcome_t opc_object_from(const char *operator_name, const char *class_name, const opc_value_t *arguments,
                                    size_t count, opc_object_t **out, opc_text_t *message);

@@ -1,7 +1,11 @@
 // Custom class instances, created by their constructors as in TorchScript.
 #include <torch/custom_class.h>
 
+#include <torch/csrc/jit/serialization/pickle.h>
+
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <sstream>
 
 #include "bridge/torch/convert.h"
@@ -96,6 +100,26 @@ opc_call_outcome_t opc_object_from(const char *operator_name, const char *class_
       *out = new opc_object{stack[0]};
     });
   }
+  if (message != nullptr) {
+    opc_text_reset(message);
+    opc_text_add(message, text.c_str());
+  }
+  return outcome;
+}
+
+opc_call_outcome_t opc_object_load(const char *file, const char *class_name, opc_object_t **out, opc_text_t *message) {
+  *out = nullptr;
+  std::string text;
+  const auto outcome = opc::guarded_call(text, [&] {
+    std::ifstream stream(file, std::ios::binary);
+    const std::string bytes{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+    if (!stream) throw opc::Unconvertible(std::string("cannot read ") + file);
+    const auto type = find_class(class_name);
+    auto value = torch::jit::pickle_load_obj(bytes);
+    if (!value.isObject() || !value.type()->isSubtypeOf(*type))
+      throw opc::Unconvertible(std::string(file) + " holds no object of class " + class_name);
+    *out = new opc_object{std::move(value)};
+  });
   if (message != nullptr) {
     opc_text_reset(message);
     opc_text_add(message, text.c_str());

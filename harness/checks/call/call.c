@@ -209,8 +209,10 @@ static opc_status_t objects_make(opc_value_t *value, opc_error_t *error) {
   const char *maker = value->object.made_by, *class_name = value->object.class_name;
   const opc_value_t *init = value->object.init;
   const size_t count = value->object.init_count;
-  const opc_call_outcome_t outcome = maker ? opc_object_from(maker, class_name, init, count, &object, &message)
-                                           : opc_object_new(class_name, init, NULL, count, &object, &message);
+  const char *pickle = value->object.pickle;
+  const opc_call_outcome_t outcome = pickle  ? opc_object_load(pickle, class_name, &object, &message)
+                                     : maker ? opc_object_from(maker, class_name, init, count, &object, &message)
+                                             : opc_object_new(class_name, init, NULL, count, &object, &message);
   value->handle = object;
   if (outcome == OPC_CALL_RETURNED) return OPC_OK;
   return opc_error_set(error, OPC_ERR_UNSUPPORTED, "an object of class %s cannot be made%s%s: %s", class_name,

@@ -113,13 +113,7 @@ static opc_status_t tensor_read_file(opc_json_reader_t *reader, const json_t *js
   opc_error_t trouble = {0};
   OPC_RETURN_IF_ERROR(opc_json_read_string(reader, json, &name));
   if (!*name) return opc_json_fail(reader, "expected the name of a .npy file");
-  bool absolute = name[0] == '/' || !reader->folder || !reader->folder[0];
-  OPC_SCOPED(opc_scope_free)
-  char *path = absolute ? opc_string_copy(name) : opc_string_format("%s/%s", reader->folder, name);
-  if (!path) return opc_out_of_memory(reader->error);
-  /* The sample is sent to processes whose current folder may differ. */
-  spec->fill.file = realpath(path, NULL);
-  if (!spec->fill.file) return opc_json_fail(reader, "cannot open %s", path);
+  OPC_RETURN_IF_ERROR(opc_file_read_path(reader, name, &spec->fill.file));
   if (opc_npy_describe(spec->fill.file, &npy, &trouble) != OPC_OK) return opc_json_fail(reader, "%s", trouble.message);
   if (npy.ndim != spec->ndim || memcmp(npy.sizes, spec->sizes, (size_t)npy.ndim * sizeof npy.sizes[0]) != 0) {
     char shapes[2][160] = {"", ""};

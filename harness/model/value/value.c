@@ -24,6 +24,7 @@ void opc_value_clear(opc_value_t *value) {
     case OPC_VALUE_OBJECT:
       free(value->object.class_name);
       free(value->object.made_by);
+      free(value->object.pickle);
       opc_values_free(value->object.init, value->object.init_count);
       break;
     default:
@@ -49,6 +50,7 @@ static opc_status_t object_copy(const opc_value_t *value, opc_value_t *out, opc_
   copy.object.init_count = value->object.init_count;
   OPC_RETURN_IF_ERROR(opc_string_copy_to(value->object.class_name, &copy.object.class_name, error));
   OPC_RETURN_IF_ERROR(opc_string_copy_to(value->object.made_by, &copy.object.made_by, error));
+  OPC_RETURN_IF_ERROR(opc_string_copy_to(value->object.pickle, &copy.object.pickle, error));
   out->object = copy.object;
   copy = (opc_value_t){0};
   return OPC_OK;
@@ -284,7 +286,8 @@ static void value_describe(opc_text_t *text, const opc_value_t *value) {
     case OPC_VALUE_OBJECT:
       if (value->object.made_by) opc_text_add(text, value->object.made_by);
       else opc_text_add(text, value->object.class_name ? value->object.class_name : "an object");
-      if (value->object.class_name) describe_values(text, "(", value->object.init, value->object.init_count, ")");
+      if (value->object.pickle) opc_text_addf(text, " of %s", opc_base_name(value->object.pickle));
+      else if (value->object.class_name) describe_values(text, "(", value->object.init, value->object.init_count, ")");
       break;
   }
 }

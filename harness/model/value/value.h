@@ -123,6 +123,7 @@ typedef struct opc_value {
     struct {
       char *class_name;       /* "ns.Name" */
       char *made_by;          /* the operator that returns it, "ns::op"; NULL: its class's constructor makes it */
+      char *pickle;           /* the file that it is read from, an absolute path; NULL: it is made */
       struct opc_value *init; /* the arguments of either */
       size_t init_count;
     } object;

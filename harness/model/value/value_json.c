@@ -174,8 +174,10 @@ json_t *opc_value_to_json(const opc_value_t *value) {
       json = json_object();
       opc_json_put(&json, "class", opc_json_text(value->object.class_name));
       if (value->object.made_by) opc_json_put(&json, "operator", opc_json_text(value->object.made_by));
-      opc_json_put(&json, value->object.made_by ? "args" : "init",
-                   value_json_values_to_json(value->object.init, value->object.init_count));
+      if (value->object.pickle) opc_json_put(&json, "pickle", opc_json_text(value->object.pickle));
+      else
+        opc_json_put(&json, value->object.made_by ? "args" : "init",
+                     value_json_values_to_json(value->object.init, value->object.init_count));
       return object_with("object", json);
   }
   return NULL;

@@ -233,35 +233,58 @@ static opc_status_t value_read_arguments(opc_json_reader_t *reader, const json_t
   return OPC_OK;
 }
 
+opc_status_t opc_file_read_path(opc_json_reader_t *reader, const char *name, char **out) {
+  const bool absolute = name[0] == '/' || !reader->folder || !reader->folder[0];
+  OPC_SCOPED(opc_scope_free)
+  char *path = absolute ? opc_string_copy(name) : opc_string_format("%s/%s", reader->folder, name);
+  if (!path) return opc_out_of_memory(reader->error);
+  *out = realpath(path, NULL);
+  return *out ? OPC_OK : opc_json_fail(reader, "cannot open %s", path);
+}
+
+static opc_status_t read_pickle(opc_json_reader_t *reader, const json_t *json, char **out) {
+  const char *name;
+  OPC_RETURN_IF_ERROR(opc_json_read_string(reader, json, &name));
+  if (!*name) return opc_json_fail(reader, "expected the name of a file that opcheck-c record wrote");
+  return opc_file_read_path(reader, name, out);
+}
+
 static opc_status_t read_object(opc_json_reader_t *reader, const json_t *json, const opc_type_t *type,
                                 const char *type_text, opc_value_t *out) {
-  static const char *const fields[] = {"class", "init", "operator", "args", NULL};
+  static const char *const fields[] = {"class", "init", "operator", "args", "pickle", NULL};
   const json_t *inner = tagged(reader, json, "object");
   if (!inner)
     return expected(reader, "an object like {\"object\": {\"class\": \"ns.Name\", \"init\": []}}", json, type_text);
   if (!json_is_object(inner)) return expected(reader, "{\"class\": …, \"init\": […]}", inner, type_text);
   OPC_RETURN_IF_ERROR(opc_json_check_fields(reader, inner, fields));
   const json_t *by = json_object_get(inner, "operator");
-  if (json_object_get(inner, by ? "init" : "args"))
+  const json_t *pickle = json_object_get(inner, "pickle");
+  const bool has_init = json_object_get(inner, "init"), has_args = json_object_get(inner, "args");
+  if (by ? has_init || pickle : has_args || (has_init && pickle))
     return opc_json_fail(reader,
-                         "an object has init, the arguments of its constructor, or operator and args, the "
-                         "operator that returns it and what that gets");
+                         "an object has init, the arguments of its constructor; or operator and args, the "
+                         "operator that returns it and what that gets; or pickle, its file");
 
   const char *name = NULL, *schema = NULL, *maker = NULL;
+  OPC_SCOPED(opc_scope_free) char *file = NULL;
+  if (pickle) OPC_JSON_MEMBER(reader, "pickle", read_pickle(reader, pickle, &file));
   if (by) OPC_JSON_MEMBER(reader, "operator", opc_json_read_string(reader, by, &maker));
-  OPC_JSON_MEMBER(reader, "class", read_class(reader, json_object_get(inner, "class"), type, !by, &name, &schema));
+  OPC_JSON_MEMBER(reader, "class",
+                  read_class(reader, json_object_get(inner, "class"), type, !by && !pickle, &name, &schema));
 
   opc_value_t init = {0};
-  OPC_RETURN_IF_ERROR(
-      by ? value_read_arguments(reader, inner, "args", "the list of the operator's arguments", NULL, type_text, &init)
-         : value_read_arguments(reader, inner, "init", "the list of the constructor's arguments", schema, type_text,
-                                &init));
+  if (!pickle)
+    OPC_RETURN_IF_ERROR(
+        by ? value_read_arguments(reader, inner, "args", "the list of the operator's arguments", NULL, type_text, &init)
+           : value_read_arguments(reader, inner, "init", "the list of the constructor's arguments", schema, type_text,
+                                  &init));
 
   opc_value_t object = {.kind = OPC_VALUE_OBJECT};
   object.object.init = init.list.items;
   object.object.init_count = init.list.count;
   object.object.class_name = opc_string_copy(name);
   object.object.made_by = opc_string_copy(maker);
+  OPC_MOVE(&object.object.pickle, file);
   if (object.object.class_name && (object.object.made_by || !maker)) *out = object;
   else opc_value_clear(&object);
   return out->kind == OPC_VALUE_OBJECT ? OPC_OK : opc_out_of_memory(reader->error);

@@ -31,5 +31,8 @@ opc_status_t opc_floating_read(opc_json_reader_t *reader, const json_t *json, co
 /* The list in {"complex": [re, im]}. */
 opc_status_t opc_complex_read(opc_json_reader_t *reader, const json_t *json, double *out_re,
                               double *out_im) OPC_CHECKED;
+/* The absolute path of a file that a sample names, beside the sample's own: the sample is sent to processes whose
+ * current folder may differ. free(*out). */
+opc_status_t opc_file_read_path(opc_json_reader_t *reader, const char *name, char **out) OPC_CHECKED;
 /* The string in {"bits": "0x7fc00001"}, for a number of `bytes` bytes. */
 opc_status_t opc_bits_read(opc_json_reader_t *reader, const json_t *json, size_t bytes, uint64_t *out) OPC_CHECKED;

@@ -3,6 +3,8 @@
 
 #include <ATen/core/Generator.h>
 #include <ATen/core/Tensor.h>
+#include <ATen/record_function.h>
+#include <torch/csrc/jit/serialization/pickle.h>
 
 #include "bridge/torch/convert.h"
 
@@ -18,6 +20,7 @@ class Writer {
  private:
   opc_reason_t tensor(const at::Tensor &tensor, const std::string &path, opc_text_t *out);
   opc_reason_t integer(int64_t value, const c10::Type &type, opc_text_t *out);
+  opc_reason_t object(const c10::IValue &value, opc_text_t *out);
   opc_reason_t list(const c10::IValue &value, const c10::TypePtr &type, const std::string &path, opc_text_t *out);
 
   CallTensors tensors_;
@@ -85,6 +88,24 @@ opc_reason_t Writer::integer(int64_t value, const c10::Type &type, opc_text_t *o
   return OPC_REASON_NONE;
 }
 
+// Runs the class's __getstate__, which the observer does not look at.
+opc_reason_t Writer::object(const c10::IValue &value, opc_text_t *out) {
+  const at::RecordFunctionGuard unobserved(false);
+  std::vector<char> bytes;
+  try {
+    bytes = torch::jit::pickle_save(value);
+  } catch (const std::exception &) {
+    return OPC_REASON_OBJECT;
+  }
+  static const std::string prefix = "__torch__.torch.classes.";
+  const std::string name = value.type()->expectRef<c10::ClassType>().name()->qualifiedName();
+  opc_text_addf(out, "{\"object\": {\"class\": \"%s\", \"pickle\": \"",
+                name.c_str() + (name.rfind(prefix, 0) == 0 ? prefix.size() : 0));
+  const bool written = opc_side_file_write_object(bytes.data(), bytes.size(), out);
+  opc_text_add(out, "\"}}");
+  return written ? OPC_REASON_NONE : OPC_REASON_OBJECT;
+}
+
 opc_reason_t Writer::list(const c10::IValue &value, const c10::TypePtr &type, const std::string &path,
                           opc_text_t *out) {
   const auto element =
@@ -134,6 +155,8 @@ opc_reason_t Writer::value(const c10::IValue &value, const c10::TypePtr &type, c
     const auto generator = value.toGenerator();
     if (!generator.device().is_cpu()) return OPC_REASON_VALUE;
     opc_text_addf(out, "{\"generator\": %lld}", static_cast<long long>(generator.current_seed()));
+  } else if (value.isObject()) {
+    return object(value, out);
   } else {
     return OPC_REASON_VALUE;
   }

@@ -2,6 +2,7 @@
 // which sizes are 0, 1 or equal to one another. It also covers the tensors' rough size, memory layout and sharing.
 // Small integers and words count as they are, other numbers by sign and size.
 #include <ATen/core/Tensor.h>
+#include <ATen/core/class_type.h>
 
 #include <algorithm>
 #include <cstring>
@@ -37,6 +38,7 @@ class Classifier {
 
  private:
   opc_reason_t tensor(const at::Tensor &tensor);
+  opc_reason_t object(const c10::IValue &value);
   void integer(int64_t value);
   void floating(double value);
   uint64_t letter(int64_t size);
@@ -99,6 +101,17 @@ opc_reason_t Classifier::tensor(const at::Tensor &tensor) {
   return OPC_REASON_NONE;
 }
 
+// Objects of a class count as alike.
+opc_reason_t Classifier::object(const c10::IValue &value) {
+  if (!value.isObject()) return OPC_REASON_VALUE;
+  const auto type = value.toObjectRef().type();
+  if (!value.isCustomClass() || !type->findMethod("__getstate__") || !type->findMethod("__setstate__"))
+    return OPC_REASON_OBJECT;
+  kind_.add(type->name()->qualifiedName());
+  exact_.add(reinterpret_cast<uintptr_t>(value.internalToPointer()));
+  return OPC_REASON_NONE;
+}
+
 void Classifier::integer(int64_t value) {
   exact_.add(static_cast<uint64_t>(value));
   const bool small = value >= -64 && value <= 64;
@@ -148,7 +161,7 @@ opc_reason_t Classifier::add(const c10::IValue &value) {
       if (reason != OPC_REASON_NONE) return reason;
     }
   } else {
-    return value.isObject() ? OPC_REASON_OBJECT : OPC_REASON_VALUE;
+    return object(value);
   }
   return OPC_REASON_NONE;
 }

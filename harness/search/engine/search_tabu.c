@@ -27,6 +27,7 @@ static uint64_t digest_value(const opc_value_t *value, uint64_t digest, bool sha
   if (value->kind == OPC_VALUE_OBJECT) {
     if (value->object.class_name) digest = mix(digest, value->object.class_name, strlen(value->object.class_name));
     if (value->object.made_by) digest = mix(digest, value->object.made_by, strlen(value->object.made_by));
+    if (value->object.pickle) digest = mix(digest, value->object.pickle, strlen(value->object.pickle));
     for (size_t i = 0; i < value->object.init_count; i++)
       digest = digest_value(&value->object.init[i], digest, shapes_only);
   }
