@@ -185,10 +185,12 @@ static void put_head(json_writer_t *writer, const opc_journal_summary_t *summary
                               json_object_get(tool, "torch"), "cuda", json_object_get(tool, "cuda")));
   json_put(writer, ",\n  \"run\": ");
   json_t *seed = json_object_get(run, "seed");
-  put_value(writer, json_pack("{s:o, s:f, s:b, s:o, s:O?, s:O*}", "seed", seed ? json_incref(seed) : json_integer(0),
-                              "seconds", summary->seconds, "complete", summary->complete ? 1 : 0, "argv",
-                              argv ? json_incref(argv) : json_array(), "started", json_object_get(run, "started"),
-                              "loading_cpu_seconds", json_object_get(tool, "loading_cpu_seconds")));
+  put_value(writer,
+            json_pack("{s:o, s:f, s:b, s:o, s:O?, s:O*, s:O*}", "seed", seed ? json_incref(seed) : json_integer(0),
+                      "seconds", summary->seconds, "complete", summary->complete ? 1 : 0, "argv",
+                      argv ? json_incref(argv) : json_array(), "started", json_object_get(run, "started"),
+                      "loading_cpu_seconds", json_object_get(tool, "loading_cpu_seconds"), "settings",
+                      json_object_get(run, "settings")));
   json_put(writer, ",\n");
   json_decref(run);
   json_decref(tool);

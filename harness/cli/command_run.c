@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "cli/execution.h"
+#include "cli/settings.h"
 #include "reports/terminal.h"
 #include "supervise/tools/sanitize.h"
 
@@ -35,6 +36,7 @@ enum {
 typedef struct run_command {
   opc_error_t *error;
   opc_execution_t execution;
+  opc_settings_t settings;
   opc_strings_t recipes, references, globs, namespaces, checks, devices;
   opc_progress_t progress;
   bool operator_time_given, neighbours_given, list_cases, verbose, coverage;
@@ -140,7 +142,9 @@ static const char doc[] =
     "Checks the operators of libraries against the contract of a custom operator, each operator in a process of its "
     "own, and reports problems. LIB may be a wheel or a folder: the libraries in it that register operators are "
     "checked. "
-    "opcheck-c explain problems says how findings are merged, opcheck-c explain samples how a sample file is written."
+    "opcheck-c explain problems says how findings are merged, opcheck-c explain samples how a sample file is written. "
+    "Settings are read from the file .opcheck-c.json of the current folder, or of the nearest folder above that has "
+    "one."
     "\vExit status: 0: no errors; 1: an operator broke its contract or crashed, or too few were checked; 2: wrong "
     "usage, or a mistake in a "
     "sample file; 3: internal error; 4: a library could not be loaded; 5: nothing ran.\n\n"
@@ -389,6 +393,27 @@ static void prepare_memcheck(run_command_t *run) {
       to->timeout);
 }
 
+static opc_status_t run_take_list(opc_strings_t *given, const opc_strings_t *settings, opc_error_t *error) {
+  for (size_t i = 0, count = given->count ? 0 : settings->count; i < count; i++)
+    OPC_RETURN_IF_ERROR(opc_strings_add(given, settings->items[i], error));
+  return OPC_OK;
+}
+
+/* What the command line does not say. */
+static opc_status_t run_take_settings(run_command_t *run) {
+  opc_run_options_t *to = &run->execution.options;
+  opc_settings_t *settings = &run->settings;
+  OPC_RETURN_IF_ERROR(opc_settings_read(settings, run->error));
+  OPC_RETURN_IF_ERROR(run_take_list(&run->execution.samples, &settings->samples, run->error));
+  OPC_RETURN_IF_ERROR(run_take_list(&run->recipes, &settings->recipes, run->error));
+  OPC_RETURN_IF_ERROR(run_take_list(&run->checks, &settings->checks, run->error));
+  if (!to->xfail_file) to->xfail_file = settings->xfail;
+  to->choices = settings->choices;
+  to->settings_file = settings->file;
+  to->settings = settings->text;
+  return OPC_OK;
+}
+
 static void run_fill_in(run_command_t *run, const opc_arguments_t *arguments) {
   opc_run_options_t *to = &run->execution.options;
   adapt_to_tool(run);
@@ -419,6 +444,9 @@ int opc_command_run(const opc_arguments_t *arguments) {
   int code;
   if (opc_arguments_parse(arguments, &run_argp, &run, &error) != OPC_OK) {
     code = opc_arguments_failed(arguments, &error);
+  } else if (run_take_settings(&run) != OPC_OK) {
+    opc_complain("%s", error.message);
+    code = opc_exit_code(error.code);
   } else {
     run_fill_in(&run, arguments);
     code = is_for_every_torch(&run) ? opc_every_torch_run(&run.execution) : opc_execution_run(&run.execution);
@@ -426,6 +454,7 @@ int opc_command_run(const opc_arguments_t *arguments) {
   opc_strings_t *const lists[] = {&run.recipes,    &run.references, &run.globs,
                                   &run.namespaces, &run.checks,     &run.devices};
   for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) opc_strings_clear(lists[i]);
+  opc_settings_clear(&run.settings);
   opc_execution_clear(&run.execution);
   return code;
 }

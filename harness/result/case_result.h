@@ -154,3 +154,16 @@ void opc_also_list_clear(opc_also_list_t *list);
  * memory.unchecked_arguments, with its effect, its own rule, and the argument that was varied (NULL: not a single one).
  * untrusted_input: arguments that are not checked are an error (--untrusted-input). */
 void opc_case_result_judge(opc_case_result_t *result, bool untrusted_input);
+
+/* What a project has chosen for a rule (severities of .opcheck-c.json). OFF: its findings become skips. WARNING: never
+ * more than that. ERROR: an error where it is a warning only because its table says so; what nobody vouches for stays a
+ * warning (catalogue/rules.h). */
+typedef enum opc_rule_choice {
+  OPC_CHOICE_NONE = 0,
+  OPC_CHOICE_OFF,
+  OPC_CHOICE_WARNING,
+  OPC_CHOICE_ERROR
+} opc_rule_choice_t;
+/* opc_case_result_judge with choices by opc_rule_id_t (OPC_RULE_END of them; NULL: none). evidence.chosen says what a
+ * choice has changed. */
+void opc_case_result_judge_chosen(opc_case_result_t *result, bool untrusted_input, const opc_rule_choice_t *choices);

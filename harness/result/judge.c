@@ -121,3 +121,66 @@ void opc_case_result_judge(opc_case_result_t *result, bool untrusted_input) {
   if (effect != OPC_EFFECT_NONE) note_unchecked(result, rule, effect);
   put_errors_first(result);
 }
+
+/* ---- choices ---- */
+
+static void note_choice(opc_case_result_t *result, opc_rule_id_t rule, const char *what) {
+  OPC_SCOPED(opc_scope_free) char *text = opc_string_format("%s: %s", opc_rule_name(rule), what);
+  if (text) json_object_set_new(result->evidence, "chosen", json_string(text));
+}
+
+static void raise_severity(opc_case_result_t *result, opc_rule_id_t rule, opc_severity_t *severity,
+                           const opc_rule_choice_t *choices) {
+  if (choices[rule] != OPC_CHOICE_ERROR || *severity != OPC_SEVERITY_WARNING) return;
+  if (opc_rule_of(rule)->severity != OPC_SEVERITY_WARNING) return;
+  *severity = OPC_SEVERITY_ERROR;
+  note_choice(result, rule, "an error");
+}
+
+static void lower_severity(opc_case_result_t *result, opc_rule_id_t rule, opc_severity_t *severity,
+                           const opc_rule_choice_t *choices) {
+  if (choices[rule] != OPC_CHOICE_WARNING || *severity == OPC_SEVERITY_WARNING) return;
+  *severity = OPC_SEVERITY_WARNING;
+  note_choice(result, rule, "a warning");
+}
+
+static void drop_also(opc_also_list_t *also, size_t index) {
+  opc_also_clear(&also->items[index]);
+  for (also->count--; index < also->count; index++) also->items[index] = also->items[index + 1];
+}
+
+/* Another finding of the case takes the place of one that is off; without another, the case is a skip. */
+static void turn_off(opc_case_result_t *result, const opc_rule_choice_t *choices) {
+  const opc_rule_id_t rule = result->rule;
+  for (size_t i = result->also.count; i-- > 0;)
+    if (choices[result->also.items[i].rule] == OPC_CHOICE_OFF) drop_also(&result->also, i);
+  if (choices[rule] != OPC_CHOICE_OFF) return;
+  note_choice(result, rule, "off");
+  if (result->also.count > 0) {
+    promote(result, &result->also.items[0]);
+    drop_also(&result->also, 0);
+    return;
+  }
+  OPC_SCOPED(opc_scope_free)
+  char *message = opc_string_format("%s is off; without that: %s", opc_rule_name(rule), result->message);
+  opc_case_result_say(result, message);
+  result->verdict = OPC_VERDICT_SKIP;
+  result->reason = OPC_SKIP_OFF;
+  result->rule = OPC_RULE_NONE;
+  result->severity = OPC_SEVERITY_ERROR;
+}
+
+void opc_case_result_judge_chosen(opc_case_result_t *result, bool untrusted_input, const opc_rule_choice_t *choices) {
+  if (choices && opc_case_result_is_finding(result)) {
+    raise_severity(result, result->rule, &result->severity, choices);
+    for (size_t i = 0; i < result->also.count; i++)
+      raise_severity(result, result->also.items[i].rule, &result->also.items[i].severity, choices);
+  }
+  opc_case_result_judge(result, untrusted_input);
+  if (!choices || !opc_case_result_is_finding(result)) return;
+  lower_severity(result, result->rule, &result->severity, choices);
+  for (size_t i = 0; i < result->also.count; i++)
+    lower_severity(result, result->also.items[i].rule, &result->also.items[i].severity, choices);
+  turn_off(result, choices);
+  if (opc_case_result_is_finding(result)) put_errors_first(result);
+}

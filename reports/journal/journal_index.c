@@ -104,7 +104,8 @@ static bool is_warning(const opc_case_result_t *result) {
 static void note_result(opc_journal_operator_t *op, const opc_case_result_t *result) {
   const int check = opc_check_info_find(result->id.check);
   const bool skip = result->verdict == OPC_VERDICT_SKIP;
-  const bool called = !skip || result->reason == OPC_SKIP_REJECTED || result->reason == OPC_SKIP_XFAIL;
+  const bool called = !skip || result->reason == OPC_SKIP_REJECTED || result->reason == OPC_SKIP_XFAIL ||
+                      result->reason == OPC_SKIP_OFF;
   if (check < 0 || opc_check_infos[check].calls) {
     op->asked = true;
     op->called |= called;

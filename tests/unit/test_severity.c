@@ -332,8 +332,80 @@ static void rules_that_need_valid_input(void **state) {
   assert_false(opc_rule_warns_on_searched(OPC_RULE_NONE));
 }
 
+static opc_case_result_t *result_of(opc_rule_id_t rule, const char *case_id, opc_severity_t severity) {
+  opc_case_result_t *result = NULL;
+  assert_int_equal(opc_case_result_new(case_id, OPC_VERDICT_FAIL, rule, "wrong", NULL, &result, NULL), OPC_OK);
+  result->severity = severity;
+  return result;
+}
+
+static void a_choice_changes_what_the_table_says(void **state) {
+  (void)state;
+  const char *id = "n::a/sync/cpu/-/s/plain";
+  opc_rule_choice_t choices[OPC_RULE_END] = {[OPC_RULE_meta_shape] = OPC_CHOICE_OFF,
+                                             [OPC_RULE_meta_stride] = OPC_CHOICE_WARNING,
+                                             [OPC_RULE_registration_no_meta_kernel] = OPC_CHOICE_ERROR};
+  opc_case_result_t *off = result_of(OPC_RULE_meta_shape, id, OPC_SEVERITY_ERROR);
+  opc_case_result_judge_chosen(off, false, choices);
+  assert_int_equal(off->verdict, OPC_VERDICT_SKIP);
+  assert_int_equal(off->reason, OPC_SKIP_OFF);
+  assert_non_null(json_object_get(off->evidence, "chosen"));
+  opc_case_result_t *lower = result_of(OPC_RULE_meta_stride, id, OPC_SEVERITY_ERROR);
+  opc_case_result_judge_chosen(lower, false, choices);
+  assert_int_equal(lower->severity, OPC_SEVERITY_WARNING);
+  opc_case_result_t *raised = result_of(OPC_RULE_registration_no_meta_kernel, id, OPC_SEVERITY_WARNING);
+  opc_case_result_judge_chosen(raised, false, choices);
+  assert_int_equal(raised->severity, OPC_SEVERITY_ERROR);
+  assert_int_equal(raised->rule, OPC_RULE_registration_no_meta_kernel);
+  opc_case_result_free(off);
+  opc_case_result_free(lower);
+  opc_case_result_free(raised);
+}
+
+/* An error by its table that is a warning in this case is one because of the input, or because the check is not sure.
+ */
+static void a_choice_makes_no_error_of_what_nobody_vouches_for(void **state) {
+  (void)state;
+  opc_rule_choice_t choices[OPC_RULE_END] = {
+      [OPC_RULE_memory_out_of_bounds_read] = OPC_CHOICE_ERROR, [OPC_RULE_meta_shape] = OPC_CHOICE_ERROR};
+  opc_case_result_t *read =
+      result_of(OPC_RULE_memory_out_of_bounds_read, "n::a/memory/cpu/-/s/x.empty0", OPC_SEVERITY_ERROR);
+  read->provenance = provenance_of("searched/alone");
+  opc_case_result_judge_chosen(read, false, choices);
+  assert_int_equal(read->rule, OPC_RULE_memory_unchecked_arguments);
+  assert_int_equal(read->severity, OPC_SEVERITY_WARNING);
+  opc_case_result_t *unsure = result_of(OPC_RULE_meta_shape, "n::a/meta/cpu/-/s/plain", OPC_SEVERITY_WARNING);
+  opc_case_result_judge_chosen(unsure, false, choices);
+  assert_int_equal(unsure->severity, OPC_SEVERITY_WARNING);
+  opc_case_result_free(read);
+  opc_case_result_free(unsure);
+}
+
+static void another_finding_of_the_case_takes_the_place_of_one_that_is_off(void **state) {
+  (void)state;
+  opc_rule_choice_t choices[OPC_RULE_END] = {[OPC_RULE_meta_shape] = OPC_CHOICE_OFF};
+  opc_case_result_t *result = result_of(OPC_RULE_meta_shape, "n::a/meta/cpu/-/s/plain", OPC_SEVERITY_ERROR);
+  const opc_rule_id_t rules[] = {OPC_RULE_meta_shape, OPC_RULE_meta_stride};
+  for (size_t i = 0; i < COUNT(rules); i++)
+    assert_int_equal(opc_also_add(&result->also,
+                                  (opc_also_t){.rule = rules[i],
+                                               .message = opc_string_copy("too"),
+                                               .severity = OPC_SEVERITY_ERROR,
+                                               .severity_stated = true},
+                                  NULL),
+                     OPC_OK);
+  opc_case_result_judge_chosen(result, false, choices);
+  assert_int_equal(result->rule, OPC_RULE_meta_stride);
+  assert_int_equal(result->verdict, OPC_VERDICT_FAIL);
+  assert_int_equal(result->also.count, 0);
+  opc_case_result_free(result);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_choice_changes_what_the_table_says),
+      cmocka_unit_test(a_choice_makes_no_error_of_what_nobody_vouches_for),
+      cmocka_unit_test(another_finding_of_the_case_takes_the_place_of_one_that_is_off),
       cmocka_unit_test(texts_and_provenances_are_the_same_both_ways),
       cmocka_unit_test(what_nobody_vouches_for_has_a_worse_rank),
       cmocka_unit_test(a_rule_claims_one_thing_of_its_input),

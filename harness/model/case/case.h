@@ -21,7 +21,8 @@
   X(XFAIL, "xfail")                   \
   X(BUDGET, "budget")                 \
   X(AFTER_CRASH, "after_crash")       \
-  X(SIMULATED, "simulated")
+  X(SIMULATED, "simulated")           \
+  X(OFF, "off")
 
 typedef enum opc_verdict_kind {
 #define X(constant, text) OPC_VERDICT_##constant,

@@ -5,6 +5,7 @@
 
 #include "catalogue/rules.h"
 #include "model/case/kept_records.h"
+#include "result/case_result.h"
 
 typedef struct opc_run_progress { /* for a terminal; called at most a few times per second, and at the end */
   uint64_t operators_done, operators_total, cases_done, findings;
@@ -57,6 +58,9 @@ typedef struct opc_run_options {
   int shard_index, shard_count; /* 1-based; 0/0: no shards; operators are distributed by a hash of their name */
   const char *case_id;          /* --case: only this case; NULL: all */
   bool untrusted_input;         /* --untrusted-input: an unchecked argument is an error */
+  const opc_rule_choice_t *choices; /* of the project, by rule; NULL: none */
+  const char *settings_file;        /* .opcheck-c.json, which was read; NULL: there is none */
+  const char *settings;             /* what it says, as JSON */
   const char *xfail_file;
   bool strict;   /* --strict: warnings count (the caller sees to that), and in a whole run a line of xfail_file that
                     matches no case */

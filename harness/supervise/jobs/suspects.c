@@ -20,7 +20,7 @@ opc_status_t opc_suspects_write(opc_task_t *task, const opc_case_result_t *resul
   copy->repro = opc_repro_line(task->session, task->op, copy->case_id);
   copy->suspect = true;
   /* A run that stops early reports it as it is known now. */
-  opc_case_result_judge(copy, task->session->options->untrusted_input);
+  opc_case_result_judge_chosen(copy, task->session->options->untrusted_input, task->session->options->choices);
   return opc_journal_write(task->session->journal, opc_case_result_encode(copy), error);
 }
 

@@ -36,11 +36,17 @@ static opc_status_t begin_journal(opc_session_t *session, opc_error_t *error) {
   json_t *argv = json_array();
   for (size_t i = 0; i < options->argc; i++) json_array_append_new(argv, opc_json_string(options->argv[i]));
   opc_journal_keep(session->journal, options->kept);
-  return opc_journal_write(
+  json_t *settings = options->settings ? json_loads(options->settings, 0, NULL) : NULL;
+  OPC_RETURN_IF_ERROR(opc_journal_write(
       session->journal,
-      json_pack("{s:s, s:s, s:s, s:o, s:I, s:s}", "t", "run", "format", "opcheck-c/journal/1", "version", OPC_VERSION,
-                "argv", argv, "seed", (json_int_t)options->seed, "started", started),
-      error);
+      json_pack("{s:s, s:s, s:s, s:o, s:I, s:s, s:o*}", "t", "run", "format", "opcheck-c/journal/1", "version",
+                OPC_VERSION, "argv", argv, "seed", (json_int_t)options->seed, "started", started, "settings", settings),
+      error));
+  OPC_SCOPED(opc_scope_free) char *where = NULL;
+  if (!options->settings_file) return OPC_OK;
+  where = opc_string_format("settings were read from %s", options->settings_file);
+  return opc_journal_write(session->journal, json_pack("{s:s, s:o}", "t", "note", "message", opc_json_string(where)),
+                           error);
 }
 
 /* Operators of other packages, which the modules of --python import. */

@@ -149,7 +149,7 @@ opc_status_t opc_session_result(opc_session_t *session, const opc_operator_t *op
   if (check >= 0 && opc_check_infos[check].calls &&
       (result->verdict != OPC_VERDICT_SKIP || result->reason == OPC_SKIP_REJECTED))
     session->called++;
-  opc_case_result_judge(result, session->options->untrusted_input);
+  opc_case_result_judge_chosen(result, session->options->untrusted_input, session->options->choices);
   apply_xfail(session, result);
   const bool finding = opc_case_result_is_finding(result);
   session->results++;
