@@ -22,7 +22,9 @@ static const struct argp_option options[] = {
     {"samples", OPC_KEY_SAMPLES, "FILE", 0,
      "Sample file (repeatable): list which operators it has samples for, and the relations between their arguments", 0},
     {"torch", OPC_KEY_TORCH, "ROOT", 0,
-     "The libtorch to use: the folder with its lib/. Default: the one that LIB needs", 0},
+     "The libtorch to use: the folder with its lib/ (default: the one that LIB needs). all: each that is installed and "
+     "that LIB can be loaded into, and which operators differ",
+     0},
     {"python", OPC_KEY_PYTHON, "MODULE", 0,
      "List what this Python module registers (repeatable): my_package.ops, or a file.py", 0},
     {"python-executable", OPC_KEY_PYTHON_EXECUTABLE, "PATH", 0,
@@ -51,6 +53,9 @@ static error_t list_parse(int key, char *value, struct argp_state *state) {
       if (list->execution.libraries.count == 0 && list->execution.modules.count == 0)
         status =
             opc_error_set(list->error, OPC_ERR_USAGE, "name at least one library to list, or a module with --python");
+      else if (opc_execution_is_for_every_torch(&list->execution) && (list->json || list->execution.modules.count > 0))
+        status = opc_error_set(list->error, OPC_ERR_USAGE, "--torch all cannot be combined with --%s: leave one out",
+                               list->json ? "format json" : "python, whose torch is the libtorch");
       break;
     default:
       if (!opc_execution_option(&list->execution, key, value, &status, list->error)) return ARGP_ERR_UNKNOWN;

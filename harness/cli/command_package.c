@@ -32,7 +32,10 @@ static const struct argp_option options[] = {
     {"timeout", OPC_KEY_TIMEOUT, "SECONDS", 0, "Time limit per case (default: 10)", 2},
     {"memory", OPC_KEY_MEMORY, "MIB", 0, "Memory limit per child process (default: 4096)", 2},
     {"preload", OPC_KEY_PRELOAD, "LIB", 0, "Load this library first", 2},
-    {"torch", OPC_KEY_TORCH, "ROOT", 0, "The libtorch to use: the folder that contains lib/", 2},
+    {"torch", OPC_KEY_TORCH, "ROOT", 0,
+     "The libtorch to use: the folder that contains lib/. all: one run with each that is installed; what differs is an "
+     "error",
+     2},
     {"json", OPC_KEY_JSON, "FILE", 0, "Write the whole result as JSON, compressed if FILE ends with .zst or .gz", 3},
     {"junit", OPC_KEY_JUNIT, "FILE", 0, "Write the result as JUnit XML", 3},
     {0}};

@@ -204,11 +204,6 @@ static opc_status_t set_shard(run_command_t *run, const char *value) {
   return OPC_OK;
 }
 
-static bool is_for_every_torch(const run_command_t *run) {
-  const char *torch = run->execution.options.torch_root;
-  return torch && strcmp(torch, "all") == 0;
-}
-
 /* Where the operators come from, and what cannot be combined. */
 static opc_status_t check_sources(const run_command_t *run) {
   const opc_run_options_t *to = &run->execution.options;
@@ -219,7 +214,7 @@ static opc_status_t check_sources(const run_command_t *run) {
                          "libtorch's own operators");
   if (run->coverage && to->case_id)
     return opc_error_set(run->error, OPC_ERR_USAGE, "--coverage is about all cases of an operator: leave --case out");
-  if (is_for_every_torch(run) && (python || run->list_cases))
+  if (opc_execution_is_for_every_torch(&run->execution) && (python || run->list_cases))
     return opc_error_set(run->error, OPC_ERR_USAGE, "--torch all cannot be combined with --%s: leave one out",
                          python ? "python, whose torch is the libtorch" : "list-cases");
   if (python && (to->memcheck || to->sanitize))
@@ -449,7 +444,7 @@ int opc_command_run(const opc_arguments_t *arguments) {
     code = opc_exit_code(error.code);
   } else {
     run_fill_in(&run, arguments);
-    code = is_for_every_torch(&run) ? opc_every_torch_run(&run.execution) : opc_execution_run(&run.execution);
+    code = opc_execution_run(&run.execution);
   }
   opc_strings_t *const lists[] = {&run.recipes,    &run.references, &run.globs,
                                   &run.namespaces, &run.checks,     &run.devices};

@@ -1,4 +1,4 @@
-/* `run --torch all`: one run with each installed libtorch, each in a process of its own, and what differs. */
+/* --torch all: one run with each installed libtorch, each in a process of its own, and what differs. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -151,7 +151,7 @@ static opc_status_t start_run(const every_torch_t *every, torch_run_t *run, opc_
   if (child == 0) {
     opc_error_t own;
     int code = OPC_EXIT_HARNESS;
-    if (adapt_execution(every->execution, run, &own) == OPC_OK) code = opc_execution_run(every->execution);
+    if (adapt_execution(every->execution, run, &own) == OPC_OK) code = opc_execution_run_once(every->execution);
     else opc_complain("%s", own.message);
     fflush(stdout);
     _exit(code);
@@ -249,11 +249,19 @@ static opc_status_t every_torch_run(every_torch_t *every, int *out_code, opc_err
   return OPC_OK;
 }
 
-int opc_every_torch_run(opc_execution_t *execution) {
+static int run_all(opc_execution_t *execution) {
   OPC_SCOPED(every_torch_clear) every_torch_t every = {.execution = execution};
   opc_error_t error;
   int code = OPC_EXIT_HARNESS;
   const opc_status_t status = every_torch_run(&every, &code, &error);
   if (status != OPC_OK) opc_complain("%s", error.message);
   return status != OPC_OK ? opc_exit_code(status) : code;
+}
+
+bool opc_execution_is_for_every_torch(const opc_execution_t *execution) {
+  return execution->options.torch_root && strcmp(execution->options.torch_root, "all") == 0;
+}
+
+int opc_execution_run(opc_execution_t *execution) {
+  return opc_execution_is_for_every_torch(execution) ? run_all(execution) : opc_execution_run_once(execution);
 }

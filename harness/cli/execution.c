@@ -190,7 +190,7 @@ static int execute(opc_execution_t *execution, bool *out_worth) {
   return make_reports(execution, status, code, out_worth);
 }
 
-int opc_execution_run(opc_execution_t *execution) {
+int opc_execution_run_once(opc_execution_t *execution) {
   opc_error_t error = {0};
   OPC_SCOPED(opc_scope_free) char *journal = NULL;
   OPC_SCOPED(opc_kept_clear) opc_kept_records_t kept = {0};

@@ -80,11 +80,14 @@ opc_status_t opc_execution_claim(const opc_execution_t *execution, const char *o
 void opc_execution_options(opc_execution_t *execution, const opc_arguments_t *arguments);
 void opc_execution_clear(opc_execution_t *execution);
 
-/* Prints errors on stderr. Returns the exit code. */
+/* Prints errors on stderr. Returns the exit code. With --torch all once with each installed libtorch that the libraries
+ * can be loaded into, and then what differs: reports have the libtorch in their names, report.torch-2.11.json. */
 int opc_execution_run(opc_execution_t *execution);
-/* --torch all: the same with each installed libtorch that the libraries can be loaded into, and what differs. Reports
- * have the libtorch in their names: report.torch-2.11.json. every_torch.c */
-int opc_every_torch_run(opc_execution_t *execution);
+/* --torch all was given. */
+bool opc_execution_is_for_every_torch(const opc_execution_t *execution);
+
+/* A part of the above: with one libtorch. */
+int opc_execution_run_once(opc_execution_t *execution);
 
 /* Prints a line for each report that was written. */
 void opc_execution_list_reports(const opc_execution_t *execution, const opc_screen_t *screen);

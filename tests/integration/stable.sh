@@ -24,10 +24,12 @@ if [[ "$count" -gt 1 ]]; then
   }
   expect "an interrupt ends all of them" 3 "started: 1" interrupted
   expect "which is no pass" 3 "INCOMPLETE: interrupted: 1 of $count libtorches" interrupted
+  expect "every libtorch lists the same" 0 "PASSED: $count libtorches, 0 differences" "$opcheck_c" list --torch all "$library"
   expect "an option that is wrong for all" 2 "no check is called" "$opcheck_c" run --torch all --check alais "$library"
 else
   expect "one libtorch is not all" 2 "and nothing to compare" "$opcheck_c" run --torch all "$library"
 fi
+expect "one JSON report is of one libtorch" 2 "with --format json: leave one out" "$opcheck_c" list --torch all --format json "$library"
 expect "a Python has its own" 2 "whose torch is the libtorch" "$opcheck_c" run --torch all --python json "$library"
 
 # Builds of the kernel hub: the one for this libtorch and processor, and one for the stable interface.

@@ -70,3 +70,12 @@ opc_status_t opc_bits_read(opc_json_reader_t *reader, const json_t *json, size_t
     return opc_json_fail(reader, "%.40s has more bits than the %zu of the number", text, 8 * bytes);
   return OPC_OK;
 }
+
+opc_status_t opc_file_read_path(opc_json_reader_t *reader, const char *name, char **out) {
+  const bool absolute = name[0] == '/' || !reader->folder || !reader->folder[0];
+  OPC_SCOPED(opc_scope_free)
+  char *path = absolute ? opc_string_copy(name) : opc_string_format("%s/%s", reader->folder, name);
+  if (!path) return opc_out_of_memory(reader->error);
+  *out = realpath(path, NULL);
+  return *out ? OPC_OK : opc_json_fail(reader, "cannot open %s", path);
+}

@@ -233,15 +233,6 @@ static opc_status_t value_read_arguments(opc_json_reader_t *reader, const json_t
   return OPC_OK;
 }
 
-opc_status_t opc_file_read_path(opc_json_reader_t *reader, const char *name, char **out) {
-  const bool absolute = name[0] == '/' || !reader->folder || !reader->folder[0];
-  OPC_SCOPED(opc_scope_free)
-  char *path = absolute ? opc_string_copy(name) : opc_string_format("%s/%s", reader->folder, name);
-  if (!path) return opc_out_of_memory(reader->error);
-  *out = realpath(path, NULL);
-  return *out ? OPC_OK : opc_json_fail(reader, "cannot open %s", path);
-}
-
 static opc_status_t read_pickle(opc_json_reader_t *reader, const json_t *json, char **out) {
   const char *name;
   OPC_RETURN_IF_ERROR(opc_json_read_string(reader, json, &name));
