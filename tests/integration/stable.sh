@@ -14,8 +14,9 @@ if [[ "$count" -gt 1 ]]; then
   expect "every libtorch finds the same" 0 "PASSED: $count libtorches, 0 differences" "$opcheck_c" run --torch all --check alias,mutation --json report.json "$library"
   expect "in reports of their own" 0 "$count" sh -c 'ls report.torch-*.json | grep -vc found-samples'
   interrupted() { # while the first libtorch loads: the others do not start
+    rm -f interrupted.txt
     "$opcheck_c" run --torch all "$library" >interrupted.txt 2>&1 &
-    until grep -q "^libtorch " interrupted.txt; do sleep 0.02; done
+    until grep -qs "^libtorch " interrupted.txt; do sleep 0.02; done
     kill -TERM $!
     wait $! || local code=$?
     echo "started: $(grep -c "^libtorch " interrupted.txt)"
