@@ -46,6 +46,9 @@ const char *opc_finding_registration(const opc_case_result_t *result, const json
 void opc_evidence_text(const json_t *evidence, opc_text_t *out);
 /* "x = float32[5, 3], y = 2": input as the evidence has it. */
 void opc_input_text(const json_t *input, opc_text_t *out);
+/* Adds who vouches for the input, what was changed, and why such an input was tried; nothing where that is not known.
+ */
+void opc_finding_tried(const opc_case_result_t *result, opc_text_t *out);
 
 enum { OPC_TERMINAL_NAMES = 24 };
 

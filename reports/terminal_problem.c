@@ -84,16 +84,19 @@ static const char *change_text(opc_input_change_t change, const opc_case_id_t *i
                                                     : ", with values that nobody vouches for";
 }
 
-/* Shows who vouches for the input, what was changed, and why such an input was tried. */
-static void show_tried(const opc_screen_t *screen, const opc_case_result_t *result) {
-  OPC_SCOPED(opc_text_clear) opc_text_t line = {0};
+void opc_finding_tried(const opc_case_result_t *result, opc_text_t *out) {
   const char *why = opc_record_text(result->evidence, "why");
   const opc_provenance_t *provenance = &result->provenance;
   const bool plain = strcmp(result->id.variant, "plain") == 0 && !*result->id.dtype;
   if (provenance->source != OPC_SOURCE_NONE)
-    opc_text_addf(&line, "%s%s%s", sources[provenance->source], change_text(provenance->change, &result->id),
+    opc_text_addf(out, "%s%s%s", sources[provenance->source], change_text(provenance->change, &result->id),
                   plain ? ", as it is" : "");
-  if (*why && !plain) opc_text_addf(&line, "%sbecause %s", line.length ? ", " : "", why);
+  if (*why && !plain) opc_text_addf(out, "%sbecause %s", out->length ? ", " : "", why);
+}
+
+static void show_tried(const opc_screen_t *screen, const opc_case_result_t *result) {
+  OPC_SCOPED(opc_text_clear) opc_text_t line = {0};
+  opc_finding_tried(result, &line);
   opc_screen_brief(screen, "tried", opc_text_c(&line), 2);
 }
 

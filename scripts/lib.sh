@@ -11,6 +11,8 @@ OPC_TORCH_SMOKE=(2.6 2.15)
 OPC_DEBIAN_PACKAGES=(
   gcc g++ cmake ninja-build ccache pkg-config libjansson-dev libxml2-dev libxml2-utils libelf-dev libdw-dev libxxhash-dev zlib1g-dev libzstd-dev
   libzip-dev nlohmann-json3-dev libcmocka-dev python3-venv python3-pip valgrind patchelf dpkg-dev)
+# --full: the browser of tests/html.
+OPC_DEBIAN_BROWSER=(chromium)
 
 # The small set of each: libtorch_cpu loads with these, and CPU kernels run. Versions as torch's own metadata asks; the CUDA runtime second.
 declare -A OPC_PIP_SMALL_OF=(
@@ -33,7 +35,8 @@ OPC_PIP_NVCC=(nvidia-cuda-nvcc==13.0.88 nvidia-cuda-crt==13.0.88 nvidia-nvvm==13
 OPC_PIP_CUDA12=(nvidia-cuda-runtime-cu12==12.9.79 nvidia-cuda-nvcc-cu12==12.9.86)
 
 # --full: what a Python that imports torch, libtorch_cuda and the tests need; clang-format is tests/structure's, pytest that of tests/python.
-opc_pip_tests="junitparser==4.0.2 lxml==6.0.2 pydantic-sarif==0.1.1 jsonschema==4.26.0 tap.py[yaml]==3.2.1 check-jsonschema==0.39.0 clang-format==14.0.6 pytest==9.2.0"
+# The last three are those of tests/html.
+opc_pip_tests="junitparser==4.0.2 lxml==6.0.2 pydantic-sarif==0.1.1 jsonschema==4.26.0 tap.py[yaml]==3.2.1 check-jsonschema==0.39.0 clang-format==14.0.6 pytest==9.2.0 html5lib==1.1 playwright==1.65.2 axe-playwright-python==0.1.8"
 declare -A OPC_PIP_FULL_OF=(
   [2.6]="torch==2.6.0 torchvision==0.21.0 torchaudio==2.6.0 $opc_pip_tests"
   [2.7]="torch==2.7.1 torchvision==0.22.1 torchaudio==2.7.1 $opc_pip_tests"

@@ -32,7 +32,7 @@ void opc_complain(const char *format, ...) {
 /* ---- names of options ---- */
 
 /* Planned, but not in this version: distinguished from a typing mistake. */
-static const char *const later_options[] = {"html", "junit-flavor"};
+static const char *const later_options[] = {"junit-flavor"};
 
 /* Options that argp adds to every command. */
 static const struct argp_option own_options[] = {

@@ -38,6 +38,7 @@ static const struct argp_option options[] = {
      2},
     {"json", OPC_KEY_JSON, "FILE", 0, "Write the whole result as JSON, compressed if FILE ends with .zst or .gz", 3},
     {"junit", OPC_KEY_JUNIT, "FILE", 0, "Write the result as JUnit XML", 3},
+    {"html", OPC_KEY_HTML, "FILE", 0, "Write the result as a page for a browser: one file that needs no network", 3},
     {0}};
 
 static const char doc[] =

@@ -72,6 +72,9 @@ static error_t report_parse(int key, char *value, struct argp_state *state) {
   opc_status_t status = OPC_OK;
   if (key >= KEY_FIRST_REPORT && key < KEY_FIRST_REPORT + OPTIONS_MAX) {
     command->files[key - KEY_FIRST_REPORT] = value ? value : "";
+    if (value && strcmp(value, "-") == 0)
+      status = opc_error_set(command->error, OPC_ERR_USAGE, "--%s -: name a file; /dev/stdout is the standard output",
+                             opc_reports[key - KEY_FIRST_REPORT]->name);
   } else if (key == KEY_JUNIT_CASES) {
     status = opc_value_junit_cases(value, &command->junit_cases, command->error);
   } else if (key == KEY_VERBOSE) {

@@ -124,6 +124,7 @@ static const struct argp_option options[] = {
      "report.found-samples.json for report.json, and the lines that reproduce a finding name it",
      4},
     {"junit", OPC_KEY_JUNIT, "FILE", 0, "Write the result as JUnit XML", 4},
+    {"html", OPC_KEY_HTML, "FILE", 0, "Write the result as a page for a browser: one file that needs no network", 4},
     {"junit-cases", KEY_JUNIT_CASES, "operator|case", 0,
      "What a JUnit test case is: an operator and check (default), or a case", 4},
     {"sarif", OPC_KEY_SARIF, "FILE", 0, "Write the problems as SARIF 2.1.0, for GitHub's code scanning", 4},

@@ -269,6 +269,8 @@ opc_status_t opc_execution_claim(const opc_execution_t *execution, const char *o
                (execution->options.save_samples && strcmp(execution->options.save_samples, file) == 0);
   for (size_t i = 0; i < execution->target_count; i++) taken |= strcmp(execution->targets[i].file, file) == 0;
   if (!*file) return opc_error_set(error, OPC_ERR_USAGE, "%s: name a file", option);
+  if (strcmp(file, "-") == 0)
+    return opc_error_set(error, OPC_ERR_USAGE, "%s -: name a file; /dev/stdout is the standard output", option);
   return taken ? opc_error_set(error, OPC_ERR_USAGE, "%s %s: another option writes this file", option, file) : OPC_OK;
 }
 
@@ -289,7 +291,7 @@ static size_t without_ending(const char *name, size_t length, const char *ending
 /* report.json and report.json.zst: report.found-samples.json, a name that nobody's own sample file has. Not beside a
  * device or a pipe. */
 static opc_status_t name_found_samples(opc_execution_t *execution, const char *report, opc_error_t *error) {
-  static const char *const endings[] = {".gz", ".zst", ".json"};
+  static const char *const endings[] = {".gz", ".zst", ".json", ".html"};
   struct stat there;
   size_t stem = strlen(report);
   if (execution->found_samples || (stat(report, &there) == 0 && !S_ISREG(there.st_mode))) return OPC_OK;
@@ -298,8 +300,10 @@ static opc_status_t name_found_samples(opc_execution_t *execution, const char *r
   return execution->found_samples ? OPC_OK : opc_out_of_memory(error);
 }
 
-static opc_status_t add_json(opc_execution_t *execution, const char *file, opc_error_t *error) {
-  OPC_RETURN_IF_ERROR(add_target(execution, "--json", &opc_report_json, file, error));
+/* A report whose lines to paste name the file of found samples. */
+static opc_status_t add_whole(opc_execution_t *execution, const char *option, const opc_report_t *report,
+                              const char *file, opc_error_t *error) {
+  OPC_RETURN_IF_ERROR(add_target(execution, option, report, file, error));
   return name_found_samples(execution, file, error);
 }
 
@@ -340,7 +344,7 @@ bool opc_execution_option(opc_execution_t *execution, int key, const char *value
       to->python = value;
       return true;
     case OPC_KEY_JSON:
-      *out_status = add_json(execution, value, error);
+      *out_status = add_whole(execution, "--json", &opc_report_json, value, error);
       return true;
     case OPC_KEY_JUNIT:
       *out_status = add_target(execution, "--junit", &opc_report_junit, value, error);
@@ -360,6 +364,9 @@ bool opc_execution_option(opc_execution_t *execution, int key, const char *value
     case OPC_KEY_SOURCE_ROOT:
       *out_status = opc_value_folder("--source-root", value, error);
       execution->source_root = value;
+      return true;
+    case OPC_KEY_HTML:
+      *out_status = add_whole(execution, "--html", &opc_report_html, value, error);
       return true;
     default:
       return false;

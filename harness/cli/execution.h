@@ -45,6 +45,7 @@ enum {
   OPC_KEY_TAP,
   OPC_KEY_GITHUB,
   OPC_KEY_SOURCE_ROOT,
+  OPC_KEY_HTML,
   OPC_KEY_OWN
 };
 
@@ -54,7 +55,7 @@ typedef struct opc_execution {
                           failed one */
   opc_report_target_t targets[OPC_REPORT_TARGETS];
   size_t target_count;
-  char *found_samples; /* "report.found-samples.json" in the folder of the JSON report; NULL: there is none */
+  char *found_samples; /* "report.found-samples.json" in the folder of the JSON or HTML report; NULL: there is none */
   opc_strings_t libraries, preloads, samples, modules; /* opc_execution_options copies them into the options */
   opc_junit_cases_t junit_cases;
   const char *source_root; /* --source-root; NULL: not given */

@@ -104,7 +104,7 @@ static void mistakes_in_options_are_named(void **state) {
       {"--fl", "x", "--fl may mean several options"},
       {"--flaag", "x", "did you mean --flag?"},
       {"--flag=1", "x", "--flag takes no value"},
-      {"--html", "x", "--html is not in this version"},
+      {"--junit-flavor", "x", "--junit-flavor is not in this version"},
       {"-x", "y", "unknown option -x"},
       {"--nonsense", "x", "unknown option --nonsense"},
   };

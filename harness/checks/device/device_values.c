@@ -40,6 +40,7 @@ static void report_cuda_values(const opc_bound_t *bound, const opc_difference_t 
   OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
   opc_difference_text(difference, bound->got, bound->reference, "on the CPU it", &text);
   opc_finding_fail(finding, OPC_RULE_device_other_values, "on cuda %s", opc_text_c(&text));
+  opc_finding_differences(finding, difference, bound->got, bound->reference, opc_bound_holds, (void *)(uintptr_t)bound);
   if (difference->kind != OPC_DIFFERENCE_VALUE || bound->got->items[difference->item].kind != OPC_VALUE_TENSOR) return;
   if (bound->exact[difference->item]) {
     opc_finding_evidence(finding, "tolerance",

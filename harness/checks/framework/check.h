@@ -37,6 +37,11 @@ opc_status_t opc_finding_fail(opc_finding_t *finding, opc_rule_id_t rule, const 
 opc_status_t opc_finding_error(opc_finding_t *finding, opc_rule_id_t rule, const char *format, ...) OPC_PRINTF(3, 4);
 /* Adds to the evidence; takes the reference to value. */
 void opc_finding_evidence(opc_finding_t *finding, const char *key, json_t *value);
+/* Evidence "differences" of a difference in values, if the tensor is small: {"output", "shape", "got", "wanted": the
+ * elements as text, "wrong": the numbers of those that differ}. `equal` as in opc_result_compare. The first one is
+ * kept. */
+void opc_finding_differences(opc_finding_t *finding, const opc_difference_t *difference, const opc_result_t *got,
+                             const opc_result_t *wanted, opc_element_equal_t *equal, void *context);
 /* For a finding about arguments that the check itself made within the case. `variant`: a variant's name, or a
  * description of the change. Recorded in evidence "variants". */
 void opc_finding_note_variant(opc_finding_t *finding, const char *variant);

@@ -104,6 +104,7 @@ static opc_status_t compare_golden_tensor(const opc_case_context_t *context, con
   opc_difference_t difference = opc_result_compare(&left, &right, bound.relative ? opc_bound_holds : NULL, &bound);
   if (difference.kind != OPC_DIFFERENCE_NONE) {
     opc_difference_text(&difference, &left, &right, "the sample", &text);
+    opc_finding_differences(finding, &difference, &left, &right, bound.relative ? opc_bound_holds : NULL, &bound);
     opc_finding_fail(finding, OPC_RULE_bitwise_outputs, "%s", opc_text_c(&text));
   }
   return OPC_OK;

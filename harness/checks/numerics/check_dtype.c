@@ -115,10 +115,13 @@ static void report_wider(const opc_bound_t *bound, const opc_difference_t *diffe
     opc_finding_fail(finding, OPC_RULE_dtype_wrong_result,
                      "%s. Neither of the two changes when the inputs move by one unit in the last place",
                      opc_text_c(&text));
+    opc_finding_differences(finding, difference, bound->got, bound->reference, opc_bound_holds,
+                            (void *)(uintptr_t)bound);
     return;
   }
   opc_difference_text(difference, bound->got, bound->reference, reference, &text);
   opc_finding_fail(finding, OPC_RULE_dtype_wrong_result, "%s", opc_text_c(&text));
+  opc_finding_differences(finding, difference, bound->got, bound->reference, opc_bound_holds, (void *)(uintptr_t)bound);
   json_t *tolerance = opc_bound_evidence(bound, difference);
   if (tolerance) json_object_set_new(tolerance, "output", json_string(item->path));
   opc_finding_evidence(finding, "tolerance", tolerance);

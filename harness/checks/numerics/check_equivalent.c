@@ -94,6 +94,7 @@ static opc_status_t compare_pair(opc_case_context_t *context, const opc_call_t *
   if (anyway) why = OPC_NONDETERMINISTIC_TEXT;
   if (why) return opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "%s", why);
   opc_difference_text(&difference, pair->got, pair->wanted, way->usual, &text);
+  opc_finding_differences(finding, &difference, pair->got, pair->wanted, element_is_close, (void *)(uintptr_t)pair);
   return opc_finding_fail(
       finding, way->rule, "%s%s", opc_text_c(&text),
       random ? "; when it is repeated, it differs from call to call, and the sample's own result does not" : "");

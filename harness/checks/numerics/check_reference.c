@@ -142,6 +142,7 @@ static void report_values(const opc_bound_t *bound, const opc_difference_t *diff
   OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
   opc_difference_text(difference, bound->got, bound->reference, name, &text);
   opc_finding_fail(finding, OPC_RULE_reference_other_values, "%s", opc_text_c(&text));
+  opc_finding_differences(finding, difference, bound->got, bound->reference, opc_bound_holds, (void *)(uintptr_t)bound);
   if (difference->kind != OPC_DIFFERENCE_VALUE || bound->got->items[difference->item].kind != OPC_VALUE_TENSOR) return;
   opc_finding_evidence(finding, "tolerance", opc_bound_evidence(bound, difference));
 }

@@ -69,6 +69,8 @@ static void report_layout(const opc_bound_t *bound, const opc_difference_t *diff
   OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
   opc_difference_text(difference, bound->got, bound->reference, "for a contiguous copy it", &text);
   opc_finding_fail(finding, OPC_RULE_stride_wrong_result, "%s", opc_text_c(&text));
+  opc_finding_differences(finding, difference, bound->got, bound->reference, moves_data ? NULL : opc_bound_holds,
+                          (void *)(uintptr_t)bound);
   if (difference->kind != OPC_DIFFERENCE_VALUE || bound->got->items[difference->item].kind != OPC_VALUE_TENSOR) return;
   if (moves_data) {
     opc_finding_evidence(finding, "tolerance",

@@ -79,6 +79,7 @@ static opc_status_t check_functional_result(functional_case_t *run, opc_differen
     difference = opc_result_compare(bound.got, bound.reference, opc_bound_holds, &bound);
   if (difference.kind == OPC_DIFFERENCE_NONE) return OPC_OK;
   opc_difference_text(&difference, bound.got, bound.reference, "on plain tensors it", &text);
+  opc_finding_differences(run->finding, &difference, bound.got, bound.reference, opc_bound_holds, &bound);
   return opc_finding_fail(run->finding, OPC_RULE_functionalisation_wrong_result, "under functionalisation %s",
                           opc_text_c(&text));
 }

@@ -129,6 +129,7 @@ static opc_status_t compare_slice(vmap_case_t *run, size_t slice, opc_replay_t *
   run->wrong = true;
   snprintf(name, sizeof name, "a call with slice %zu alone", slice);
   opc_difference_text(&difference, got, alone, name, &text);
+  opc_finding_differences(run->finding, &difference, got, alone, opc_bound_holds, &bound);
   return opc_finding_fail(run->finding, OPC_RULE_vmap_wrong_result, "under torch.vmap, with %s (slice %zu of %zu): %s",
                           opc_text_c(&run->batching.name), slice, run->batching.slice_count, opc_text_c(&text));
 }

@@ -1,0 +1,44 @@
+/* Internals of the HTML report: what its parts share. For html.c and html_*.c only.
+ *
+ * Ownership: html.c's write function owns all of it. The first error is kept in status, and nothing is written after
+ * it. Threads: one. */
+#pragma once
+
+#include "reports/report.h"
+
+typedef struct opc_html {
+  const opc_report_source_t *source;
+  FILE *stream;
+  opc_status_t status;
+  opc_error_t *error;
+} opc_html_t;
+
+/* The first error is kept. */
+void opc_html_keep(opc_html_t *html, opc_status_t status);
+/* Markup, as it is. */
+void opc_html_put(opc_html_t *html, const char *markup);
+void opc_html_putf(opc_html_t *html, const char *format, ...) OPC_PRINTF(2, 3); /* numbers, and words of our own */
+enum { OPC_HTML_BRIEF = 240, OPC_HTML_WORD = 1024, OPC_HTML_MESSAGE = 8192 };
+/* Text of any origin, for an element or an attribute in double quotes: markup is escaped, terminal sequences are
+ * removed, control characters, characters that change the direction of writing and bytes that are not UTF-8 are shown
+ * as \x1b. Of more than `limit` bytes the end is left out, and the text says how much. */
+void opc_html_text(opc_html_t *html, const char *text, size_t limit);
+/* The same of text that was made harmless already; nothing of it is left out. */
+void opc_html_escaped(opc_html_t *html, const char *text);
+/* A value inside a script element: no "<" is left in it. Takes the reference. */
+void opc_html_json(opc_html_t *html, json_t *value);
+/* Text as opc_html_text shows it, not escaped. */
+void opc_html_clean(const char *text, size_t limit, opc_text_t *out);
+
+/* A problem, which is open to be read or closed. */
+void opc_html_problem(opc_html_t *html, const opc_problem_t *problem, bool open);
+/* The support matrix. */
+void opc_html_matrix(opc_html_t *html);
+/* What was not checked, and the inputs of each operator. */
+void opc_html_coverage(opc_html_t *html);
+/* All cases, as data for the page's script, and how many each check has. */
+void opc_html_cases(opc_html_t *html);
+
+/* The page's style and script, reports/html; the build makes a source of them (scripts/cmake/embed.cmake). A zero ends
+ * each. */
+extern const unsigned char opc_html_style[], opc_html_script[];
