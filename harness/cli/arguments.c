@@ -107,6 +107,10 @@ static opc_status_t arguments_check_options(const opc_arguments_t *arguments, co
 opc_status_t opc_arguments_parse(const opc_arguments_t *arguments, const struct argp *argp, void *input,
                                  opc_error_t *error) {
   error->code = OPC_OK;
+  if (arguments->describe) {
+    arguments->describe(argp, arguments->describe_context);
+    return opc_error_set(error, OPC_ERR_NOT_FOUND, "only described");
+  }
   OPC_RETURN_IF_ERROR(arguments_check_options(arguments, argp, error));
   argp_err_exit_status = OPC_EXIT_USAGE;
   error_t failure = argp_parse(argp, arguments->argc, arguments->argv, 0, NULL, input);
@@ -116,6 +120,7 @@ opc_status_t opc_arguments_parse(const opc_arguments_t *arguments, const struct 
 }
 
 int opc_arguments_failed(const opc_arguments_t *arguments, const opc_error_t *error) {
+  if (arguments->describe) return OPC_EXIT_OK;
   int code = opc_exit_code(error->code);
   bool hinted = strstr(error->message, "did you mean") || strstr(error->message, "opcheck-c ");
   if (code == OPC_EXIT_USAGE && !hinted) opc_complain("%s (%s --help shows how)", error->message, arguments->argv[0]);

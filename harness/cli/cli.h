@@ -26,6 +26,8 @@ typedef struct opc_arguments {
   char **argv;
   int full_argc;
   const char *const *full_argv;
+  void (*describe)(const struct argp *argp, void *context); /* NULL: run. Else the command only passes its options */
+  void *describe_context;
   bool pipe_ignored, limit_ignored; /* SIGPIPE and SIGXFSZ were ignored when opcheck-c started; programs that it runs
                                        unmodified inherit that */
 } opc_arguments_t;
@@ -42,8 +44,16 @@ void opc_complain(const char *format, ...) OPC_PRINTF(1, 2);
  * return EINVAL. --help and --version print and exit. */
 opc_status_t opc_arguments_parse(const opc_arguments_t *arguments, const struct argp *argp, void *input,
                                  opc_error_t *error) OPC_CHECKED;
-/* Reports a failed parse and points to the help; returns the exit code. */
+/* Reports a failed parse and points to the help; returns the exit code. Silent and 0 after `describe`. */
 int opc_arguments_failed(const opc_arguments_t *arguments, const opc_error_t *error);
+
+/* `opcheck-c --completion bash|zsh` and `--man-page`, on standard output, made from the options of all commands.
+ * Returns the exit code. completion.c, man_page.c */
+int opc_completion_print(const char *shell);
+int opc_man_page_print(void);
+/* Calls describe for each command. */
+typedef void opc_describe_t(const char *command, const char *summary, const struct argp *argp, void *context);
+void opc_commands_describe(opc_describe_t *describe, void *context);
 
 /* Parse option values. The error names the option and the values that it accepts. */
 opc_status_t opc_value_integer(const char *option, const char *text, int64_t lowest, int64_t highest, int64_t *out,

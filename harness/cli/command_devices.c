@@ -20,7 +20,7 @@ typedef struct devices_command {
 } devices_command_t;
 
 static const struct argp_option options[] = {
-    {"format", KEY_FORMAT, "FORMAT", 0, "text (default), ctest-resources or json", 0}, {0}};
+    {"format", KEY_FORMAT, "text|ctest-resources|json", 0, "text (default), ctest-resources or json", 0}, {0}};
 
 static error_t devices_parse(int key, char *value, struct argp_state *state) {
   devices_command_t *command = state->input;

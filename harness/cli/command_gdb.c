@@ -27,8 +27,7 @@ static const char *const steps[] = {"set schedule-multiple on",
                                     "set detach-on-fork on"};
 enum { STEPS = sizeof steps / sizeof *steps };
 
-static const char help[] =
-    "Usage: opcheck-c gdb [--print] ID [OPTION OF run...] LIB...\n"
+static const char gdb_doc[] =
     "Runs one case of a report under gdb. gdb stops in the process that runs it, before the check calls the operator;\n"
     "the libraries are loaded then. `continue` shows a crash or an access out of bounds, `break FUNCTION` stops in a\n"
     "kernel. The case has an hour; quit ends all processes. --print shows gdb's command line instead.\n\n"
@@ -91,14 +90,24 @@ static opc_status_t gdb_start(const opc_arguments_t *arguments, const opc_string
   return opc_error_set(error, OPC_ERR_SYSTEM, "cannot start gdb: %s", strerror(errno));
 }
 
+/* Everything but --print is an option of run, so that argp does not read them. */
+static const struct argp_option gdb_options[] = {
+    {"print", 'p', NULL, 0, "Show the command line of gdb instead of starting it", 0}, {0}};
+static const struct argp gdb_argp = {gdb_options, NULL, "[--print] ID [OPTION OF run...] LIB...", gdb_doc, NULL,
+                                     NULL,        NULL};
+
 int opc_command_gdb(const opc_arguments_t *arguments) {
   opc_error_t error;
+  if (arguments->describe) {
+    arguments->describe(&gdb_argp, arguments->describe_context);
+    return OPC_EXIT_OK;
+  }
   OPC_SCOPED(opc_strings_clear) opc_strings_t words = {0};
   gdb_command_t command = {0};
   opc_status_t status = gdb_read(arguments, &command, &error);
   words = command.words;
   if (status != OPC_OK) return opc_arguments_failed(arguments, &error);
-  if (command.help) fputs(help, stdout);
+  if (command.help) printf("Usage: opcheck-c gdb %s\n%s", gdb_argp.args_doc, gdb_doc);
   else if (command.print) gdb_print(&words);
   else status = gdb_start(arguments, &words, &error);
   if (status != OPC_OK) opc_complain("%s", error.message);

@@ -17,7 +17,7 @@ typedef struct inspect_command {
 } inspect_command_t;
 
 static const struct argp_option options[] = {
-    {"format", KEY_FORMAT, "FORMAT", 0, "text (default) or json", 0},
+    {"format", KEY_FORMAT, "text|json", 0, "text (default) or json", 0},
     {"torch", KEY_TORCH, "ROOT", 0, "The libtorch that the library would be loaded with: the folder with its lib/", 0},
     {"require", KEY_REQUIRE, "LIST", 0,
      "Exit with 1 if a library does not meet one of these, separated by commas: stable-abi or stable-abi=2.9 (nothing "

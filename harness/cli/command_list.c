@@ -14,7 +14,7 @@ typedef struct list_command {
 } list_command_t;
 
 static const struct argp_option options[] = {
-    {"format", KEY_FORMAT, "FORMAT", 0, "text (default) or json: the JSON report with empty results", 0},
+    {"format", KEY_FORMAT, "text|json", 0, "text (default) or json: the JSON report with empty results", 0},
     {"op", KEY_OP, "GLOB", 0, "List only operators whose name matches GLOB (repeatable)", 0},
     {"namespace", KEY_NAMESPACE, "NS", 0, "List only operators of this namespace (repeatable). aten: libtorch's own",
      0},

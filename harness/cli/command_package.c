@@ -21,7 +21,7 @@ static const struct argp_option options[] = {
      "Sample file for operator \"package::model\" (repeatable). Default: MODEL.samples.json beside the package, or the "
      "example in the package, or inputs of the shapes and dtypes that it describes",
      1},
-    {"device", KEY_DEVICE, "DEVICE", 0,
+    {"device", KEY_DEVICE, "cpu|cuda|cuda-sim", 0,
      "cpu, cuda or cuda-sim (default: the one that the package was compiled for). cuda-sim runs a package for CUDA on "
      "a simulated device, without a GPU: kernels do not run, but their launches are checked",
      1},

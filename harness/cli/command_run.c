@@ -48,7 +48,7 @@ static const struct argp_option options[] = {
     {"namespace", KEY_NAMESPACE, "NS", 0,
      "Check only operators of this namespace (repeatable). aten: libtorch's own; no library is needed then", 1},
     {"check", KEY_CHECK, "NAME[,NAME]", 0, "Run only these checks; opcheck-c checks lists them", 1},
-    {"device", KEY_DEVICE, "DEVICE", 0,
+    {"device", KEY_DEVICE, "cpu|cuda|cuda-sim|all", 0,
      "cpu, cuda, cuda-sim or all (default: cpu, and cuda if there is a GPU). cuda-sim simulates two CUDA devices "
      "without a GPU: kernels do not run, but their launches are checked",
      1},
@@ -93,7 +93,7 @@ static const struct argp_option options[] = {
     {"memory", OPC_KEY_MEMORY, "MIB", 0, "Memory limit per child process (default: 4096)", 3},
     {"tool", KEY_TOOL, "TOOL", 0,
      "memcheck: run the operators under Valgrind and report what it finds; about fifty times slower", 3},
-    {"sanitize", KEY_SANITIZE, "TOOL", 0,
+    {"sanitize", KEY_SANITIZE, "memcheck|racecheck|initcheck|synccheck", 0,
      "memcheck, racecheck, initcheck or synccheck: run the operators' kernels under NVIDIA's compute-sanitizer and "
      "report what it finds. Needs --device cuda; --check is memory by default then",
      3},

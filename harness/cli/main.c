@@ -24,7 +24,8 @@ static void print_help(void) {
       "Test harness for PyTorch custom operators in shared libraries.\n");
   for (size_t i = 0; i < command_count; i++) printf("  %-9s %s\n", commands[i].name, commands[i].summary);
   puts(
-      "\nopcheck-c COMMAND --help describes a command and its options; opcheck-c --version prints the version.\n\n"
+      "\nopcheck-c COMMAND --help describes a command and its options; opcheck-c --version prints the version,\n"
+      "--completion bash|zsh a script that completes commands and options, --man-page the manual page.\n\n"
       "Examples:\n"
       "  opcheck-c list libmy_ops.so\n"
       "  opcheck-c run --junit report.xml libmy_ops.so\n"
@@ -72,6 +73,8 @@ static int dispatch(int argc, char **argv, bool pipe_ignored, bool limit_ignored
     puts(argp_program_version);
     return OPC_EXIT_OK;
   }
+  if (strcmp(name, "--completion") == 0) return opc_completion_print(argc > 2 ? argv[2] : "");
+  if (strcmp(name, "--man-page") == 0) return opc_man_page_print();
   for (size_t i = 0; i < command_count; i++) {
     if (strcmp(commands[i].name, name) != 0) continue;
     OPC_SCOPED(opc_strings_clear) opc_strings_t full = {0};
@@ -84,7 +87,12 @@ static int dispatch(int argc, char **argv, bool pipe_ignored, bool limit_ignored
     char usage_name[64];
     snprintf(usage_name, sizeof usage_name, "opcheck-c %s", name);
     argv[1] = usage_name;
-    return commands[i].main(&(opc_arguments_t){argc - 1, argv + 1, argc, full.items, pipe_ignored, limit_ignored});
+    return commands[i].main(&(opc_arguments_t){.argc = argc - 1,
+                                               .argv = argv + 1,
+                                               .full_argc = argc,
+                                               .full_argv = full.items,
+                                               .pipe_ignored = pipe_ignored,
+                                               .limit_ignored = limit_ignored});
   }
   return unknown_command(name);
 }

@@ -3,6 +3,11 @@ include(CMakePackageConfigHelpers)
 
 if(TARGET opcheck-c)
   install(TARGETS opcheck-c RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+  # harness/cli makes them.
+  set(opc_share "${PROJECT_BINARY_DIR}/share")
+  install(FILES "${opc_share}/opcheck-c" DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions")
+  install(FILES "${opc_share}/_opcheck-c" DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions")
+  install(FILES "${opc_share}/opcheck-c.1" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
 endif()
 if(TARGET opcheck-worker)
   install(TARGETS opcheck-worker RUNTIME DESTINATION "${CMAKE_INSTALL_LIBEXECDIR}/opcheck-c")

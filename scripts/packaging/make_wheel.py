@@ -37,7 +37,10 @@ def content(stage, licenses, platform, number):
     for folder in (ROOT / "scripts/packaging/opcheck_c", stage / "opcheck_c"):
         for path in sorted(folder.rglob("*")):
             if path.is_file() and path.suffix != ".pyc":
-                files[f"opcheck_c/{path.relative_to(folder)}"] = path.read_bytes(), bool(path.stat().st_mode & 0o111)
+                name = path.relative_to(folder)
+                # The manual page and completions: shells and man look for them beside the environment's bin.
+                place = f"opcheck_c-{number}.data/data/{name}" if name.parts[0] == "share" else f"opcheck_c/{name}"
+                files[place] = path.read_bytes(), bool(path.stat().st_mode & 0o111)
     files["opcheck_c/ci.sh"] = (ROOT / "scripts/ci/opcheck.sh").read_bytes(), True
     info = f"opcheck_c-{number}.dist-info"
     texts = {"LICENSE": ROOT / "LICENSE", **{f"{path.name}": path for path in sorted(licenses.iterdir())}}

@@ -35,6 +35,9 @@ use_torch "$torch"
 expect "the wheel checks a library" 0 "PASSED: 2 of 2" "$opcheck_c" run --strict --json report.json libmine.so
 expect "with the torch beside it" 0 "\"torch\": \"$version." cat report.json
 expect "python -m" 0 "PASSED: 2 of 2" venv/bin/python3 -m opcheck_c run --strict libmine.so
+for file in bash-completion/completions/opcheck-c zsh/site-functions/_opcheck-c man/man1/opcheck-c.1; do
+  expect "$file" 0 "opcheck" head -n 1 "venv/share/$file"
+done
 expect "the script for CI" 0 "PASSED: 2 of 2" env OPCHECK_C_LIBRARIES="libmi*.so" OPCHECK_C_OUTPUT=ci PATH="$PWD/venv/bin:$PATH" \
   bash "$(venv/bin/python3 -m opcheck_c --ci-script)" run
 expect "libtorch's own operators" 0 "PASSED: 1 of 1" "$opcheck_c" run --namespace aten --op 'aten::relu' --check alias
