@@ -7,13 +7,35 @@
 
 enum { LABEL_INDENT = 6, TEXT_INDENT = 18, NARROWEST = 60, LONGEST_TEXT = 4096, BRIEF_WIDTH = 100 };
 
-static const char *const tones[] = {"", "\x1b[1m", "\x1b[2m", "\x1b[1;31m", "\x1b[32m", "\x1b[33m"};
+/* What a theme makes of the sixteen colours nobody knows, and yellow and green are often too pale for a white
+ * background. The others stand out from black and from white alike (tests/unit/test_screen.c measures the contrast). */
+static const char *const tones[] = {"", "\x1b[1m", "\x1b[2m", "\x1b[1;31m", "\x1b[32m", "\x1b[1;35m"};
+static const char *const many_tones[] = {
+    "", "\x1b[1m", "\x1b[38;5;243m", "\x1b[1;38;5;196m", "\x1b[38;5;28m", "\x1b[1;38;5;130m"};
+
+static bool is_set(const char *name) {
+  const char *value = getenv(name);
+  return value && *value;
+}
+
+static bool is_zero(const char *name) {
+  const char *value = getenv(name);
+  return value && strcmp(value, "0") == 0;
+}
+
+static bool wants_colour(bool terminal) {
+  const char *kind = getenv("TERM");
+  if (is_set("NO_COLOR")) return false;
+  if (is_set("CLICOLOR_FORCE") && !is_zero("CLICOLOR_FORCE")) return true;
+  return terminal && !is_zero("CLICOLOR") && !(kind && strcmp(kind, "dumb") == 0);
+}
 
 opc_screen_t opc_screen_of(FILE *stream) {
   opc_screen_t screen = {.stream = stream};
   bool terminal = isatty(fileno(stream)) == 1;
-  const char *no_colour = getenv("NO_COLOR"), *kind = getenv("TERM"), *columns = getenv("COLUMNS");
-  screen.colour = terminal && !(no_colour && *no_colour) && !(kind && strcmp(kind, "dumb") == 0);
+  const char *kind = getenv("TERM"), *columns = getenv("COLUMNS");
+  screen.colour = wants_colour(terminal);
+  screen.many_colours = is_set("COLORTERM") || (kind && strstr(kind, "256color"));
   struct winsize size = {0};
   if (columns) screen.width = atoi(columns);
   else if (terminal && ioctl(fileno(stream), TIOCGWINSZ, &size) == 0) screen.width = size.ws_col;
@@ -26,7 +48,8 @@ void opc_screen_text(const opc_screen_t *screen, opc_tone_t tone, const char *te
   OPC_SCOPED(opc_text_clear) opc_text_t clean = {0};
   opc_xml_text_add(&clean, text, strlen(text));
   bool coloured = screen->colour && tone != OPC_TONE_PLAIN;
-  fprintf(screen->stream, "%s%s%s", coloured ? tones[tone] : "", opc_text_c(&clean), coloured ? "\x1b[0m" : "");
+  fprintf(screen->stream, "%s%s%s", coloured ? (screen->many_colours ? many_tones : tones)[tone] : "",
+          opc_text_c(&clean), coloured ? "\x1b[0m" : "");
 }
 
 static int columns_of(const char *text, size_t length) {

@@ -9,7 +9,8 @@
 typedef struct opc_screen {
   FILE *stream;
   bool colour;
-  int width; /* 0: lines are not wrapped */
+  bool many_colours; /* 256, which no theme changes */
+  int width;         /* 0: lines are not wrapped */
 } opc_screen_t;
 
 typedef enum opc_tone {
@@ -21,8 +22,9 @@ typedef enum opc_tone {
   OPC_TONE_YELLOW
 } opc_tone_t;
 
-/* Colour on a terminal without NO_COLOR (no-color.org) whose TERM is not "dumb"; width from COLUMNS, else of the
- * terminal, else none. */
+/* No colour if NO_COLOR is set (no-color.org); colour if CLICOLOR_FORCE is set, and not 0; else on a terminal whose
+ * TERM is not "dumb", unless CLICOLOR is 0 (bixense.com/clicolors). Width from COLUMNS, else of the terminal, else
+ * none. */
 opc_screen_t opc_screen_of(FILE *stream);
 /* Text from outside, one line or many, made harmless. */
 void opc_screen_text(const opc_screen_t *screen, opc_tone_t tone, const char *text);

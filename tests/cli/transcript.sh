@@ -11,7 +11,7 @@ shift 2
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 folder="$(mktemp -d)"
 trap 'rm -rf "$folder"' EXIT
-unset COLUMNS NO_COLOR ARGP_HELP_FMT
+unset COLUMNS NO_COLOR CLICOLOR_FORCE ARGP_HELP_FMT
 mkdir "$folder/bin" "$folder/tmp"
 ln -s "$opcheck_c" "$folder/bin/opcheck-c"
 export LC_ALL=C TERM=dumb TMPDIR="$folder/tmp" PATH="$folder/bin:$PATH"
