@@ -13,21 +13,21 @@ static const char *const tones[] = {"", "\x1b[1m", "\x1b[2m", "\x1b[1;31m", "\x1
 static const char *const many_tones[] = {
     "", "\x1b[1m", "\x1b[38;5;243m", "\x1b[1;38;5;196m", "\x1b[38;5;28m", "\x1b[1;38;5;130m"};
 
-static bool is_set(const char *name) {
+static bool screen_is_set(const char *name) {
   const char *value = getenv(name);
   return value && *value;
 }
 
-static bool is_zero(const char *name) {
+static bool screen_is_zero(const char *name) {
   const char *value = getenv(name);
   return value && strcmp(value, "0") == 0;
 }
 
 static bool wants_colour(bool terminal) {
   const char *kind = getenv("TERM");
-  if (is_set("NO_COLOR")) return false;
-  if (is_set("CLICOLOR_FORCE") && !is_zero("CLICOLOR_FORCE")) return true;
-  return terminal && !is_zero("CLICOLOR") && !(kind && strcmp(kind, "dumb") == 0);
+  if (screen_is_set("NO_COLOR")) return false;
+  if (screen_is_set("CLICOLOR_FORCE") && !screen_is_zero("CLICOLOR_FORCE")) return true;
+  return terminal && !screen_is_zero("CLICOLOR") && !(kind && strcmp(kind, "dumb") == 0);
 }
 
 opc_screen_t opc_screen_of(FILE *stream) {
@@ -35,7 +35,7 @@ opc_screen_t opc_screen_of(FILE *stream) {
   bool terminal = isatty(fileno(stream)) == 1;
   const char *kind = getenv("TERM"), *columns = getenv("COLUMNS");
   screen.colour = wants_colour(terminal);
-  screen.many_colours = is_set("COLORTERM") || (kind && strstr(kind, "256color"));
+  screen.many_colours = screen_is_set("COLORTERM") || (kind && strstr(kind, "256color"));
   struct winsize size = {0};
   if (columns) screen.width = atoi(columns);
   else if (terminal && ioctl(fileno(stream), TIOCGWINSZ, &size) == 0) screen.width = size.ws_col;
