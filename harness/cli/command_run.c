@@ -30,7 +30,8 @@ enum {
   KEY_JUNIT_CASES,
   KEY_TOOL,
   KEY_SANITIZE,
-  KEY_JOURNAL
+  KEY_JOURNAL,
+  KEY_WATCH
 };
 
 typedef struct run_command {
@@ -39,7 +40,7 @@ typedef struct run_command {
   opc_settings_t settings;
   opc_strings_t recipes, references, globs, namespaces, checks, devices;
   opc_progress_t progress;
-  bool operator_time_given, neighbours_given, list_cases, verbose, coverage;
+  bool operator_time_given, neighbours_given, list_cases, verbose, coverage, watch;
 } run_command_t;
 
 static const struct argp_option options[] = {
@@ -108,6 +109,8 @@ static const struct argp_option options[] = {
      3},
     {"python-executable", OPC_KEY_PYTHON_EXECUTABLE, "PATH", 0,
      "The Python that imports it (default: PYTHON of the environment, else python3)", 3},
+    {"watch", KEY_WATCH, NULL, 0,
+     "Run again after each rebuild of a library, and show what differs from the run before; Ctrl-C ends", 3},
     {0, 0, 0, 0, "Results:", 4},
     {"strict", KEY_STRICT, NULL, 0,
      "Exit with 1 for warnings too, and for lines of --xfail that match no case of a whole run", 4},
@@ -205,6 +208,18 @@ static opc_status_t set_shard(run_command_t *run, const char *value) {
   return OPC_OK;
 }
 
+static opc_status_t check_watch(const run_command_t *run) {
+  if (!run->watch) return OPC_OK;
+  if (run->execution.libraries.count == 0)
+    return opc_error_set(run->error, OPC_ERR_USAGE, "--watch: name the library that is built again");
+  if (opc_execution_is_for_every_torch(&run->execution) || run->list_cases || run->execution.journal)
+    return opc_error_set(run->error, OPC_ERR_USAGE, "--watch cannot be combined with --%s: leave one out",
+                         run->list_cases          ? "list-cases"
+                         : run->execution.journal ? "journal"
+                                                  : "torch all");
+  return OPC_OK;
+}
+
 /* Where the operators come from, and what cannot be combined. */
 static opc_status_t check_sources(const run_command_t *run) {
   const opc_run_options_t *to = &run->execution.options;
@@ -226,7 +241,7 @@ static opc_status_t check_sources(const run_command_t *run) {
       return opc_error_set(run->error, OPC_ERR_USAGE, "--python cannot be combined with --device %s yet: leave it out",
                            run->devices.items[i]);
   }
-  return OPC_OK;
+  return check_watch(run);
 }
 
 static opc_status_t add_reference(run_command_t *run, const char *value) {
@@ -326,6 +341,9 @@ static error_t run_parse(int key, char *value, struct argp_state *state) {
     case KEY_SANITIZE:
       status = set_sanitize(run, value);
       break;
+    case KEY_WATCH:
+      run->watch = true;
+      break;
     case KEY_UNTRUSTED_INPUT:
       to->untrusted_input = true;
       break;
@@ -364,7 +382,11 @@ static opc_status_t run_show(const opc_problems_t *problems, int exit_code, void
                                     .coverage = run->coverage,
                                     .required = run->execution.required,
                                     .whole = opc_execution_whole(&run->execution)};
-  OPC_RETURN_IF_ERROR(opc_terminal_report(problems, &screen, &view, error));
+  const opc_execution_t *execution = &run->execution;
+  const char *journal = execution->options.journal;
+  /* A run that stopped early, or had other libraries, is no comparison. */
+  if (!execution->before || opc_watch_show(execution, journal, &screen, run->verbose, error) != OPC_OK)
+    OPC_RETURN_IF_ERROR(opc_terminal_report(problems, &screen, &view, error));
   opc_execution_list_reports(&run->execution, &screen);
   opc_terminal_end(problems, &screen, &view);
   return OPC_OK;
@@ -445,7 +467,7 @@ int opc_command_run(const opc_arguments_t *arguments) {
     code = opc_exit_code(error.code);
   } else {
     run_fill_in(&run, arguments);
-    code = opc_execution_run(&run.execution);
+    code = run.watch ? opc_watch_run(&run.execution) : opc_execution_run(&run.execution);
   }
   opc_strings_t *const lists[] = {&run.recipes,    &run.references, &run.globs,
                                   &run.namespaces, &run.checks,     &run.devices};

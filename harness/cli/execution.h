@@ -58,6 +58,7 @@ typedef struct opc_execution {
   char *found_samples; /* "report.found-samples.json" in the folder of the JSON or HTML report; NULL: there is none */
   opc_strings_t libraries, preloads, samples, modules; /* opc_execution_options copies them into the options */
   opc_junit_cases_t junit_cases;
+  const char *before;      /* the journal of the run before, of --watch; NULL: this is the first one */
   const char *source_root; /* --source-root; NULL: not given */
   bool timeout_given;
   int required;             /* --require-checked: percent of operators and classes; 0: no minimum */
@@ -89,6 +90,13 @@ bool opc_execution_is_for_every_torch(const opc_execution_t *execution);
 
 /* A part of the above: with one libtorch. */
 int opc_execution_run_once(opc_execution_t *execution);
+
+/* --watch: a run, and another after each rebuild of a library, until an interrupt. Returns the exit code of the last
+ * one. watch.c */
+int opc_watch_run(opc_execution_t *execution);
+/* Shows what differs between execution->before and the journal of this run. OPC_ERR_INPUT: they cannot be compared. */
+opc_status_t opc_watch_show(const opc_execution_t *execution, const char *now, const opc_screen_t *screen, bool verbose,
+                            opc_error_t *error) OPC_CHECKED;
 
 /* Prints a line for each report that was written. */
 void opc_execution_list_reports(const opc_execution_t *execution, const opc_screen_t *screen);

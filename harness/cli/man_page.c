@@ -95,7 +95,10 @@ static void put_command(const char *command, const char *summary, const struct a
   fputs(".SS opcheck\\-c ", stdout);
   put_roff_text(command);
   fputs(argp->options ? " [OPTION...] " : " ", stdout);
-  put_roff_text(argp->args_doc ? argp->args_doc : "");
+  for (const char *at = argp->args_doc ? argp->args_doc : ""; *at; at++) {
+    if (*at == '\n') fputs(" | ", stdout);
+    else put_roff(at, 1);
+  }
   putchar('\n');
   OPC_SCOPED(opc_text_clear) opc_text_t before = {0};
   opc_text_add_bytes(&before, doc, after ? (size_t)(after - doc) : strlen(doc));
