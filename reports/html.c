@@ -128,7 +128,7 @@ static void put_worst_item(opc_html_t *html, const opc_problem_t *problem) {
                 problem->id);
   opc_html_text(html, result->id.operator_name, OPC_HTML_WORD);
   opc_html_put(html, "</code></a> <span class=\"brief\">");
-  opc_html_text(html, opc_record_text(json, "message"), OPC_HTML_BRIEF);
+  opc_html_prose(html, opc_record_text(json, "message"), OPC_HTML_BRIEF);
   opc_html_put(html, "</span>");
   if (*opc_record_text(json, "location")) {
     opc_html_put(html, " <span class=\"quiet\">");

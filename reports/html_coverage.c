@@ -157,7 +157,7 @@ static void coverage_put_operator(opc_html_t *html, const char *name, const json
   opc_html_put(html, "</span>");
   if (gaps.length) {
     opc_html_put(html, "<span class=\"gaps\">");
-    opc_html_text(html, opc_text_c(&gaps), OPC_HTML_MESSAGE);
+    opc_html_prose(html, opc_text_c(&gaps), OPC_HTML_MESSAGE);
     opc_html_put(html, "</span>");
   }
   opc_html_put(html, "</summary>\n<p><code>");

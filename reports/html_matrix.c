@@ -149,14 +149,33 @@ static opc_status_t row_make(opc_journal_reader_t *journal, size_t index, suppor
 
 /* ---- the table ---- */
 
-static void put_columns(opc_html_t *html, const bool *shown) {
-  opc_html_put(html, "<thead><tr><th scope=\"col\" rowspan=\"2\">operator</th>");
+static size_t group_width(const support_group_t *group, const bool *shown) {
+  size_t width = 0;
+  for (size_t i = 0; i < group->count; i++) width += shown[group->first + i];
+  return width;
+}
+
+/* The widths of the columns, of which the first of a group has a space before it. A browser needs seconds to lay out a
+ * table of thousands of rows that it does not show; a row that is a grid of its own can wait. */
+static void put_widths(opc_html_t *html, const bool *shown) {
+  opc_html_put(html, " style=\"--columns:");
   for (size_t g = 0; g < sizeof groups / sizeof *groups; g++) {
-    size_t width = 0;
-    for (size_t i = 0; i < groups[g].count; i++) width += shown[groups[g].first + i];
-    if (width) opc_html_putf(html, "<th scope=\"colgroup\" colspan=\"%zu\">%s</th>", width, groups[g].title);
+    const size_t width = group_width(&groups[g], shown);
+    if (width) opc_html_put(html, width == 1 ? "3.6rem " : "2.25rem ");
+    if (width > 1) opc_html_putf(html, "repeat(%zu,1.75rem) ", width - 1);
   }
-  opc_html_put(html, "</tr>\n<tr>");
+  opc_html_put(html, "\"");
+}
+
+static void put_columns(opc_html_t *html, const bool *shown) {
+  opc_html_put(html, "<thead><tr><td></td>");
+  for (size_t g = 0; g < sizeof groups / sizeof *groups; g++) {
+    const size_t width = group_width(&groups[g], shown);
+    if (width)
+      opc_html_putf(html, "<th scope=\"colgroup\" colspan=\"%zu\" style=\"grid-column:span %zu\">%s</th>", width, width,
+                    groups[g].title);
+  }
+  opc_html_put(html, "</tr>\n<tr><th scope=\"col\">operator</th>");
   for (size_t i = 0; i < COLUMNS; i++)
     if (shown[i]) opc_html_putf(html, "<th scope=\"col\"><span>%s</span></th>", column_name(i));
   opc_html_put(html, "</tr></thead>\n<tbody>\n");
@@ -192,8 +211,9 @@ static void matrix_put(opc_html_t *html, const support_row_t *rows, const bool *
   opc_html_put(html,
                "<li><i class=\"a d\"></i>accepted, with warnings</li></ul>\n"
                "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Support matrix\">"
-               "<table class=\"matrix\"><caption class=\"unseen\">Devices, dtypes and layouts that each operator "
-               "accepts</caption>\n");
+               "<table class=\"matrix\"");
+  put_widths(html, shown);
+  opc_html_put(html, "><caption class=\"unseen\">Devices, dtypes and layouts that each operator accepts</caption>\n");
   put_columns(html, shown);
   for (size_t i = 0; i < opc_journal_reader_operator_count(journal) && !html->status; i++)
     if (opc_operator_is_counted(opc_journal_reader_operator(journal, i)))

@@ -23,6 +23,8 @@ enum { OPC_HTML_BRIEF = 240, OPC_HTML_WORD = 1024, OPC_HTML_MESSAGE = 8192 };
  * removed, control characters, characters that change the direction of writing and bytes that are not UTF-8 are shown
  * as \x1b. Of more than `limit` bytes the end is left out, and the text says how much. */
 void opc_html_text(opc_html_t *html, const char *text, size_t limit);
+/* The same of a sentence: what is between two backticks becomes code. Not for attributes. */
+void opc_html_prose(opc_html_t *html, const char *text, size_t limit);
 /* The same of text that was made harmless already; nothing of it is left out. */
 void opc_html_escaped(opc_html_t *html, const char *text);
 /* A value inside a script element: no "<" is left in it. Takes the reference. */

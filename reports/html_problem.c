@@ -179,7 +179,7 @@ static void put_rule(opc_html_t *html, const opc_rule_t *rule, bool warning) {
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
     if (!parts[i][1] || !*parts[i][1]) continue;
     opc_html_putf(html, "<div><h4>%s</h4><p>", parts[i][0]);
-    opc_html_text(html, parts[i][1], OPC_HTML_MESSAGE);
+    opc_html_prose(html, parts[i][1], OPC_HTML_MESSAGE);
     opc_html_put(html, "</p></div>\n");
   }
   opc_html_put(html, "</div>\n");
@@ -216,7 +216,7 @@ static void problem_put_head(opc_html_t *html, const opc_problem_t *problem, con
   opc_html_put(html, "</span></h3><code class=\"rule\">");
   opc_html_text(html, opc_record_text(json, "rule"), OPC_HTML_WORD);
   opc_html_put(html, "</code><span class=\"brief\">");
-  opc_html_text(html, opc_record_text(json, "message"), OPC_HTML_BRIEF);
+  opc_html_prose(html, opc_record_text(json, "message"), OPC_HTML_BRIEF);
   opc_html_put(html, "</span></summary>\n");
 }
 
@@ -242,7 +242,7 @@ static void put_facts(opc_html_t *html, const json_t *json, const opc_case_resul
 static void problem_put_body(opc_html_t *html, const opc_problem_t *problem, const json_t *json,
                              const opc_case_result_t *result, const json_t *op) {
   opc_html_put(html, "<div class=\"body\">\n<p class=\"message\">");
-  opc_html_text(html, opc_record_text(json, "message"), OPC_HTML_MESSAGE);
+  opc_html_prose(html, opc_record_text(json, "message"), OPC_HTML_MESSAGE);
   opc_html_put(html, "</p>\n");
   put_facts(html, json, result, op);
   problem_put_input(html, json_object_get(result->evidence, "input"));

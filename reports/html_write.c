@@ -66,6 +66,22 @@ void opc_html_text(opc_html_t *html, const char *text, size_t limit) {
   opc_html_escaped(html, opc_text_c(&clean));
 }
 
+void opc_html_prose(opc_html_t *html, const char *text, size_t limit) {
+  OPC_SCOPED(opc_text_clear) opc_text_t clean = {0};
+  opc_html_clean(text, limit, &clean);
+  if (!clean.data) return;
+  char *at = clean.data;
+  for (char *open = strchr(at, '`'), *close; open && (close = strchr(open + 1, '`')); open = strchr(at, '`')) {
+    *open = *close = '\0';
+    opc_html_escaped(html, at);
+    opc_html_put(html, "<code>");
+    opc_html_escaped(html, open + 1);
+    opc_html_put(html, "</code>");
+    at = close + 1;
+  }
+  opc_html_escaped(html, at);
+}
+
 void opc_html_json(opc_html_t *html, json_t *value) {
   OPC_SCOPED(opc_scope_free) char *text = value ? json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
   json_decref(value);

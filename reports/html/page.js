@@ -41,7 +41,11 @@
     if (!target) return;
     for (let at = target; at; at = at.parentElement) if (at.tagName === "DETAILS") at.open = true;
     target.hidden = false;
-    target.scrollIntoView();
+    const settle = frames => { // the parts above get their real heights only when they are on the screen
+      target.scrollIntoView();
+      if (frames > 0) requestAnimationFrame(() => settle(frames - 1));
+    };
+    settle(3);
     const focus = target.matches("details") ? target.querySelector("summary") : target.querySelector("h2");
     if (focus && !focus.matches("summary")) focus.tabIndex = -1;
     focus?.focus({ preventScroll: true });
@@ -262,9 +266,9 @@
     goTo(id);
   });
   addEventListener("mouseover", event => {
-    const cell = event.target.closest?.(".matrix td");
+    const cell = event.target.closest?.(".matrix tbody td");
     if (!cell || cell.title) return;
-    const column = all("thead tr + tr th", cell.closest("table"))[cell.cellIndex - 1];
+    const column = all("thead tr + tr th", cell.closest("table"))[cell.cellIndex];
     cell.title = `${cell.parentElement.firstChild.textContent}, ${column.textContent}: ${cell.textContent}`;
   });
   document.addEventListener("toggle", event => { if (event.target.open && event.target.matches(".problem")) draw(event.target); }, true);

@@ -1,6 +1,6 @@
-#include "reports/journal/journal_reader.h"
-
 #include <string.h>
+
+#include "reports/journal/journal_index.h"
 
 static const char *const kind_names[OPC_RECORD_COUNT] = {NULL,       "run",    "tool",          "library",
                                                          "operator", "class",  "sample_source", "coverage",
@@ -13,7 +13,8 @@ opc_record_kind_t opc_record_kind_find(const char *name) {
 }
 
 json_t *opc_journal_parse(const char *line, size_t length) {
-  json_t *record = json_loadb(line, length, JSON_ALLOW_NUL, NULL);
+  json_t *record = opc_journal_parse_plain(line, length);
+  if (!record) record = json_loadb(line, length, JSON_ALLOW_NUL, NULL);
   if (record && !json_is_object(record)) {
     json_decref(record);
     record = NULL;

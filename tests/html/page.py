@@ -22,9 +22,9 @@ def clean(text):
 
 
 def is_shown(shown, text):
-    """Whether `shown` is the text, or its beginning and how much was left out."""
-    cut = re.fullmatch(r"(.*)… \(\d+ bytes more\)", shown, re.S)
-    return clean(text).startswith(cut[1]) and len(cut[1]) > 100 if cut else shown == clean(text)
+    """Whether `shown` is the text without its backticks, or its beginning and how much was left out."""
+    cut, wanted, shown = re.fullmatch(r"(.*)… \(\d+ bytes more\)", shown, re.S), clean(text).replace("`", ""), shown.replace("`", "")
+    return wanted.startswith(cut[1].replace("`", "")) and len(cut[1]) > 100 if cut else shown == wanted
 
 
 def text_of(element):
