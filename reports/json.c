@@ -99,8 +99,11 @@ static bool json_visit_operator(const json_t *record, void *context) {
   json_t *fixed = json_pack("{s:n, s:n, s:n, s:n, s:[], s:[], s:s}", "name", "schema", "library", "registered_at",
                             "dispatch_keys", "tags", "sample_source", *how ? how : "none");
   json_t *item = json_arrange(record, fixed);
-  static const char *const copied[][2] = {
-      {"sample_detail", "detail"}, {"search", "search"}, {"relations", "relations"}, {"recipe", "recipe"}};
+  static const char *const copied[][2] = {{"sample_detail", "detail"},
+                                          {"search", "search"},
+                                          {"search_beside", "beside"},
+                                          {"relations", "relations"},
+                                          {"recipe", "recipe"}};
   for (size_t i = 0; item && source && i < sizeof copied / sizeof copied[0]; i++)
     if (json_object_set(item, copied[i][0], json_object_get(source, copied[i][1])) != 0)
       json_object_del(item, copied[i][0]); /* the record lacks it */

@@ -155,7 +155,14 @@ static const topic_t topics[] = {
          {"how many",
           "One plain call for each operator is enough: its neighbours are tried too, with other layouts, sizes, "
           "dtypes, "
-          "flags, modes and numbers."},
+          "flags, modes and numbers. A short search adds inputs with other numbers of dimensions, dtypes and options; "
+          "--no-search leaves it out."},
+         {"source",
+          "Who vouches for the call: \"file\", which is you (the default), \"recorded\" or \"searched\". What goes "
+          "wrong "
+          "with a searched one is often only a warning: remove the field where the call is a valid one. \"brief\": "
+          "true "
+          "beside \"searched\" means that only the call itself is tried."},
          {"to begin",
           "run --save-samples FILE writes the inputs that the search finds; record -- PROGRAM writes the calls of a "
           "program. A mistake is reported with its line, column and field."},

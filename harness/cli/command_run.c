@@ -9,6 +9,7 @@
 
 enum {
   KEY_SAVE_SAMPLES = OPC_KEY_OWN,
+  KEY_NO_SEARCH,
   KEY_RECIPES,
   KEY_REFERENCE,
   KEY_OP,
@@ -66,9 +67,12 @@ static const struct argp_option options[] = {
     {0, 0, 0, 0, "Inputs:", 2},
     {"samples", OPC_KEY_SAMPLES, "FILE", 0,
      "Sample file (repeatable; default: LIB.samples.json beside the library). Inputs of operators without a sample are "
-     "searched",
+     "searched; with samples, a few inputs of other kinds are",
      2},
-    {"save-samples", KEY_SAVE_SAMPLES, "FILE", 0, "Write the samples that the search found", 2},
+    {"no-search", KEY_NO_SEARCH, NULL, 0,
+     "Search no inputs: use the sample files only, and skip operators that have no sample", 2},
+    {"save-samples", KEY_SAVE_SAMPLES, "FILE", 0,
+     "Write the samples of the run: those that it read, and those that the search found", 2},
     {"recipes", KEY_RECIPES, "FILE", 0,
      "Recipe file (repeatable; default: LIB.recipes.json beside the library): describes an operator's arguments for "
      "the search",
@@ -228,6 +232,9 @@ static opc_status_t check_sources(const run_command_t *run) {
     return opc_error_set(run->error, OPC_ERR_USAGE,
                          "name at least one library to check, a Python module with --python, or --namespace aten for "
                          "libtorch's own operators");
+  if (to->no_search && (to->save_samples || run->recipes.count > 0))
+    return opc_error_set(run->error, OPC_ERR_USAGE, "--no-search searches no inputs: leave --%s out",
+                         to->save_samples ? "save-samples" : "recipes");
   if (run->coverage && to->case_id)
     return opc_error_set(run->error, OPC_ERR_USAGE, "--coverage is about all cases of an operator: leave --case out");
   if (opc_execution_is_for_every_torch(&run->execution) && (python || run->list_cases))
@@ -346,6 +353,9 @@ static error_t run_parse(int key, char *value, struct argp_state *state) {
       break;
     case KEY_UNTRUSTED_INPUT:
       to->untrusted_input = true;
+      break;
+    case KEY_NO_SEARCH:
+      to->no_search = true;
       break;
     case ARGP_KEY_ARG:
       status = opc_libraries_add(&run->execution.libraries, value, run->error);

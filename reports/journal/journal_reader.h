@@ -11,10 +11,11 @@
  *   {"t":"sample_source","operator":…,"source":"file|recorded|searched|none","detail":TEXT,
  *    "search":{…},                what the search did (opc_search_to_json of search/engine/search.h), "cpu_seconds",
  *                                 "seconds"; left out if there was no search
- *    "relations":{"samples":{NAME:[…]},"tries":N,"seconds":S},
- *                                 the relations between the samples' arguments (as in sample files), and what
- *                                 learning them took; left out if nothing is known and nothing was tried
- *    "recipe":"FILE:LINE"}        the recipe that the search followed; left out if there was none
+ *    "beside":{…},                the same of the search for other inputs than its samples, and "samples", the number
+ * of those that it found; left out if there was none "relations":{"samples":{NAME:[…]},"tries":N,"seconds":S}, the
+ * relations between the samples' arguments (as in sample files), and what learning them took; left out if nothing is
+ * known and nothing was tried "recipe":"FILE:LINE"}        the recipe that the search followed; left out if there was
+ * none
  *   {"t":"coverage","operator":…,"inputs":{"accepted":N,"crashed":N,"refused":N},"devices":{NAME:OUTCOME},
  *    "arguments":{ARGUMENT:{PROPERTY:{VALUE:OUTCOME}}},"methods":{NAME:OUTCOME},"refusals":{MESSAGE:N}}
  *                                 the different inputs of its cases, after the last one. OUTCOME: "accepted", else

@@ -4,6 +4,9 @@
 
 #include <string.h>
 
+#include "base/owned.h"
+#include "model/sample/relations.h"
+
 /* ---- options ---- */
 
 /* A row with as many elements as x has rows, if it is given; three modes. */
@@ -331,6 +334,107 @@ static void test_a_hang_is_followed_by_what_ends(void **state) {
   opc_operator_clear(&op);
 }
 
+/* ---- beside samples ---- */
+
+/* Takes any number of dimensions, and a bias as long as the last one. */
+static void run_rows(const opc_sample_t *sample, opc_tried_t *tried, char *message) {
+  const opc_tensor_spec_t *x = tensor(sample, 0);
+  const bool given = !sample->absent[1] && sample->arguments[1].kind == OPC_VALUE_TENSOR;
+  if (x->ndim < 1) REJECT("x must have dimensions");
+  if (x->dtype != OPC_DTYPE_FLOAT32 && x->dtype != OPC_DTYPE_BFLOAT16) REJECT("x must be float32 or bfloat16");
+  if (given && (tensor(sample, 1)->ndim != 1 || tensor(sample, 1)->sizes[0] != x->sizes[x->ndim - 1]))
+    REJECT("bias must have an element a column");
+  returned(tried, opc_tensor_spec_numel(x));
+  tried->digest = 1 + (uint64_t)given + 2 * (uint64_t)x->ndim + 16 * (uint64_t)x->dtype;
+}
+
+/* Takes the first two of any number of dimensions for all of them, and checks nothing. */
+static void run_first_two(const opc_sample_t *sample, opc_tried_t *tried, char *message) {
+  const opc_tensor_spec_t *x = tensor(sample, 0);
+  if (x->dtype != OPC_DTYPE_FLOAT32) REJECT("x must be float32");
+  returned(tried, x->ndim > 1 ? 6 : 1);
+}
+
+/* x is 2 by 3 in the sample that exists, and the second argument is left out. */
+static void search_beside(const fake_t *fake, const opc_relations_t *relations, bool kinds_only,
+                          opc_sample_set_t *out) {
+  const int64_t sizes[] = {2, 3};
+  uint64_t digests[OPC_SEARCH_SAMPLES_MAX];
+  opc_operator_t op = fake_operator(fake);
+  opc_error_t error = {0};
+  opc_sample_set_t known = {0};
+  opc_sample_t sample, trying;
+  opc_search_t *search;
+  assert_ok(opc_sample_init(&sample, &op, &error), error);
+  sample.arguments[0] =
+      (opc_value_t){.kind = OPC_VALUE_TENSOR, .tensor = opc_tensor_spec_new(OPC_DTYPE_FLOAT32, 2, sizes)};
+  sample.source = OPC_SAMPLE_FILE;
+  assert_ok(opc_relations_copy(relations, &sample.relations, &error), error);
+  assert_ok(opc_sample_set_add(&known, &sample, &error), error);
+  const opc_search_options_t options = {.round = 1, .known = &known, .kinds_only = kinds_only};
+  assert_ok(opc_search_new(&op, &options, &search, &error), error);
+  while (opc_search_next(search, &trying)) {
+    char message[256] = "";
+    opc_tried_t tried = {0};
+    fake->run(&trying, &tried, message);
+    tried.message = tried.outcome == OPC_TRY_RETURNED ? NULL : message;
+    opc_search_report(search, &tried);
+    opc_sample_clear(&trying);
+  }
+  assert_ok(opc_search_samples(search, out, digests, &error), error);
+  for (size_t i = 0; i < out->count; i++) assert_true(out->samples[i].brief);
+  opc_search_free(search);
+  opc_sample_set_clear(&known);
+  opc_operator_clear(&op);
+}
+
+static const fake_t rows = {
+    "ns::rows", {{"x", "Tensor", NULL, false}, {"bias", "Tensor?", "None", false}}, run_rows, OPC_SEARCH_RICH};
+
+static void test_kinds_that_a_sample_lacks(void **state) {
+  (void)state;
+  for (int kinds_only = 0; kinds_only < 2; kinds_only++) {
+    OPC_SCOPED(opc_sample_set_clear) opc_sample_set_t found = {0};
+    bool dimensions[OPC_MAX_DIMS + 1] = {false}, narrow = false, biased = false;
+    search_beside(&rows, NULL, kinds_only == 1, &found);
+    for (size_t i = 0; i < found.count; i++) {
+      const opc_sample_t *sample = &found.samples[i];
+      const bool given = !sample->absent[1] && sample->arguments[1].kind == OPC_VALUE_TENSOR;
+      assert_true(tensor(sample, 0)->ndim != 2 || tensor(sample, 0)->dtype != OPC_DTYPE_FLOAT32 || given);
+      dimensions[tensor(sample, 0)->ndim] = true;
+      narrow |= tensor(sample, 0)->dtype == OPC_DTYPE_BFLOAT16;
+      biased |= given;
+    }
+    assert_true(dimensions[1] && dimensions[3] && dimensions[4] && dimensions[5]);
+    assert_int_equal(narrow, kinds_only == 0);
+    assert_int_equal(biased, kinds_only == 0);
+  }
+}
+
+/* The dimension that was added has no effect on the result. */
+static void test_dimensions_that_nothing_reads(void **state) {
+  (void)state;
+  static const fake_t fake = {
+      "ns::two", {{"x", "Tensor", NULL, false}, {"y", "Tensor?", "None", false}}, run_first_two, OPC_SEARCH_RICH};
+  OPC_SCOPED(opc_sample_set_clear) opc_sample_set_t found = {0};
+  search_beside(&fake, NULL, true, &found);
+  for (size_t i = 0; i < found.count; i++) assert_int_equal(tensor(&found.samples[i], 0)->ndim, 1);
+}
+
+/* A size that nothing checks, and that another number of dimensions would move. */
+static void test_relations_that_nothing_checks(void **state) {
+  (void)state;
+  opc_size_place_t place = {.path = "x", .dim = 1};
+  opc_relation_t relation = {.kind = OPC_RELATION_FIXED, .places = &place, .place_count = 1, .number = 3};
+  const opc_relations_t relations = {.items = &relation, .count = 1};
+  for (int checked = 0; checked < 2; checked++) {
+    OPC_SCOPED(opc_sample_set_clear) opc_sample_set_t found = {0};
+    relation.checked = checked == 1;
+    search_beside(&rows, &relations, true, &found);
+    assert_int_equal(found.count > 0, checked == 1);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_options),
@@ -340,6 +444,9 @@ int main(void) {
       cmocka_unit_test(test_integers_that_are_data),
       cmocka_unit_test(test_patterns_of_integers),
       cmocka_unit_test(test_a_hang_is_followed_by_what_ends),
+      cmocka_unit_test(test_kinds_that_a_sample_lacks),
+      cmocka_unit_test(test_dimensions_that_nothing_reads),
+      cmocka_unit_test(test_relations_that_nothing_checks),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -104,6 +104,16 @@ static void checks_before(opc_run_t *run) {
 
 /* ---- before and after ---- */
 
+/* What the cases about all samples see. Brief samples are not among them, unless all are brief: such a case has the
+ * provenance of the best sample. */
+static void take_callable(opc_run_t *run) {
+  const opc_runner_request_t *request = run->request;
+  for (int brief = 0; brief < 2 && run->callable_count == 0; brief++)
+    for (size_t i = 0; i < request->sample_count; i++)
+      if (opc_sample_is_callable(&request->samples[i]) && (brief == 1 || !request->samples[i].brief))
+        run->callable[run->callable_count++] = request->samples[i];
+}
+
 static opc_status_t run_prepare(opc_run_t *run) {
   const opc_runner_request_t *request = run->request;
   size_t devices = request->device_count ? request->device_count : 1;
@@ -140,8 +150,7 @@ static opc_status_t run_prepare(opc_run_t *run) {
         .served = opc_operator_serves(request->op, run->devices[i].type)};
   }
   for (size_t i = 0; i < opc_check_info_count; i++) run->wanted[i] = check_wanted(request, i);
-  for (size_t i = 0; i < request->sample_count; i++)
-    if (opc_sample_is_callable(&request->samples[i])) run->callable[run->callable_count++] = request->samples[i];
+  take_callable(run);
   OPC_RETURN_IF_ERROR(request->only ? opc_case_id_parse(request->only, &run->only, run->error) : OPC_OK);
   for (size_t i = 0; i < request->crashed_count; i++)
     OPC_RETURN_IF_ERROR(opc_case_id_parse(request->crashed[i], &run->crashed[i], run->error));

@@ -22,7 +22,7 @@ typedef struct opc_run {
   opc_device_t *devices;
   opc_plan_device_t *plan_devices; /* the same for the planner */
   bool *wanted;                    /* one per check */
-  opc_sample_t *callable;          /* shallow copies of the samples, without those to be refused and unchecked ones */
+  opc_sample_t *callable; /* shallow copies of the samples, without those to be refused, unchecked and brief ones */
   size_t callable_count;
   bool *reported; /* one per device and sample: its refusal was reported */
   opc_op_handle_t *handle;

@@ -117,6 +117,7 @@ opc_status_t opc_sample_copy(const opc_sample_t *sample, opc_sample_t *out, opc_
   OPC_SCOPED(opc_sample_clear)
   opc_sample_t copy = {.source = sample->source,
                        .argument_count = count,
+                       .brief = sample->brief,
                        .unchecked = sample->unchecked,
                        .uninitialised = sample->uninitialised};
   *out = (opc_sample_t){0};

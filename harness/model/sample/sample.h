@@ -46,6 +46,7 @@ typedef struct opc_sample {
   opc_expect_t expect;
   bool by_recipe; /* searched: conforms to a recipe for the arguments */
   bool varied;    /* searched: another sample's arguments with other options */
+  bool brief;     /* searched: beside other samples, of another kind. Its plain cases are enough */
   /* With these arguments the operator accesses memory outside its tensors, or crashes: only that is reported. */
   bool unchecked;
   /* Implies `unchecked`: the operator stays inside its tensors, but its result depends on uninitialised memory; only

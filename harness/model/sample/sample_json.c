@@ -14,11 +14,11 @@ static const char *const source_words[] = {[OPC_SAMPLE_NONE] = "none",
                                            NULL};
 
 /* What the search found out about a sample. */
-static const char *const search_words[] = {"by_recipe", "unchecked", "uninitialised"};
+static const char *const search_words[] = {"by_recipe", "brief", "unchecked", "uninitialised"};
 enum { SEARCH_WORDS = sizeof search_words / sizeof *search_words };
 
 static bool *search_flag(opc_sample_t *sample, size_t word) {
-  bool *const flags[SEARCH_WORDS] = {&sample->by_recipe, &sample->unchecked, &sample->uninitialised};
+  bool *const flags[SEARCH_WORDS] = {&sample->by_recipe, &sample->brief, &sample->unchecked, &sample->uninitialised};
   return flags[word];
 }
 
@@ -287,10 +287,10 @@ static opc_status_t sample_json_read_part(opc_json_reader_t *reader, const json_
 
 static opc_status_t read_fields(opc_json_reader_t *reader, const json_t *json, const opc_operator_t *op,
                                 opc_sample_t *out) {
-  static const char *const fields[] = {"operator", "name",      "args",      "kwargs",    "expect",
-                                       "source",   "relations", "by_recipe", "unchecked", "uninitialised",
-                                       "recorded", "words",     NULL}; /* recorded: notes from `opcheck-c record`, for
-                                                                          people */
+  static const char *const fields[] = {
+      "operator", "name",      "args",          "kwargs",   "expect", "source", "relations", "by_recipe",
+      "brief",    "unchecked", "uninitialised", "recorded", "words",  NULL}; /* recorded: notes from `opcheck-c record`,
+                                                                                for people */
   char there[64];
   if (!json_is_object(json))
     return opc_json_fail(reader, "expected an object, not %s", opc_json_what(json, there, sizeof there));

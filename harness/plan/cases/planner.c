@@ -241,7 +241,8 @@ static opc_status_t walk_sample(plan_t *plan) {
   } else {
     plan_own_dtype(plan);
     opc_plan_neighbours(plan);
-    bool only_own = part == OPC_PLAN_SAMPLES_THEMSELVES || (request->only_exists && !request->only->dtype[0]);
+    bool only_own =
+        part == OPC_PLAN_SAMPLES_THEMSELVES || base->brief || (request->only_exists && !request->only->dtype[0]);
     for (size_t i = 0; i < plan->table->rule_count && !only_own && request->op->kind == OPC_OPERATOR; i++) {
       const opc_case_rule_t *rule = &plan->table->rules[i];
       if (rule->dtypes.sweep != OPC_SWEEP_OWN && opc_plan_goes_on(plan) && opc_plan_is_active(plan, rule))

@@ -31,7 +31,7 @@ typedef bool opc_plan_variant_use_t(const char *variant, const opc_sample_t *sam
 
 unsigned opc_plan_rule_devices(const opc_case_rule_t *rule);
 unsigned opc_plan_rule_samples(const opc_case_rule_t *rule);
-/* The rule's families that exist for this operator on this device. */
+/* The rule's families that exist for this operator and sample on this device. */
 unsigned opc_plan_rule_families(const plan_t *plan, const opc_case_rule_t *rule);
 bool opc_plan_name_matches(const opc_case_rule_t *rule, const char *variant);
 /* The variants of one rule alone. */

@@ -45,9 +45,10 @@ unsigned opc_case_table_needs(const opc_case_table_t *table) {
 
 bool opc_sample_is_callable(const opc_sample_t *sample) { return !sample->expect.rejects && !sample->unchecked; }
 
-/* The rule's families that exist for this operator on this device. */
+/* The rule's families that exist for this operator and sample on this device. */
 unsigned opc_plan_rule_families(const plan_t *plan, const opc_case_rule_t *rule) {
   unsigned families = rule->families;
+  if (plan->planned.base && plan->planned.base->brief) families &= OPC_VARIANT_PLAIN;
   for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
     if (!(limits[i].devices & plan->device->bit) || !(limits[i].kinds & 1U << plan->request->op->kind))
       families &= ~limits[i].families;

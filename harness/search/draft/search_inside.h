@@ -111,7 +111,10 @@ bool opc_search_is_backward_of(const opc_operator_t *op, const opc_operator_t *f
   X(STRING_WORD, "string-word")         \
   X(OPTIONAL, "optional")               \
   X(NAMED, "named")                     \
-  X(OPTION, "option")
+  X(OPTION, "option")                   \
+  X(KNOWN, "known")                     \
+  X(OTHER_RANK, "other-rank")           \
+  X(OTHER_DTYPE, "other-dtype")
 typedef enum opc_search_family {
 #define X(constant, text) OPC_FAMILY_##constant,
   OPC_SEARCH_FAMILIES(X)

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "model/sample/relations.h"
 #include "search/engine/search_state.h"
 
 enum {
@@ -49,6 +50,8 @@ opc_status_t opc_search_new(const opc_operator_t *op, const opc_search_options_t
   if (!search) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory for a search");
   search->op = op;
   search->recipe = options->recipe;
+  search->known = options->known;
+  search->kinds_only = options->kinds_only;
   uint64_t seed =
       options->round > 1 ? options->seed ^ XXH3_64bits(&options->round, sizeof options->round) : options->seed;
   search->rng = (opc_rng_t){.seed = XXH3_64bits_withSeed(op->name, strlen(op->name), seed), .view = &search->view};
@@ -84,6 +87,7 @@ void opc_search_free(opc_search_t *search) {
   opc_candidates_clear(&search->endings);
   opc_sample_clear(&search->current);
   opc_options_clear(&search->options);
+  opc_kinds_clear(&search->kinds);
   opc_text_clear(&search->detail);
   opc_text_clear(&search->no_kernel);
   opc_search_view_clear(&search->view);
@@ -230,8 +234,48 @@ static bool propose(opc_search_t *search, opc_sample_t *out) {
   return propose_seed(search, out);
 }
 
+/* A known sample's arguments, without what its file promises. */
+static bool copy_arguments(const opc_search_t *search, const opc_sample_t *sample, opc_sample_t *out) {
+  if (opc_sample_init(out, search->op, NULL) != OPC_OK) return false;
+  out->source = OPC_SAMPLE_SEARCHED;
+  for (size_t i = 0; i < sample->argument_count && i < out->argument_count; i++) {
+    out->absent[i] = sample->absent[i];
+    if (opc_value_copy(&sample->arguments[i], &out->arguments[i], NULL) == OPC_OK) continue;
+    opc_sample_clear(out);
+    return false;
+  }
+  return true;
+}
+
+static void note_sharing(const char *path, opc_value_t *tensor, void *context) {
+  (void)path;
+  if (tensor->tensor->storage) *(bool *)context = true;
+}
+
+/* Tensors with the same memory would need the same change. */
+static bool search_shares_storage(const opc_search_t *search, const opc_sample_t *sample) {
+  bool shares = false;
+  for (size_t i = 0; i < sample->argument_count; i++)
+    opc_value_visit_tensors(search->op->arguments[i].name, &sample->arguments[i], note_sharing, &shares);
+  return shares;
+}
+
+/* The known samples themselves, until the operator accepts one. */
+static bool next_known(opc_search_t *search, opc_sample_t *out) {
+  enum { KNOWN_MAX = 4 };
+  while (search->kept_count == 0 && search->known_tried < search->known->count && search->tries < KNOWN_MAX) {
+    const opc_sample_t *sample = &search->known->samples[search->known_tried++];
+    if (sample->expect.rejects || sample->unchecked || sample->brief || search_shares_storage(search, sample)) continue;
+    search->family = OPC_FAMILY_KNOWN;
+    search->base = sample;
+    return copy_arguments(search, sample, out);
+  }
+  return false;
+}
+
 /* A tuple that might be richer than those found. */
 static bool next_found(opc_search_t *search, opc_sample_t *out) {
+  if (search->known) return !search->over && next_known(search, out);
   if (search->over || search->tries >= search->budget ||
       search->crash_cost >= CRASHES_BASE + search->budget / TRIES_A_CRASH)
     return false;
@@ -249,17 +293,26 @@ static bool next_found(opc_search_t *search, opc_sample_t *out) {
   return true;
 }
 
+/* A known sample says, or trying has shown, what holds for its arguments. */
+static bool keeps_relations(const opc_search_t *search, const opc_sample_t *sample) {
+  const opc_relations_t *relations = search->known ? search->base->relations : NULL;
+  return !relations || opc_relations_hold(relations, sample, search->op, NULL, NULL, NULL, 0);
+}
+
 /* Other options of the tuples found. Arguments that a recipe describes follow the recipe here, too. */
 static bool next_option(opc_search_t *search, opc_sample_t *out) {
   const opc_kept_t *varied = opc_search_varied(search);
-  if (search->over || search->recipe || !varied || !opc_search_has_family(search, OPC_FAMILY_OPTION)) return false;
+  if (search->over || search->recipe || search->kinds_only || !varied ||
+      !opc_search_has_family(search, OPC_FAMILY_OPTION))
+    return false;
   search->options.hangs = search->hangs > 0;
+  search->options.arguments_only = search->known;
   if (!search->options.begun &&
       !opc_options_begin(&search->options, search->op, &search->view, &varied->sample, varied->digest))
     return false;
   const opc_sample_t *next;
   while ((next = opc_options_next(&search->options, search->op))) {
-    if (opc_tabu_has(search, next) || !search_remember(search, next)) continue;
+    if (opc_tabu_has(search, next) || !keeps_relations(search, next) || !search_remember(search, next)) continue;
     search->family = OPC_FAMILY_OPTION;
     search->parent = OPC_SITES_MAX;
     return opc_sample_copy(next, out, NULL) == OPC_OK;
@@ -267,10 +320,25 @@ static bool next_option(opc_search_t *search, opc_sample_t *out) {
   return false;
 }
 
+/* Other numbers of dimensions, and other dtypes, of a known sample. */
+static bool next_kind(opc_search_t *search, opc_sample_t *out) {
+  const opc_sample_t *next;
+  if (search->over || !search->known || search->kept_count == 0) return false;
+  if (!search->kinds.begun) opc_kinds_begin(&search->kinds, &search->kept[0], !search->kinds_only);
+  while ((next = opc_kinds_next(search))) {
+    search->family = opc_kinds_family(&search->kinds);
+    search->parent = OPC_SITES_MAX;
+    if (opc_search_has_family(search, search->family) && search_remember(search, next))
+      return opc_sample_copy(next, out, NULL) == OPC_OK;
+    (void)opc_kinds_report(&search->kinds, &(opc_tried_t){.outcome = OPC_TRY_REJECTED}, false);
+  }
+  return false;
+}
+
 bool opc_search_next(opc_search_t *search, opc_sample_t *out) {
   *out = (opc_sample_t){0};
-  bool found = !search->options.begun && next_found(search, out);
-  if (!found && !next_option(search, out)) return false;
+  bool found = !search->options.begun && !search->kinds.begun && next_found(search, out);
+  if (!found && !(!search->kinds.begun && next_option(search, out)) && !next_kind(search, out)) return false;
   search->tries++;
   search->tried[search->family]++;
   opc_sample_clear(&search->current);

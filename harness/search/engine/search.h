@@ -36,6 +36,10 @@ typedef struct opc_search_options {
   int earlier;                         /* tries of earlier rounds, for the text of opc_search_detail */
   uint64_t without;                    /* bits of the families that make no tries (opc_search_families_of); 0: none */
   const opc_recipe_t *recipe;          /* every try conforms to it; must outlive the search. NULL: none */
+  const opc_sample_set_t *known; /* the operator's samples: the search is only for other numbers of dimensions, dtypes
+                                    and options, starting from the first one that it accepts; must outlive the search.
+                                    NULL: there are none */
+  bool kinds_only;               /* of `known`: no other dtypes and options */
 } opc_search_options_t;
 opc_status_t opc_search_new(const opc_operator_t *op, const opc_search_options_t *options, opc_search_t **out,
                             opc_error_t *error) OPC_CHECKED;
@@ -61,8 +65,9 @@ json_t *opc_search_to_json(const opc_search_t *search);
  * appends only the best of those: an operator that does not write a part of its output does so for all arguments. The
  * same holds for tries that went out of bounds, if all did so at one place by the same amount, or had only one tensor.
  * If every try crashed, appends the smallest of those: the crash is then reported as a finding. Names are content
- * digests, source SEARCHED. */
-enum { OPC_SEARCH_SHAPES_MAX = 3, OPC_SEARCH_SAMPLES_MAX = OPC_SEARCH_SHAPES_MAX + 5 };
+ * digests, source SEARCHED. Beside known samples: appends those with another number of dimensions, another dtype, flag
+ * or mode, or another argument given than all of these and than one another; they are `brief`. */
+enum { OPC_SEARCH_SHAPES_MAX = 3, OPC_SEARCH_SAMPLES_MAX = OPC_SEARCH_SHAPES_MAX + 6 };
 opc_status_t opc_search_samples(const opc_search_t *search, opc_sample_set_t *set,
                                 uint64_t out_digests[OPC_SEARCH_SAMPLES_MAX], opc_error_t *error) OPC_CHECKED;
 /* True if nothing is known against these samples. */

@@ -8,6 +8,7 @@
 
 enum {
   TRIES_MAX = 80,
+  FEW_TRIES_MAX = 40,  /* beside samples */
   TURN_TRIES_MAX = 16, /* of one argument, repairs among them */
   CRASHES_MAX = 2,     /* each costs a process */
   DRAWS = 4
@@ -374,14 +375,16 @@ bool opc_options_begin(opc_options_t *options, const opc_operator_t *op, const o
   options->rng = (opc_rng_t){.seed = XXH3_64bits_withSeed(op->name, strlen(op->name), OPC_FAMILY_OPTION), .view = view};
   options->all.digest = digest;
   options->over = opc_sample_copy(base, &options->all.sample, NULL) != OPC_OK;
-  if (!options->over) take_turn(options, op, OPC_OPTION_DTYPES);
+  if (!options->over) take_turn(options, op, options->arguments_only ? OPC_OPTION_ARGUMENTS : OPC_OPTION_DTYPES);
   return !options->over;
 }
 
 const opc_sample_t *opc_options_next(opc_options_t *options, const opc_operator_t *op) {
   while (!options->over) {
     opc_candidates_t *list = options->repairs.next < options->repairs.count ? &options->repairs : &options->candidates;
-    if (options->tries >= TRIES_MAX || options->crashes >= CRASHES_MAX) {
+    const int tries_max = options->arguments_only ? FEW_TRIES_MAX : TRIES_MAX;
+    if (options->tries >= tries_max || options->crashes >= CRASHES_MAX ||
+        (options->arguments_only && is_at_values(options))) {
       options->over = true;
     } else if (list->next < list->count && options->turn_tries < TURN_TRIES_MAX) {
       options->tries++;

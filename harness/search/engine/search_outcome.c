@@ -158,6 +158,7 @@ static void tell_crashed(opc_search_t *search, const opc_tried_t *tried) {
 static opc_kept_t kept_of(const opc_search_t *search, const opc_tried_t *tried, bool empties, int64_t numel) {
   return (opc_kept_t){.shape = opc_search_digest(&search->current, opc_search_has_tensors(search->op)),
                       .numel = numel,
+                      .results = tried->output_numel,
                       .rich = !empties && (tried->output_numel >= 2 || !opc_search_has_tensors(search->op)),
                       .depends_on_values = tried->depends_on_values,
                       .contradicted = tried->refused_on_meta,
@@ -292,7 +293,20 @@ static void tell_option(opc_search_t *search, const opc_tried_t *tried) {
   if (tried->outcome == OPC_TRY_UNINITIALISED && patterns) keep_forgotten(search);
 }
 
+static void tell_kind(opc_search_t *search, const opc_tried_t *tried) {
+  size_t tensors, empty;
+  (void)count_elements(&search->current, &tensors, &empty);
+  search->accepted[search->family] +=
+      opc_kinds_report(&search->kinds, tried, tried->effect && (tensors == 0 || empty < tensors));
+  search->crashes += tried->outcome == OPC_TRY_CRASHED;
+  search->hangs += tried->outcome == OPC_TRY_TIMEOUT;
+}
+
 void opc_search_report(opc_search_t *search, const opc_tried_t *tried) {
+  if (search->kinds.begun) {
+    tell_kind(search, tried);
+    return;
+  }
   if (search->options.begun) {
     tell_option(search, tried);
     return;

@@ -1,6 +1,7 @@
 /* What a search has found so far. */
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 #include "search/engine/search_state.h"
 
@@ -244,8 +245,69 @@ static opc_status_t search_result_add_sample(const opc_search_t *search, const o
   return opc_sample_set_add(set, &sample, error);
 }
 
+/* ---- beside known samples ---- */
+
+/* The word or flag that an argument has, also where it is left out; NULL: it has none. */
+static const char *word_of(const opc_sample_t *sample, const opc_operator_t *op, size_t index) {
+  const opc_value_t *value = &sample->arguments[index];
+  const opc_type_kind_t kind = opc_type_given(&op->arguments[index].type)->kind;
+  if (kind != OPC_TYPE_BOOL && kind != OPC_TYPE_STRING) return NULL;
+  if (sample->absent[index]) return op->arguments[index].default_text;
+  if (value->kind == OPC_VALUE_BOOL) return value->boolean ? "True" : "False";
+  return value->kind == OPC_VALUE_STRING ? value->string : "None";
+}
+
+static void add_kind(const char *path, opc_value_t *tensor, void *context) {
+  const int64_t fields[] = {tensor->tensor->ndim, (int64_t)tensor->tensor->dtype};
+  uint64_t *kind = context;
+  (void)path;
+  *kind = XXH3_64bits_withSeed(fields, sizeof fields, *kind);
+}
+
+/* Digest of what is not sizes or numbers: which arguments are given, dtypes, numbers of dimensions, flags, words. */
+static uint64_t kind_of(const opc_sample_t *sample, const opc_operator_t *op) {
+  uint64_t kind = 0;
+  for (size_t i = 0; i < op->argument_count; i++) {
+    const char *word = word_of(sample, op, i);
+    const size_t length = word ? strlen(word) : 0, quote = length > 1 && word[0] == '"';
+    const bool none = sample->absent[i] || sample->arguments[i].kind == OPC_VALUE_NONE;
+    kind = XXH3_64bits_withSeed(&i, sizeof i, kind);
+    if (word) kind = XXH3_64bits_withSeed(word + quote, length - 2 * quote, kind);
+    else if (!none || op->arguments[i].type.kind != OPC_TYPE_OPTIONAL) kind = XXH3_64bits_withSeed("given", 5, kind);
+    if (!none)
+      opc_value_visit_tensors(op->arguments[i].name, (opc_value_t *)(uintptr_t)&sample->arguments[i], add_kind, &kind);
+  }
+  return kind;
+}
+
+static bool is_known_kind(const opc_search_t *search, const opc_sample_set_t *set, size_t from,
+                          const opc_sample_t *sample) {
+  const uint64_t kind = kind_of(sample, search->op);
+  bool known = false;
+  for (size_t i = 0; i < search->known->count && !known; i++)
+    known = kind_of(&search->known->samples[i], search->op) == kind;
+  for (size_t i = from; i < set->count && !known; i++) known = kind_of(&set->samples[i], search->op) == kind;
+  return known;
+}
+
+static opc_status_t add_beside(const opc_search_t *search, opc_sample_set_t *set,
+                               uint64_t out_digests[OPC_SEARCH_SAMPLES_MAX], opc_error_t *error) {
+  const opc_option_sample_t *found[OPC_OPTION_SAMPLES_MAX + OPC_KINDS_MAX];
+  const size_t from = set->count;
+  size_t count = opc_options_found(&search->options, found);
+  for (size_t i = 0; i < search->kinds.count; i++) found[count++] = &search->kinds.found[i];
+  for (size_t i = 0; i < count && set->count - from < OPC_SEARCH_SAMPLES_MAX; i++) {
+    if (is_known_kind(search, set, from, &found[i]->sample)) continue;
+    out_digests[set->count - from] = found[i]->digest;
+    OPC_RETURN_IF_ERROR(search_result_add_sample(search, &found[i]->sample, true, set, error));
+    set->samples[set->count - 1].brief = true;
+  }
+  return OPC_OK;
+}
+
 opc_status_t opc_search_samples(const opc_search_t *search, opc_sample_set_t *set,
                                 uint64_t out_digests[OPC_SEARCH_SAMPLES_MAX], opc_error_t *error) {
+  if (search->known) return add_beside(search, set, out_digests, error);
   size_t chosen[OPC_SEARCH_SHAPES_MAX], count = search_result_choose(search, chosen, OPC_SEARCH_SHAPES_MAX);
   const opc_kept_t *last_resort = NULL; /* the results of these are the finding */
   const opc_doubtful_t *doubtful = convincing(search);

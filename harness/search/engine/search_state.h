@@ -28,7 +28,8 @@ typedef struct opc_option_sample {
 
 typedef struct opc_options {
   bool begun, over;
-  bool hangs; /* the operator hung in the search */
+  bool arguments_only; /* no other dtypes, sizes or integers in tensors */
+  bool hangs;          /* the operator hung in the search */
   opc_rng_t rng;
   opc_option_sample_t all; /* the accepted arguments with every accepted option */
   bool varied;             /* an option was accepted */
@@ -111,6 +112,7 @@ void opc_option_patterns_begin(const opc_sample_t *sample, bool hangs, opc_candi
 
 enum {
   OPC_SITES_MAX = 192, /* remembered places of rejection */
+  OPC_KINDS_MAX = 6,   /* samples of other kinds: four numbers of dimensions, two dtypes */
   OPC_KEPT_MAX = 12,
   OPC_SEARCH_LARGE = 4096 /* accepted arguments with more elements are shrunk */
 };
@@ -133,9 +135,25 @@ typedef struct opc_kept {
   uint64_t shape;
   uint64_t digest; /* of its results */
   int64_t numel;   /* of all inputs: smaller means simpler */
+  int64_t results; /* elements of the largest tensor returned or changed */
   bool rich, depends_on_values;
   bool contradicted; /* the Meta kernel refuses it: its author takes the arguments for wrong, or the kernel is */
 } opc_kept_t;
+
+/* Other numbers of dimensions and other dtypes for accepted arguments, tried at the very end.
+ *
+ * Ownership: opc_kinds_clear; the base is the search's. */
+typedef struct opc_kinds {
+  bool begun, over;
+  bool dtypes_too;
+  const opc_kept_t *base;
+  int stage, way, step; /* step: how many dimensions more or fewer */
+  int row, column;      /* of the dtypes */
+  int tries, crashes;
+  opc_sample_t next; /* the last opc_kinds_next */
+  opc_option_sample_t found[OPC_KINDS_MAX];
+  size_t count;
+} opc_kinds_t;
 
 /* Tries that returned but cannot be trusted. */
 typedef struct opc_doubtful {
@@ -159,7 +177,11 @@ enum { OPC_TABU_DEATHS = 2 };
 
 struct opc_search {
   const opc_operator_t *op;
-  const opc_recipe_t *recipe; /* NULL: none */
+  const opc_recipe_t *recipe;    /* NULL: none */
+  const opc_sample_set_t *known; /* samples that exist: the search is for what they lack. NULL: none exist */
+  bool kinds_only;               /* of `known`: options were searched already */
+  size_t known_tried;            /* how many of them were tried themselves */
+  const opc_sample_t *base;      /* the first of them that the operator accepted; NULL: none yet */
   opc_rng_t rng;
   opc_search_view_t view;
   int budget, tries, earlier;
@@ -190,6 +212,7 @@ struct opc_search {
   opc_form_t *forms;
   size_t form_count;
   opc_options_t options; /* run after everything else is finished */
+  opc_kinds_t kinds;     /* run after these */
   opc_sample_t current;
   opc_search_family_t family;
   size_t parent; /* site of the edited tuple; OPC_SITES_MAX: none */
@@ -208,6 +231,14 @@ const char *opc_search_unprovided(const opc_search_t *search);
 /* Digest of a tuple: of everything, or only of its shape. */
 uint64_t opc_search_digest(const opc_sample_t *sample, bool shapes_only);
 uint64_t opc_search_digest_value(const opc_value_t *value, bool shapes_only);
+
+void opc_kinds_clear(opc_kinds_t *kinds);
+void opc_kinds_begin(opc_kinds_t *kinds, const opc_kept_t *base, bool dtypes_too);
+/* The next arguments to try, owned by search->kinds; NULL: finished. They keep the base's relations. */
+const opc_sample_t *opc_kinds_next(opc_search_t *search);
+opc_search_family_t opc_kinds_family(const opc_kinds_t *kinds); /* of these arguments */
+/* Reports their outcome. effect: as in the outcome, and not all tensors are empty. True: they are kept. */
+bool opc_kinds_report(opc_kinds_t *kinds, const opc_tried_t *tried, bool effect);
 
 /* Notes how many processes the current try cost: 0 none; a hang counts as several. */
 void opc_tabu_note(opc_search_t *search, int deaths);

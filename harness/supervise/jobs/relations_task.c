@@ -36,15 +36,6 @@ static void relations_task_forget(opc_task_t *task) {
 
 /* ---- which sample is next ---- */
 
-/* They are learned on the CPU, whose memory is guarded, for every device. */
-bool opc_relations_are_possible(const opc_task_t *task) {
-  const opc_session_t *session = task->session;
-  /* Under Valgrind a try takes fifty times as long. */
-  return session->calls && !session->memcheck && !session->sanitize && task->op->schema &&
-         task->op->kind == OPC_OPERATOR && opc_operator_serves(task->op, OPC_DEVICE_CPU) &&
-         strcmp(opc_search_device(session, task->op), OPC_MODE_CPU) == 0;
-}
-
 /* Takes over what an earlier sample taught, if it applies. */
 static opc_status_t transfer(opc_task_t *task, opc_sample_t *sample, opc_error_t *error) {
   for (size_t i = 0; i < task->samples.count && !sample->relations; i++) {
@@ -111,9 +102,8 @@ static opc_status_t go_on(opc_task_t *task, opc_error_t *error) {
   opc_session_t *session = task->session;
   if (session->options->save_samples) OPC_RETURN_IF_ERROR(keep_for_file(task, &session->samples, error));
   OPC_RETURN_IF_ERROR(keep_for_file(task, &session->found_samples, error));
-  OPC_RETURN_IF_ERROR(opc_task_tell_samples(task, relations_to_json(task), error));
-  opc_task_enter(task, &opc_phase_cases);
-  return OPC_OK;
+  task->relations = relations_to_json(task);
+  return opc_beside_begin(task, error);
 }
 
 static opc_status_t finish_sample(opc_task_t *task, opc_error_t *error) {
@@ -134,7 +124,7 @@ opc_status_t opc_relations_begin(opc_task_t *task, opc_error_t *error) {
   learning->hung = calloc(task->op->argument_count + 1, sizeof *learning->hung);
   if (!learning->hung) return opc_out_of_memory(error);
   learning->began = opc_clock();
-  if (opc_relations_are_possible(task)) OPC_RETURN_IF_ERROR(next_learner(task, error));
+  if (opc_search_is_guarded(task->session, task->op)) OPC_RETURN_IF_ERROR(next_learner(task, error));
   return learning->learner ? OPC_OK : go_on(task, error);
 }
 

@@ -15,16 +15,21 @@ static void clear_outputs(opc_retried_t *retried) {
 opc_status_t opc_searching_begin(opc_task_t *task, opc_error_t *error) {
   opc_searching_t *searching = task->searching = calloc(1, sizeof *searching);
   if (!searching) return opc_out_of_memory(error);
+  searching->beside = task->samples.count > 0;
   /* Each operator has its own stream, so its findings do not depend on the selection of other operators. */
   const uint64_t seed = task->session->options->seed ^ XXH64(task->op->name, strlen(task->op->name), 0);
   const opc_searched_t *found = opc_search_found(task->session, task->op);
-  const opc_search_options_t options = {.seed = seed,
-                                        .without = task->session->without,
-                                        .budget = opc_search_round_budget(found->rounds + 1),
-                                        .library = task->session->library,
-                                        .round = found->rounds + 1,
-                                        .earlier = found->tries,
-                                        .recipe = opc_recipe_find(&task->session->recipes, task->op->name)};
+  opc_search_options_t options = {.seed = seed, .without = task->session->without, .round = 1};
+  if (searching->beside) {
+    options.known = &task->samples;
+    options.kinds_only = !opc_task_is_vouched_for(task);
+  } else {
+    options.budget = opc_search_round_budget(found->rounds + 1);
+    options.library = task->session->library;
+    options.round = found->rounds + 1;
+    options.earlier = found->tries;
+    options.recipe = opc_recipe_find(&task->session->recipes, task->op->name);
+  }
   searching->began = opc_clock();
   task->session->current = task->op->name;
   return opc_search_new(task->op, &options, &searching->search, error);
@@ -37,11 +42,12 @@ void opc_searching_forget(opc_task_t *task) {
   opc_search_free(searching->search);
   if (searching->has_try) opc_sample_clear(&searching->trying);
   for (size_t i = 0; i < OPC_SEARCH_SAMPLES_MAX; i++) clear_outputs(&searching->retried[i]);
+  opc_sample_set_clear(&searching->samples);
   free(searching);
 }
 
 bool opc_searching_has_hung(const opc_task_t *task) {
-  const bool later = opc_search_found(task->session, task->op)->rounds > 0;
+  const bool later = task->searching->beside || opc_search_found(task->session, task->op)->rounds > 0;
   return task->searching->timeouts >= (later ? LATER_TIMEOUTS_MAX : TIMEOUTS_MAX);
 }
 
@@ -95,34 +101,35 @@ static opc_status_t record(opc_task_t *task, opc_searched_t *found, const char *
 
 /* Drops samples that a fresh child did not accept. Also drops samples with another outcome there, unless all have one:
  * then the operator itself varies. */
-static void drop_lost(opc_task_t *task) {
-  opc_retried_t *retried = task->searching->retried;
-  const size_t count = task->samples.count;
+static void drop_lost(opc_searching_t *searching) {
+  opc_retried_t *retried = searching->retried;
+  const size_t count = searching->samples.count;
   size_t kept = 0;
   bool steady = false;
   for (size_t i = 0; i < count; i++) steady |= !retried[i].lost && !retried[i].changed;
   for (size_t i = 0; i < count; i++) {
-    opc_sample_t *sample = &task->samples.samples[i];
+    opc_sample_t *sample = &searching->samples.samples[i];
     if (retried[i].lost || (retried[i].changed && steady)) {
       opc_sample_clear(sample);
       clear_outputs(&retried[i]);
       continue;
     }
     if (kept != i) {
-      task->samples.samples[kept] = *sample;
+      searching->samples.samples[kept] = *sample;
       *sample = (opc_sample_t){0};
       retried[kept] = retried[i];
       retried[i] = (opc_retried_t){0};
     }
     kept++;
   }
-  task->samples.count = kept;
+  searching->samples.count = kept;
 }
 
 static opc_status_t add_to_library(opc_task_t *task, int round, opc_error_t *error) {
-  for (size_t i = 0; i < task->samples.count; i++) {
-    opc_retried_t *retried = &task->searching->retried[i];
-    const opc_sample_t *sample = &task->samples.samples[i];
+  opc_searching_t *searching = task->searching;
+  for (size_t i = 0; i < searching->samples.count; i++) {
+    opc_retried_t *retried = &searching->retried[i];
+    const opc_sample_t *sample = &searching->samples.samples[i];
     if (sample->varied) continue; /* no other arguments: it would not help another operator */
     OPC_RETURN_IF_ERROR(opc_search_library_add(task->session->library, task->op, round, sample, retried->outputs,
                                                retried->output_count, error));
@@ -133,18 +140,35 @@ static opc_status_t add_to_library(opc_task_t *task, int round, opc_error_t *err
 
 /* Puts the unchecked samples in front of the others. An operator that crashes on the others would be given up before
  * the unchecked samples are reported. */
-static opc_status_t put_unchecked_first(opc_task_t *task, opc_error_t *error) {
+static opc_status_t put_unchecked_first(opc_searching_t *searching, opc_error_t *error) {
   OPC_SCOPED(opc_sample_set_clear) opc_sample_set_t set = {0};
-  OPC_RETURN_IF_ERROR(opc_search_unchecked(task->searching->search, &set, error));
-  for (size_t i = 0; i < task->samples.count; i++)
-    OPC_RETURN_IF_ERROR(opc_sample_set_add(&set, &task->samples.samples[i], error));
-  opc_sample_set_clear(&task->samples);
-  OPC_MOVE(&task->samples, set);
+  OPC_RETURN_IF_ERROR(opc_search_unchecked(searching->search, &set, error));
+  for (size_t i = 0; i < searching->samples.count; i++)
+    OPC_RETURN_IF_ERROR(opc_sample_set_add(&set, &searching->samples.samples[i], error));
+  opc_sample_set_clear(&searching->samples);
+  OPC_MOVE(&searching->samples, set);
   return OPC_OK;
 }
 
+/* The task's samples are there: it has some more, and goes on with its cases. */
+static opc_status_t end_beside(opc_task_t *task, opc_error_t *error) {
+  opc_searching_t *searching = task->searching;
+  drop_lost(searching);
+  opc_searching_count_child(searching);
+  json_t *made = opc_search_to_json(searching->search);
+  json_object_set_new(made, "samples", json_integer((json_int_t)searching->samples.count));
+  json_object_set_new(made, "cpu_seconds", json_real(searching->cpu));
+  json_object_set_new(made, "seconds", json_real(opc_clock() - searching->began));
+  task->beside = made;
+  for (size_t i = 0; i < searching->samples.count; i++)
+    OPC_RETURN_IF_ERROR(opc_task_add_found(task, &searching->samples.samples[i], error));
+  return opc_task_begin_cases(task, error);
+}
+
 opc_status_t opc_searching_end(opc_task_t *task, opc_error_t *error) {
-  const opc_search_t *search = task->searching->search;
+  opc_searching_t *searching = task->searching;
+  if (searching->beside) return end_beside(task, error);
+  const opc_search_t *search = searching->search;
   opc_searched_t *found = opc_search_found(task->session, task->op);
   opc_search_state_t state = opc_search_state(search);
   bool clean = opc_search_is_clean(search);
@@ -155,14 +179,14 @@ opc_status_t opc_searching_end(opc_task_t *task, opc_error_t *error) {
         "or, if what it builds is kept, call it once before this run";
   else if (opc_searching_has_hung(task)) given_up = "; stopped after too many timeouts";
   else if (opc_searching_has_used_its_time(task)) given_up = "; stopped because it took too long (--operator-time)";
-  const size_t before = task->samples.count;
-  if (clean) drop_lost(task);
-  bool unstable = before > 0 && task->samples.count == 0;
+  const size_t before = searching->samples.count;
+  if (clean) drop_lost(searching);
+  bool unstable = before > 0 && searching->samples.count == 0;
   found->rounds++;
   if (unstable) state = OPC_SEARCH_UNSTABLE;
   OPC_RETURN_IF_ERROR(record(task, found, opc_search_state_name(state), error));
   if (clean) OPC_RETURN_IF_ERROR(add_to_library(task, found->rounds, error));
-  OPC_RETURN_IF_ERROR(put_unchecked_first(task, error));
+  OPC_RETURN_IF_ERROR(put_unchecked_first(searching, error));
   bool impossible = state == OPC_SEARCH_IMPOSSIBLE;
   found->lacks_kernel = opc_search_lacks_kernel(search);
   free(found->detail);
@@ -171,8 +195,8 @@ opc_status_t opc_searching_end(opc_task_t *task, opc_error_t *error) {
                                     unstable ? "; a fresh process does not accept them again" : "");
   /* Results from bad arguments are a finding only if no round finds better arguments. */
   opc_sample_set_clear(&found->samples);
-  found->samples = task->samples;
-  task->samples = (opc_sample_set_t){0};
+  found->samples = searching->samples;
+  searching->samples = (opc_sample_set_t){0};
   found->clean = clean && !unstable;
   const bool on_cpu = strcmp(opc_search_device(task->session, task->op), OPC_MODE_CPU) == 0;
   found->wants_cuda |= !found->clean && opc_search_wants_cuda(search);

@@ -112,7 +112,7 @@ static opc_status_t run_rounds(opc_session_t *session, const opc_operator_t *con
 
 opc_status_t opc_search_rounds_run(opc_session_t *session, const opc_operator_t *const *operators, size_t count,
                                    int jobs, opc_error_t *error) {
-  if (!session->calls || json_array_size(session->devices) == 0) return OPC_OK;
+  if (session->options->no_search || !session->calls || json_array_size(session->devices) == 0) return OPC_OK;
   const opc_status_t status = run_rounds(session, operators, count, jobs, error);
   session->searching = false;
   opc_search_library_free(session->library); /* session->found holds the samples for the checks */

@@ -1,4 +1,5 @@
-/* Searches arguments for an operator that has no sample. It makes one try after the other; a crash costs a child. */
+/* Searches arguments for an operator without samples, or beside its samples. It makes one try after the other; a crash
+ * costs a child. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +11,8 @@ enum { WATCHED_CRASHES_MAX = 20 };
 /* Found samples are tried once more in a fresh child. */
 static opc_status_t finish(opc_task_t *task, opc_error_t *error) {
   opc_searching_t *searching = task->searching;
-  OPC_RETURN_IF_ERROR(opc_search_samples(searching->search, &task->samples, searching->digests, error));
-  if (!opc_search_is_clean(searching->search)) return opc_searching_end(task, error);
+  OPC_RETURN_IF_ERROR(opc_search_samples(searching->search, &searching->samples, searching->digests, error));
+  if (!opc_search_is_clean(searching->search) || searching->samples.count == 0) return opc_searching_end(task, error);
   opc_searching_count_child(searching);
   opc_task_enter(task, &opc_phase_search_confirm);
   return OPC_OK;
@@ -126,10 +127,10 @@ const opc_phase_t opc_phase_search = {.command = search_task_command,
 
 static opc_status_t search_confirm_command(opc_task_t *task, json_t **out, opc_error_t *error) {
   const opc_searching_t *searching = task->searching;
-  if (searching->fresh >= task->samples.count) return opc_searching_end(task, error);
+  if (searching->fresh >= searching->samples.count) return opc_searching_end(task, error);
   task->session->current = task->op->name;
-  *out = opc_task_try(task, opc_search_device(task->session, task->op), &task->samples.samples[searching->fresh], true,
-                      true);
+  *out = opc_task_try(task, opc_search_device(task->session, task->op), &searching->samples.samples[searching->fresh],
+                      true, true);
   return *out ? OPC_OK : opc_out_of_memory(error);
 }
 
@@ -137,11 +138,11 @@ static opc_status_t search_confirm_tried(opc_task_t *task, opc_tried_t *tried, o
   opc_searching_t *searching = task->searching;
   const size_t index = searching->fresh;
   (void)error;
-  if (index >= task->samples.count) return OPC_OK;
+  if (index >= searching->samples.count) return OPC_OK;
   opc_retried_t *retried = &searching->retried[index];
   searching->child_cpu = tried->cpu_seconds;
   /* With another option an operator may forget what it otherwise does not forget: the sample is there to show that. */
-  const bool forgot = task->samples.samples[index].varied && tried->outcome == OPC_TRY_UNINITIALISED;
+  const bool forgot = searching->samples.samples[index].varied && tried->outcome == OPC_TRY_UNINITIALISED;
   retried->lost = tried->outcome != OPC_TRY_RETURNED && !forgot;
   retried->changed = searching->digests[index] != 0 && tried->digest != searching->digests[index];
   if (!retried->lost) {
@@ -161,7 +162,7 @@ static opc_status_t search_confirm_crash(opc_task_t *task, const char *case_id, 
   (void)crash;
   (void)error;
   opc_searching_count_child(searching);
-  if (searching->fresh < task->samples.count) searching->retried[searching->fresh++].lost = true;
+  if (searching->fresh < searching->samples.count) searching->retried[searching->fresh++].lost = true;
   return OPC_OK; /* the task wants a child again and is then asked for its next command */
 }
 

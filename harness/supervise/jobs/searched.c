@@ -39,3 +39,10 @@ const char *opc_search_device(const opc_session_t *session, const opc_operator_t
   }
   return OPC_MODE_CPU;
 }
+
+/* For every device they are tried on the CPU. */
+bool opc_search_is_guarded(const opc_session_t *session, const opc_operator_t *op) {
+  /* Under Valgrind a try takes fifty times as long. */
+  return session->calls && !session->memcheck && !session->sanitize && op->schema && op->kind == OPC_OPERATOR &&
+         opc_operator_serves(op, OPC_DEVICE_CPU) && strcmp(opc_search_device(session, op), OPC_MODE_CPU) == 0;
+}

@@ -29,6 +29,8 @@ opc_searched_t *opc_search_found(const opc_session_t *session, const opc_operato
 /* Device of its tries: the CPU, unless the operator works only on a CUDA device of this run, according to its kernels
  * or its own messages. */
 const char *opc_search_device(const opc_session_t *session, const opc_operator_t *op);
+/* False: its samples cannot be tried on the CPU, whose memory is guarded, or a try takes too long. */
+bool opc_search_is_guarded(const opc_session_t *session, const opc_operator_t *op);
 int opc_search_round_budget(int round); /* number of tries; rounds count from 1 */
 
 /* What a sample that was found did in a fresh child. */
@@ -40,8 +42,10 @@ typedef struct opc_retried {
 
 struct opc_searching {
   opc_search_t *search;
-  double began;          /* opc_clock */
-  double cpu, child_cpu; /* seconds of processor time: in total, and as the current child says */
+  bool beside;              /* the task's samples exist, and it goes on with its cases */
+  opc_sample_set_t samples; /* that were found */
+  double began;             /* opc_clock */
+  double cpu, child_cpu;    /* seconds of processor time: in total, and as the current child says */
   int timeouts, crashes;
   opc_sample_t trying;                      /* the arguments that are tried now */
   bool has_try, without_meta;               /* without_meta: asking the Meta kernel killed the process */

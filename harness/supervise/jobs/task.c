@@ -47,17 +47,38 @@ static opc_status_t take_samples(opc_task_t *task, opc_error_t *error) {
   return task->samples.count == 0 ? take_found(task, error) : OPC_OK;
 }
 
-opc_status_t opc_task_tell_samples(opc_task_t *task, json_t *relations, opc_error_t *error) {
+bool opc_task_is_vouched_for(const opc_task_t *task) {
+  bool vouched = false;
+  for (size_t i = 0; i < task->samples.count; i++) vouched |= task->samples.samples[i].source != OPC_SAMPLE_SEARCHED;
+  return vouched;
+}
+
+opc_status_t opc_task_add_found(opc_task_t *task, const opc_sample_t *sample, opc_error_t *error) {
+  const opc_run_options_t *options = task->session->options;
+  OPC_RETURN_IF_ERROR(add_copy(&task->samples, sample, error));
+  if (options->found_samples) OPC_RETURN_IF_ERROR(add_copy(&task->session->found_samples, sample, error));
+  if (options->save_samples) OPC_RETURN_IF_ERROR(add_copy(&task->session->samples, sample, error));
+  opc_reference_give(options, &task->samples.samples[task->samples.count - 1]);
+  return OPC_OK;
+}
+
+opc_status_t opc_task_tell_samples(opc_task_t *task, opc_error_t *error) {
   const opc_recipe_t *recipe = task->search_record ? opc_recipe_find(&task->session->recipes, task->op->name) : NULL;
   return opc_journal_write(task->session->journal,
-                           json_pack("{s:s, s:s, s:s, s:o, s:O*, s:o*, s:s*}", "t", "sample_source", "operator",
+                           json_pack("{s:s, s:s, s:s, s:o, s:O*, s:O*, s:O*, s:s*}", "t", "sample_source", "operator",
                                      task->op->name, "source", task->source, "detail",
                                      opc_json_string(task->detail              ? task->detail
                                                      : task->samples.count > 0 ? task->samples.samples[0].origin
                                                                                : ""),
-                                     "search", task->search_record, "relations", relations, "recipe",
-                                     recipe ? opc_recipe_origin(recipe) : NULL),
+                                     "search", task->search_record, "beside", task->beside, "relations",
+                                     task->relations, "recipe", recipe ? opc_recipe_origin(recipe) : NULL),
                            error);
+}
+
+opc_status_t opc_task_begin_cases(opc_task_t *task, opc_error_t *error) {
+  OPC_RETURN_IF_ERROR(opc_task_tell_samples(task, error));
+  opc_task_enter(task, &opc_phase_cases);
+  return OPC_OK;
 }
 
 static void scope_task(opc_task_t **task) { opc_task_free(*task); }
@@ -88,6 +109,8 @@ void opc_task_free(opc_task_t *task) {
   opc_kept_layouts_clear(&task->kept_layouts);
   opc_inputs_seen_clear(&task->inputs_seen);
   json_decref(task->search_record);
+  json_decref(task->beside);
+  json_decref(task->relations);
   for (size_t i = 0; i < task->order_count; i++) free(task->order[i]);
   free(task->order);
   json_decref(task->skips);
@@ -291,6 +314,14 @@ json_t *opc_task_cases_command(const opc_task_t *task, size_t skips, size_t cras
                    first_of(task->crashed, crashed));
 }
 
+/* A case of the operator itself has no sample; then its samples' common source counts. */
+static bool task_is_searched(const opc_task_t *task, const char *sample) {
+  for (size_t i = 0; i < task->samples.count; i++)
+    if (strcmp(task->samples.samples[i].name, sample) == 0)
+      return task->samples.samples[i].source == OPC_SAMPLE_SEARCHED;
+  return strcmp(task->source, "searched") == 0;
+}
+
 opc_status_t opc_task_crash_result(const opc_task_t *task, const char *case_id, const opc_crash_t *crash,
                                    opc_case_result_t **out, opc_error_t *error) {
   OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
@@ -306,7 +337,7 @@ opc_status_t opc_task_crash_result(const opc_task_t *task, const char *case_id, 
   opc_case_result_t *result = *out;
   const char *variant = result->id.variant;
   const bool varied = variant[0] != '\0' && strcmp(variant, "plain") != 0,
-             searched = strcmp(task->source, "searched") == 0;
+             searched = task_is_searched(task, result->id.sample);
   result->seconds = crash->seconds;
   result->severity = OPC_SEVERITY_ERROR;
   (void)opc_provenance_parse(crash->provenance, &result->provenance);
@@ -342,7 +373,10 @@ double opc_task_try_seconds(const opc_task_t *task) {
 }
 
 void opc_task_explain_no_sample(const opc_task_t *task, opc_case_result_t *result) {
-  if (!task->detail || result->reason != OPC_SKIP_NO_SAMPLE) return;
+  if (result->reason != OPC_SKIP_NO_SAMPLE) return;
+  if (task->session->options->no_search)
+    opc_case_result_say(result, "no sample file names it, and --no-search is given");
+  if (!task->detail) return;
   const opc_searched_t *found = opc_search_found(task->session, task->op);
   const bool lacks_kernel = found && found->lacks_kernel;
   OPC_SCOPED(opc_scope_free)

@@ -85,6 +85,8 @@ struct opc_task {
   char *detail;       /* of the search; NULL: no search */
 
   json_t *search_record; /* what the search did; NULL: no search */
+  json_t *beside;        /* what the search beside its samples did; NULL: none */
+  json_t *relations;     /* what is known about its samples, for the journal; NULL: nothing */
   /* The state of a phase, from when it is entered until it is left; then NULL. */
   opc_searching_t *searching;
   opc_words_t *words;
@@ -136,8 +138,14 @@ double opc_task_case_seconds(const opc_task_t *task);
  * its first call in each process (Numba, torch.compile): --timeout until a call returned, then twice what the slowest
  * took, if that is more; and --timeout again once a try has hung. */
 double opc_task_try_seconds(const opc_task_t *task);
-/* Writes the samples' source to the journal. relations: what is known about them (takes it); may be NULL. */
-opc_status_t opc_task_tell_samples(opc_task_t *task, json_t *relations, opc_error_t *error) OPC_CHECKED;
+/* The samples are complete: enters the cases, after the sample_source record. */
+opc_status_t opc_task_begin_cases(opc_task_t *task, opc_error_t *error) OPC_CHECKED;
+/* Writes the samples' source to the journal. */
+opc_status_t opc_task_tell_samples(opc_task_t *task, opc_error_t *error) OPC_CHECKED;
+/* Adds a copy of a sample that a search found beside the others. */
+opc_status_t opc_task_add_found(opc_task_t *task, const opc_sample_t *sample, opc_error_t *error) OPC_CHECKED;
+/* A file or a recording has one of its samples. */
+bool opc_task_is_vouched_for(const opc_task_t *task);
 /* The command for a try. values: the answer includes those of small outputs; without_meta: the Meta kernel is not
  * asked. New reference; NULL: out of memory. */
 json_t *opc_task_try(const opc_task_t *task, const char *device, const opc_sample_t *sample, bool values,
@@ -157,8 +165,9 @@ opc_status_t opc_task_write_final(opc_task_t *task, opc_case_result_t *result, o
 /* Explains a result skipped for lack of arguments: only the search knows the reason, not the child. */
 void opc_task_explain_no_sample(const opc_task_t *task, opc_case_result_t *result);
 
-/* The phases of a task, one file each. A search goes from its first phase to its second; words to relations, and
- * relations to cases; cases to confirmation, and from there to the cases that an unconfirmed crash has cost. */
+/* The phases of a task, one file each. A search goes from its first phase to its second; words to relations, relations
+ * to the search beside the samples, and that to cases; cases to confirmation, and from there to the cases that an
+ * unconfirmed crash has cost. */
 
 extern const opc_phase_t opc_phase_search;         /* search_task.c */
 extern const opc_phase_t opc_phase_search_confirm; /* search_task.c */
@@ -188,10 +197,16 @@ opc_status_t opc_words_begin(opc_task_t *task, opc_error_t *error) OPC_CHECKED;
  * Ownership: the task's. */
 
 /* For a task that starts with its cases: enters the relations phase first, if its samples have something to learn.
- * Writes the sample_source record once the samples are complete. */
+ * Goes on with opc_beside_begin. */
 opc_status_t opc_relations_begin(opc_task_t *task, opc_error_t *error) OPC_CHECKED;
-/* False: nothing can be tried on the CPU, whose memory is guarded, or a try takes too long. */
-bool opc_relations_are_possible(const opc_task_t *task);
+
+/* The search beside a task's samples, for other numbers of dimensions, dtypes and options (beside.c). Its phases are
+ * those of a search.
+ *
+ * Ownership: the task's. */
+
+/* Enters the search, or the cases if there is nothing to search. */
+opc_status_t opc_beside_begin(opc_task_t *task, opc_error_t *error) OPC_CHECKED;
 
 /* Findings that await confirmation, and the order in which cases ran, which confirmation needs. */
 

@@ -1,6 +1,6 @@
 /* Gives each string argument of a declared sample a word that no operator knows. What refuses it often names the words
  * that it takes: "mode must be 'nearest' or 'up'". The samples of the operator then have them, as neighbours. */
-#include "supervise/jobs/task.h"
+#include "supervise/jobs/searching.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -59,7 +59,7 @@ static opc_status_t words_task_leave(opc_task_t *task, opc_error_t *error) {
 }
 
 opc_status_t opc_words_begin(opc_task_t *task, opc_error_t *error) {
-  if (!opc_relations_are_possible(task)) return opc_relations_begin(task, error);
+  if (!opc_search_is_guarded(task->session, task->op)) return opc_relations_begin(task, error);
   task->words = calloc(1, sizeof *task->words);
   if (!task->words) return opc_out_of_memory(error);
   task->phase = &opc_phase_words;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "plan/cases/planner.h"
+#include "supervise/jobs/searching.h"
 
 enum { DEVICES_MAX = 8 };
 
@@ -65,20 +66,40 @@ static opc_status_t samples_of(const opc_session_t *session, const opc_operator_
   return OPC_OK;
 }
 
+static void forget_list(opc_sample_set_t *samples) { free(samples->samples); }
+
 static void say_searched(const opc_session_t *session, const opc_operator_t *op) {
   const opc_run_options_t *options = session->options;
   const opc_recipe_t *recipe = opc_recipe_find(&session->recipes, op->name);
   OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
+  if (options->no_search) {
+    options->planned(op->name, true, "it has no sample, and --no-search is given", options->planned_context);
+    return;
+  }
   opc_text_add(&text, "would be searched: it has no sample");
   if (recipe) opc_text_addf(&text, ", and a recipe (%s)", opc_recipe_origin(recipe));
   options->planned(op->name, false, opc_text_c(&text), options->planned_context);
+}
+
+/* The cases of what it would find are unknown, as no try is made. */
+static void say_searched_beside(const opc_session_t *session, const opc_operator_t *op,
+                                const opc_sample_set_t *samples) {
+  bool callable = false, brief = false;
+  for (size_t i = 0; i < samples->count; i++) {
+    callable |= opc_sample_is_callable(&samples->samples[i]);
+    brief |= samples->samples[i].brief;
+  }
+  if (callable && !brief && !session->options->no_search && !session->has_only && opc_search_is_guarded(session, op) &&
+      !opc_recipe_find(&session->recipes, op->name))
+    session->options->planned(op->name, false, "would be searched for inputs of other kinds than its samples",
+                              session->options->planned_context);
 }
 
 static opc_status_t list_operator(const opc_session_t *session, const opc_operator_t *op, bool searched,
                                   const bool *wanted, opc_error_t *error) {
   opc_plan_device_t devices[DEVICES_MAX];
   bool of_kind[64] = {false};
-  opc_sample_set_t samples;
+  OPC_SCOPED(forget_list) opc_sample_set_t samples = {0};
   OPC_RETURN_IF_ERROR(samples_of(session, op, &samples, error));
   for (size_t i = 0; i < opc_check_info_count && i < sizeof of_kind; i++)
     of_kind[i] = wanted[i] && opc_check_info_is_of(&opc_check_infos[i], op);
@@ -93,9 +114,8 @@ static opc_status_t list_operator(const opc_session_t *session, const opc_operat
                                  .sample_count = samples.count,
                                  .only = session->has_only ? &session->only : NULL,
                                  .neighbours = session->options->neighbours}};
-  const opc_status_t status = opc_plan_all(&lister.request, list_case, &lister, error);
-  free(samples.samples);
-  OPC_RETURN_IF_ERROR(status);
+  OPC_RETURN_IF_ERROR(opc_plan_all(&lister.request, list_case, &lister, error));
+  if (searched) say_searched_beside(session, op, &samples);
   if (searched && op->schema && lister.without_sample) say_searched(session, op);
   return OPC_OK;
 }

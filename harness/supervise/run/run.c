@@ -488,6 +488,8 @@ opc_status_t opc_run_execute(const opc_run_options_t *options, int *out_exit_cod
   opc_maps_clear(&session.maps);
   opc_sample_set_clear(&session.samples);
   opc_sample_set_clear(&session.found_samples);
+  for (size_t i = 0; i < session.files_beside_count; i++) free(session.files_beside[i]);
+  free(session.files_beside);
   opc_xfail_free(session.xfail);
   json_decref(session.checks);
   json_decref(session.devices);

@@ -70,6 +70,11 @@ static const opc_class_t *named_class(const char *name, void *context) {
 static opc_status_t read_samples(opc_session_t *session, const char *file, opc_error_t *error) {
   /* The classes of a --preload library are not listed. */
   opc_class_lookup_t *classes = session->options->preload_count > 0 ? NULL : named_class;
+  if (session->options->sample_file_count == 0) {
+    if (!OPC_ARRAY_GROW(session->files_beside, session->files_beside_count)) return opc_out_of_memory(error);
+    OPC_RETURN_IF_ERROR(opc_string_copy_to(file, &session->files_beside[session->files_beside_count], error));
+    session->files_beside_count++;
+  }
   const size_t before = session->samples.count;
   opc_status_t status = opc_sample_set_read(&session->samples, file, opc_session_operator, classes, session, error);
   while (status == OPC_ERR_INPUT && session->samples.count > before)

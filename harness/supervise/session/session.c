@@ -29,11 +29,29 @@ static void shell_option(opc_text_t *out, const char *option, const char *value)
   shell_word(out, value);
 }
 
-/* Another search may find other samples: a crash, or memory that nobody wrote, need not look the same twice. */
-static bool was_searched(const opc_session_t *session, const opc_operator_t *op) {
-  for (size_t i = 0; op && i < session->found_samples.count; i++)
-    if (strcmp(session->found_samples.samples[i].operator_name, op->name) == 0) return true;
+/* Another search may find other samples: a crash, or memory that nobody wrote, need not look the same twice. A case of
+ * a sample that a file declares needs none of those found beside it. */
+static bool needs_found(const opc_session_t *session, const opc_operator_t *op, const char *case_id) {
+  opc_case_id_t id = {0};
+  opc_error_t ignored;
+  if (case_id && opc_case_id_parse(case_id, &id, &ignored) != OPC_OK) id.sample[0] = '\0';
+  for (size_t i = 0; op && i < session->found_samples.count; i++) {
+    const opc_sample_t *sample = &session->found_samples.samples[i];
+    if (strcmp(sample->operator_name, op->name) == 0 && (id.sample[0] == '\0' || strcmp(sample->name, id.sample) == 0))
+      return true;
+  }
   return false;
+}
+
+/* With --samples, those beside the libraries are not read. */
+static void add_sample_files(const opc_session_t *session, const opc_operator_t *op, const char *case_id,
+                             opc_text_t *line) {
+  const opc_run_options_t *options = session->options;
+  const bool found = needs_found(session, op, case_id);
+  for (size_t i = 0; i < options->sample_file_count; i++) shell_option(line, "--samples", options->sample_files[i]);
+  for (size_t i = 0; found && options->sample_file_count == 0 && i < session->files_beside_count; i++)
+    shell_option(line, "--samples", session->files_beside[i]);
+  if (found) shell_option(line, "--samples", options->found_samples);
 }
 
 char *opc_repro_line(const opc_session_t *session, const opc_operator_t *op, const char *case_id) {
@@ -48,8 +66,7 @@ char *opc_repro_line(const opc_session_t *session, const opc_operator_t *op, con
   opc_text_add(&line, options->package ? " package" : " run");
   if (options->memcheck) opc_text_add(&line, " --tool memcheck");
   if (options->sanitize) shell_option(&line, "--sanitize", options->sanitize);
-  for (size_t i = 0; i < options->sample_file_count; i++) shell_option(&line, "--samples", options->sample_files[i]);
-  if (was_searched(session, op)) shell_option(&line, "--samples", options->found_samples);
+  add_sample_files(session, op, case_id, &line);
   for (size_t i = 0; i < options->recipe_file_count; i++) shell_option(&line, "--recipes", options->recipe_files[i]);
   for (size_t i = 0; i < options->reference_count; i++) shell_option(&line, "--reference", options->references[i]);
   if (options->seed != plain.seed) opc_text_addf(&line, " --seed %llu", (unsigned long long)options->seed);

@@ -14,6 +14,8 @@ typedef struct opc_session {
   opc_loaded_t loaded;
   opc_sample_set_t samples;       /* from files; with --save-samples also those that a search found */
   opc_sample_set_t found_samples; /* that searches found, for the file of that name; empty without one */
+  char **files_beside;            /* the sample files that were read because they are beside the libraries */
+  size_t files_beside_count;
   opc_recipe_set_t recipes;
   struct opc_searched
       *found; /* one entry per operator of `loaded`: the result of its search; NULL: no search (searching.h) */
