@@ -10,6 +10,7 @@
 enum {
   KEY_SAVE_SAMPLES = OPC_KEY_OWN,
   KEY_NO_SEARCH,
+  KEY_SEEDS,
   KEY_RECIPES,
   KEY_REFERENCE,
   KEY_OP,
@@ -86,6 +87,9 @@ static const struct argp_option options[] = {
      "number, size or optional argument (default: as many as the sample has cases of its own, none under a tool)",
      2},
     {"seed", OPC_KEY_SEED, "N", 0, "Seed for all random numbers (default: 0)", 2},
+    {"seeds", KEY_SEEDS, "N", 0,
+     "Search with N seeds, from that of --seed on, and use all inputs that were found: for nightly runs (default: 1)",
+     2},
     {"xfail", KEY_XFAIL, "FILE", 0, "File of expected failures, one a line: case id or glob, [rule=NAME], reason", 2},
     {0, 0, 0, 0, "How it runs:", 3},
     {"jobs", KEY_JOBS, "N", 0, "Number of operators to check in parallel (default: number of CPUs)", 3},
@@ -232,9 +236,13 @@ static opc_status_t check_sources(const run_command_t *run) {
     return opc_error_set(run->error, OPC_ERR_USAGE,
                          "name at least one library to check, a Python module with --python, or --namespace aten for "
                          "libtorch's own operators");
-  if (to->no_search && (to->save_samples || run->recipes.count > 0))
+  if (to->no_search && (to->save_samples || run->recipes.count > 0 || to->seeds > 0))
     return opc_error_set(run->error, OPC_ERR_USAGE, "--no-search searches no inputs: leave --%s out",
-                         to->save_samples ? "save-samples" : "recipes");
+                         to->save_samples         ? "save-samples"
+                         : run->recipes.count > 0 ? "recipes"
+                                                  : "seeds");
+  if (run->list_cases && to->seeds > 0)
+    return opc_error_set(run->error, OPC_ERR_USAGE, "--list-cases runs nothing: leave --seeds out");
   if (run->coverage && to->case_id)
     return opc_error_set(run->error, OPC_ERR_USAGE, "--coverage is about all cases of an operator: leave --case out");
   if (opc_execution_is_for_every_torch(&run->execution) && (python || run->list_cases))
@@ -356,6 +364,10 @@ static error_t run_parse(int key, char *value, struct argp_state *state) {
       break;
     case KEY_NO_SEARCH:
       to->no_search = true;
+      break;
+    case KEY_SEEDS:
+      status = opc_value_integer("--seeds", value, 1, 1000, &number, run->error);
+      to->seeds = (int)number;
       break;
     case ARGP_KEY_ARG:
       status = opc_libraries_add(&run->execution.libraries, value, run->error);

@@ -52,6 +52,7 @@ opc_status_t opc_search_new(const opc_operator_t *op, const opc_search_options_t
   search->recipe = options->recipe;
   search->known = options->known;
   search->kinds_only = options->kinds_only;
+  search->pass = options->pass;
   uint64_t seed =
       options->round > 1 ? options->seed ^ XXH3_64bits(&options->round, sizeof options->round) : options->seed;
   search->rng = (opc_rng_t){.seed = XXH3_64bits_withSeed(op->name, strlen(op->name), seed), .view = &search->view};
@@ -308,7 +309,7 @@ static bool next_option(opc_search_t *search, opc_sample_t *out) {
   search->options.hangs = search->hangs > 0;
   search->options.arguments_only = search->known;
   if (!search->options.begun &&
-      !opc_options_begin(&search->options, search->op, &search->view, &varied->sample, varied->digest))
+      !opc_options_begin(&search->options, search->op, &search->view, &varied->sample, varied->digest, search->pass))
     return false;
   const opc_sample_t *next;
   while ((next = opc_options_next(&search->options, search->op))) {

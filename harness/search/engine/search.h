@@ -32,6 +32,7 @@ typedef struct opc_search_options {
   uint64_t seed;
   int budget;                          /* maximum number of tries (300 is a good value) */
   const opc_search_library_t *library; /* what other operators have found; must outlive the search. NULL: nothing */
+  uint64_t pass;                       /* 0; otherwise other values of optional arguments are drawn */
   int round;                           /* 1: the first search of this operator; uses the library's earlier rounds */
   int earlier;                         /* tries of earlier rounds, for the text of opc_search_detail */
   uint64_t without;                    /* bits of the families that make no tries (opc_search_families_of); 0: none */

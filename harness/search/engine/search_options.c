@@ -369,10 +369,11 @@ static void take_turn(opc_options_t *options, const opc_operator_t *op, size_t t
 }
 
 bool opc_options_begin(opc_options_t *options, const opc_operator_t *op, const opc_search_view_t *view,
-                       const opc_sample_t *base, uint64_t digest) {
+                       const opc_sample_t *base, uint64_t digest, uint64_t pass) {
   options->begun = true;
   /* A separate stream: the search's own findings must not depend on what comes after it. */
-  options->rng = (opc_rng_t){.seed = XXH3_64bits_withSeed(op->name, strlen(op->name), OPC_FAMILY_OPTION), .view = view};
+  options->rng = (opc_rng_t){.seed = XXH3_64bits_withSeed(op->name, strlen(op->name), OPC_FAMILY_OPTION ^ pass << 8),
+                             .view = view};
   options->all.digest = digest;
   options->over = opc_sample_copy(base, &options->all.sample, NULL) != OPC_OK;
   if (!options->over) take_turn(options, op, options->arguments_only ? OPC_OPTION_ARGUMENTS : OPC_OPTION_DTYPES);

@@ -52,9 +52,9 @@ typedef struct opc_options {
 } opc_options_t;
 
 void opc_options_clear(opc_options_t *options);
-/* Starts with these accepted arguments; digest: of their results. Call once. */
+/* Starts with these accepted arguments; digest: of their results; pass: chooses what is drawn. Call once. */
 bool opc_options_begin(opc_options_t *options, const opc_operator_t *op, const opc_search_view_t *view,
-                       const opc_sample_t *base, uint64_t digest);
+                       const opc_sample_t *base, uint64_t digest, uint64_t pass);
 /* The next arguments to try, owned by options; NULL: finished. */
 const opc_sample_t *opc_options_next(opc_options_t *options, const opc_operator_t *op);
 /* Reports their outcome: `sample` is the result of opc_options_next. effect: as in the outcome, and not all tensors are
@@ -180,6 +180,7 @@ struct opc_search {
   const opc_recipe_t *recipe;    /* NULL: none */
   const opc_sample_set_t *known; /* samples that exist: the search is for what they lack. NULL: none exist */
   bool kinds_only;               /* of `known`: options were searched already */
+  uint64_t pass;                 /* opc_search_options_t */
   size_t known_tried;            /* how many of them were tried themselves */
   const opc_sample_t *base;      /* the first of them that the operator accepted; NULL: none yet */
   opc_rng_t rng;

@@ -32,6 +32,7 @@ typedef struct opc_run_options {
   size_t sample_file_count;
   const char *const *recipe_files; /* none: next to each library, LIB without ".so" + ".recipes.json", if it exists */
   size_t recipe_file_count;
+  int seeds;                     /* --seeds: the search is made with so many seeds, from `seed` on. 0: with one */
   bool no_search;                /* --no-search: operators have the samples of files and recordings, and no others */
   const char *save_samples;      /* NULL: do not save */
   const char *found_samples;     /* written if a search found samples, whatever they are worth: the lines that reproduce

@@ -208,3 +208,9 @@ const opc_phase_t opc_phase_cases = {.command = cases_task_command,
                                      .crash = cases_task_crash,
                                      .seconds = opc_task_case_seconds,
                                      .forget = cases_task_forget};
+
+opc_status_t opc_cases_begin(opc_task_t *task, opc_error_t *error) {
+  OPC_RETURN_IF_ERROR(opc_task_tell_samples(task, error));
+  opc_task_enter(task, &opc_phase_cases);
+  return OPC_OK;
+}

@@ -17,9 +17,10 @@ opc_status_t opc_searching_begin(opc_task_t *task, opc_error_t *error) {
   if (!searching) return opc_out_of_memory(error);
   searching->beside = task->samples.count > 0;
   /* Each operator has its own stream, so its findings do not depend on the selection of other operators. */
-  const uint64_t seed = task->session->options->seed ^ XXH64(task->op->name, strlen(task->op->name), 0);
+  const uint64_t pass = searching->beside ? (uint64_t)task->beside_passes : task->session->search_pass;
+  const uint64_t seed = (task->session->options->seed + pass) ^ XXH64(task->op->name, strlen(task->op->name), 0);
   const opc_searched_t *found = opc_search_found(task->session, task->op);
-  opc_search_options_t options = {.seed = seed, .without = task->session->without, .round = 1};
+  opc_search_options_t options = {.seed = seed, .without = task->session->without, .round = 1, .pass = pass};
   if (searching->beside) {
     options.known = &task->samples;
     options.kinds_only = !opc_task_is_vouched_for(task);
@@ -27,7 +28,7 @@ opc_status_t opc_searching_begin(opc_task_t *task, opc_error_t *error) {
     options.budget = opc_search_round_budget(found->rounds + 1);
     options.library = task->session->library;
     options.round = found->rounds + 1;
-    options.earlier = found->tries;
+    options.earlier = found->tries - found->earlier_tries;
     options.recipe = opc_recipe_find(&task->session->recipes, task->op->name);
   }
   searching->began = opc_clock();
@@ -80,16 +81,20 @@ static void add_record(json_t *record, const json_t *before) {
   }
 }
 
+static void add_seconds(json_t *record, const json_t *before, const opc_searching_t *searching) {
+  static const char *const names[] = {"cpu_seconds", "seconds"};
+  const double spent[] = {searching->cpu, opc_clock() - searching->began};
+  for (size_t i = 0; i < 2; i++)
+    json_object_set_new(record, names[i], json_real(spent[i] + json_number_value(json_object_get(before, names[i]))));
+}
+
 static opc_status_t record(opc_task_t *task, opc_searched_t *found, const char *state, opc_error_t *error) {
-  static const char *const seconds[] = {"cpu_seconds", "seconds"};
   opc_searching_t *searching = task->searching;
   opc_searching_count_child(searching);
-  const double spent[] = {searching->cpu, opc_clock() - searching->began};
   json_auto_t *made = opc_search_to_json(searching->search);
   json_auto_t *before = found->record ? json_loads(found->record, 0, NULL) : NULL;
   if (!made || (found->record && !before)) return opc_out_of_memory(error);
-  for (size_t i = 0; i < 2; i++)
-    json_object_set_new(made, seconds[i], json_real(spent[i] + json_number_value(json_object_get(before, seconds[i]))));
+  add_seconds(made, before, searching);
   json_object_set_new(made, "rounds", json_integer(found->rounds));
   json_object_set_new(made, "state", json_string(state));
   add_record(made, before);
@@ -150,24 +155,30 @@ static opc_status_t put_unchecked_first(opc_searching_t *searching, opc_error_t 
   return OPC_OK;
 }
 
-/* The task's samples are there: it has some more, and goes on with its cases. */
-static opc_status_t end_beside(opc_task_t *task, opc_error_t *error) {
+/* The task has some more samples. Goes on with another seed, or with its cases. */
+static opc_status_t end_beside(opc_task_t *task, const opc_phase_t *phase, opc_error_t *error) {
   opc_searching_t *searching = task->searching;
   drop_lost(searching);
   opc_searching_count_child(searching);
-  json_t *made = opc_search_to_json(searching->search);
-  json_object_set_new(made, "samples", json_integer((json_int_t)searching->samples.count));
-  json_object_set_new(made, "cpu_seconds", json_real(searching->cpu));
-  json_object_set_new(made, "seconds", json_real(opc_clock() - searching->began));
-  task->beside = made;
+  json_auto_t *before = task->beside;
+  json_t *made = task->beside = opc_search_to_json(searching->search);
+  add_seconds(made, before, searching);
+  add_record(made, before);
+  json_object_set_new(
+      made, "samples",
+      json_integer((json_int_t)searching->samples.count + json_integer_value(json_object_get(before, "samples"))));
   for (size_t i = 0; i < searching->samples.count; i++)
     OPC_RETURN_IF_ERROR(opc_task_add_found(task, &searching->samples.samples[i], error));
-  return opc_task_begin_cases(task, error);
+  const bool again = ++task->beside_passes < task->session->options->seeds && opc_search_is_clean(searching->search);
+  if (!again) return opc_cases_begin(task, error);
+  opc_searching_forget(task);
+  opc_task_enter(task, phase);
+  return OPC_OK;
 }
 
-opc_status_t opc_searching_end(opc_task_t *task, opc_error_t *error) {
+opc_status_t opc_searching_end(opc_task_t *task, const opc_phase_t *again, opc_error_t *error) {
   opc_searching_t *searching = task->searching;
-  if (searching->beside) return end_beside(task, error);
+  if (searching->beside) return end_beside(task, again, error);
   const opc_search_t *search = searching->search;
   opc_searched_t *found = opc_search_found(task->session, task->op);
   opc_search_state_t state = opc_search_state(search);

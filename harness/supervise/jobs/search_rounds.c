@@ -80,10 +80,15 @@ static opc_status_t offer_declared(opc_session_t *session, opc_error_t *error) {
 static opc_status_t search_rounds_begin(opc_session_t *session, const opc_operator_t *const *operators, size_t count,
                                         opc_error_t *error) {
   const opc_loaded_t *loaded = &session->loaded;
-  session->found = calloc(all_count(session) + 1, sizeof *session->found);
-  if (!session->found) return opc_out_of_memory(error);
-  for (size_t i = 0; i < all_count(session); i++)
-    session->found[i].over = !nth(session, i)->schema || search_rounds_has_sample(session, nth(session, i));
+  for (size_t i = 0; i < all_count(session); i++) {
+    opc_searched_t *found = &session->found[i];
+    found->over = !nth(session, i)->schema || search_rounds_has_sample(session, nth(session, i));
+    found->rounds = found->rounds_wanted = 0;
+    found->earlier_tries = found->tries;
+    found->wants_cuda = found->lacks_kernel = found->clean = false;
+  }
+  opc_search_library_free(session->library);
+  session->library = NULL;
   OPC_RETURN_IF_ERROR(opc_search_library_new(&(opc_search_loaded_t){.operators = loaded->operators,
                                                                     .operator_count = loaded->operator_count,
                                                                     .classes = loaded->class_values,
@@ -98,6 +103,26 @@ static opc_status_t search_rounds_begin(opc_session_t *session, const opc_operat
   return OPC_OK;
 }
 
+static opc_status_t add_distinct(opc_sample_set_t *set, opc_sample_set_t *more, opc_error_t *error) {
+  for (size_t i = 0; i < more->count; i++) {
+    bool known = false;
+    for (size_t k = 0; k < set->count && !known; k++) known = strcmp(set->samples[k].name, more->samples[i].name) == 0;
+    if (!known) OPC_RETURN_IF_ERROR(opc_sample_set_add(set, &more->samples[i], error));
+  }
+  opc_sample_set_clear(more);
+  return OPC_OK;
+}
+
+/* Adds what this seed found to what earlier ones found. Samples that something is known against are kept only if no
+ * seed found others. */
+static opc_status_t merge_with_earlier(opc_searched_t *found, opc_error_t *error) {
+  if (found->earlier_clean && !found->clean) opc_sample_set_clear(&found->samples);
+  if (found->clean && !found->earlier_clean) opc_sample_set_clear(&found->earlier);
+  if (found->clean && !found->earlier_clean) OPC_MOVE(&found->earlier_detail, found->detail);
+  found->earlier_clean |= found->clean;
+  return add_distinct(&found->earlier, &found->samples, error);
+}
+
 static opc_status_t run_rounds(opc_session_t *session, const opc_operator_t *const *operators, size_t count, int jobs,
                                opc_error_t *error) {
   OPC_RETURN_IF_ERROR(search_rounds_begin(session, operators, count, error));
@@ -110,11 +135,35 @@ static opc_status_t run_rounds(opc_session_t *session, const opc_operator_t *con
   return OPC_OK;
 }
 
+/* A search for each seed. Each starts anew: it finds what a run with this seed alone would find. */
+static opc_status_t run_passes(opc_session_t *session, const opc_operator_t *const *operators, size_t count, int jobs,
+                               opc_error_t *error) {
+  const int passes = session->options->seeds > 1 ? session->options->seeds : 1;
+  session->found = calloc(all_count(session) + 1, sizeof *session->found);
+  if (!session->found) return opc_out_of_memory(error);
+  for (int pass = 0; pass < passes; pass++) {
+    session->search_pass = (uint64_t)pass;
+    OPC_RETURN_IF_ERROR(run_rounds(session, operators, count, jobs, error));
+    for (size_t i = 0; passes > 1 && i < all_count(session); i++)
+      OPC_RETURN_IF_ERROR(merge_with_earlier(&session->found[i], error));
+  }
+  for (size_t i = 0; passes > 1 && i < all_count(session); i++) {
+    opc_searched_t *found = &session->found[i];
+    found->clean = found->earlier_clean;
+    OPC_MOVE(&found->samples, found->earlier);
+    if (!found->earlier_detail) continue;
+    free(found->detail);
+    OPC_MOVE(&found->detail, found->earlier_detail);
+  }
+  return OPC_OK;
+}
+
 opc_status_t opc_search_rounds_run(opc_session_t *session, const opc_operator_t *const *operators, size_t count,
                                    int jobs, opc_error_t *error) {
   if (session->options->no_search || !session->calls || json_array_size(session->devices) == 0) return OPC_OK;
-  const opc_status_t status = run_rounds(session, operators, count, jobs, error);
+  const opc_status_t status = run_passes(session, operators, count, jobs, error);
   session->searching = false;
+  session->search_pass = 0;
   opc_search_library_free(session->library); /* session->found holds the samples for the checks */
   session->library = NULL;
   return status;
@@ -123,6 +172,8 @@ opc_status_t opc_search_rounds_run(opc_session_t *session, const opc_operator_t 
 void opc_search_rounds_end(opc_session_t *session) {
   for (size_t i = 0; session->found && i < all_count(session); i++) {
     opc_sample_set_clear(&session->found[i].samples);
+    opc_sample_set_clear(&session->found[i].earlier);
+    free(session->found[i].earlier_detail);
     free(session->found[i].detail);
     free(session->found[i].record);
   }

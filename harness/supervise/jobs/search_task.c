@@ -12,7 +12,8 @@ enum { WATCHED_CRASHES_MAX = 20 };
 static opc_status_t finish(opc_task_t *task, opc_error_t *error) {
   opc_searching_t *searching = task->searching;
   OPC_RETURN_IF_ERROR(opc_search_samples(searching->search, &searching->samples, searching->digests, error));
-  if (!opc_search_is_clean(searching->search) || searching->samples.count == 0) return opc_searching_end(task, error);
+  if (!opc_search_is_clean(searching->search) || searching->samples.count == 0)
+    return opc_searching_end(task, &opc_phase_search, error);
   opc_searching_count_child(searching);
   opc_task_enter(task, &opc_phase_search_confirm);
   return OPC_OK;
@@ -127,7 +128,7 @@ const opc_phase_t opc_phase_search = {.command = search_task_command,
 
 static opc_status_t search_confirm_command(opc_task_t *task, json_t **out, opc_error_t *error) {
   const opc_searching_t *searching = task->searching;
-  if (searching->fresh >= searching->samples.count) return opc_searching_end(task, error);
+  if (searching->fresh >= searching->samples.count) return opc_searching_end(task, &opc_phase_search, error);
   task->session->current = task->op->name;
   *out = opc_task_try(task, opc_search_device(task->session, task->op), &searching->samples.samples[searching->fresh],
                       true, true);

@@ -13,6 +13,10 @@
 /* Result of the search for one operator's arguments. */
 typedef struct opc_searched {
   opc_sample_set_t samples;
+  opc_sample_set_t earlier; /* of --seeds: those of the searches with other seeds */
+  bool earlier_clean;       /* nothing is known against these */
+  char *earlier_detail;     /* of the first search that found them; NULL: none did */
+  int earlier_tries;
   bool clean;   /* nothing is known against the samples: they are not merely how every try ended */
   char *detail; /* as text; NULL: not searched */
   char *record; /* opc_search_to_json of all rounds together, as text: needs a tenth of the memory with thousands of
@@ -65,6 +69,7 @@ bool opc_searching_has_hung(const opc_task_t *task);
 bool opc_searching_has_used_its_time(const opc_task_t *task);
 /* Adds the current child's processor time to the search's. */
 void opc_searching_count_child(opc_searching_t *searching);
-/* Call when the search is over and its samples were tried again: passes everything to the session, and ends the
- * task. */
-opc_status_t opc_searching_end(opc_task_t *task, opc_error_t *error) OPC_CHECKED;
+/* Call when the search is over and its samples were tried again: passes everything to the session, and ends the task.
+ * Beside samples: gives them to the task, which goes on with its cases, or with `again`, the phase of the next search.
+ */
+opc_status_t opc_searching_end(opc_task_t *task, const opc_phase_t *again, opc_error_t *error) OPC_CHECKED;

@@ -75,12 +75,6 @@ opc_status_t opc_task_tell_samples(opc_task_t *task, opc_error_t *error) {
                            error);
 }
 
-opc_status_t opc_task_begin_cases(opc_task_t *task, opc_error_t *error) {
-  OPC_RETURN_IF_ERROR(opc_task_tell_samples(task, error));
-  opc_task_enter(task, &opc_phase_cases);
-  return OPC_OK;
-}
-
 static void scope_task(opc_task_t **task) { opc_task_free(*task); }
 
 opc_status_t opc_task_new(opc_session_t *session, const opc_operator_t *op, const opc_phase_t *phase, opc_task_t **out,

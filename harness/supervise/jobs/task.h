@@ -86,6 +86,7 @@ struct opc_task {
 
   json_t *search_record; /* what the search did; NULL: no search */
   json_t *beside;        /* what the search beside its samples did; NULL: none */
+  int beside_passes;     /* of --seeds: how many of these searches are over */
   json_t *relations;     /* what is known about its samples, for the journal; NULL: nothing */
   /* The state of a phase, from when it is entered until it is left; then NULL. */
   opc_searching_t *searching;
@@ -138,8 +139,6 @@ double opc_task_case_seconds(const opc_task_t *task);
  * its first call in each process (Numba, torch.compile): --timeout until a call returned, then twice what the slowest
  * took, if that is more; and --timeout again once a try has hung. */
 double opc_task_try_seconds(const opc_task_t *task);
-/* The samples are complete: enters the cases, after the sample_source record. */
-opc_status_t opc_task_begin_cases(opc_task_t *task, opc_error_t *error) OPC_CHECKED;
 /* Writes the samples' source to the journal. */
 opc_status_t opc_task_tell_samples(opc_task_t *task, opc_error_t *error) OPC_CHECKED;
 /* Adds a copy of a sample that a search found beside the others. */
@@ -174,9 +173,11 @@ extern const opc_phase_t opc_phase_search_confirm; /* search_task.c */
 extern const opc_phase_t opc_phase_words;          /* words_task.c */
 extern const opc_phase_t opc_phase_relations;      /* relations_task.c */
 extern const opc_phase_t opc_phase_cases;          /* cases_task.c */
-extern const opc_phase_t opc_phase_confirm;        /* confirm.c */
-extern const opc_phase_t opc_phase_rerun;          /* rerun.c */
-extern const opc_phase_t opc_phase_sanitize;       /* sanitize_task.c: the only phase under compute-sanitizer */
+/* The samples are complete: writes the sample_source record and enters the cases. */
+opc_status_t opc_cases_begin(opc_task_t *task, opc_error_t *error) OPC_CHECKED;
+extern const opc_phase_t opc_phase_confirm;  /* confirm.c */
+extern const opc_phase_t opc_phase_rerun;    /* rerun.c */
+extern const opc_phase_t opc_phase_sanitize; /* sanitize_task.c: the only phase under compute-sanitizer */
 
 /* The task's first phase is opc_phase_sanitize. */
 opc_status_t opc_sanitize_begin(opc_task_t *task, opc_error_t *error) OPC_CHECKED;

@@ -69,6 +69,7 @@ char *opc_repro_line(const opc_session_t *session, const opc_operator_t *op, con
   add_sample_files(session, op, case_id, &line);
   for (size_t i = 0; i < options->recipe_file_count; i++) shell_option(&line, "--recipes", options->recipe_files[i]);
   for (size_t i = 0; i < options->reference_count; i++) shell_option(&line, "--reference", options->references[i]);
+  if (options->seeds > 1 && !needs_found(session, op, case_id)) opc_text_addf(&line, " --seeds %d", options->seeds);
   if (options->seed != plain.seed) opc_text_addf(&line, " --seed %llu", (unsigned long long)options->seed);
   if (!case_id && options->neighbours != plain.neighbours)
     opc_text_addf(&line, " --neighbours %lld", (long long)options->neighbours);

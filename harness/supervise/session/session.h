@@ -21,6 +21,7 @@ typedef struct opc_session {
       *found; /* one entry per operator of `loaded`: the result of its search; NULL: no search (searching.h) */
   opc_search_library_t *library; /* what searches found for one another; NULL: no search */
   bool searching;                /* tasks search instead of running cases */
+  uint64_t search_pass;          /* of --seeds: what is added to the seed of a search */
   uint64_t without;   /* families of tries that searches leave out (OPC_SEARCH_WITHOUT of scripts/bench --search) */
   opc_xfail_t *xfail; /* NULL: none */
   opc_symboliser_t *symboliser;
