@@ -40,7 +40,8 @@ run() {
     mapfile -t words < <(xargs -n 1 printf '%s\n' <<<"$OPCHECK_C_OPTIONS")
   fi
   mkdir -p "$output" || die "OPCHECK_C_OUTPUT: the folder $output cannot be made"
-  options+=(--journal "$output/run.jsonl" --junit "$output/junit.xml" --sarif "$output/opcheck-c.sarif" --gitlab "$output/quality.json")
+  options+=(--journal "$output/run.jsonl" --junit "$output/junit.xml" --sarif "$output/opcheck-c.sarif" --gitlab "$output/quality.json"
+    --html "$output/report.html")
   [[ "${GITHUB_ACTIONS:-}" != true ]] || options+=(--github)
   opcheck_c run "${options[@]}" "${words[@]}" -- "${libraries[@]}"
 }

@@ -22,7 +22,7 @@ quiet "syntax" bash -n "$ci/opcheck.sh"
 expect "what passes" 0 "PASSED: " "$ci/opcheck.sh" run
 cp output log
 expect "no annotations outside of GitHub" 0 "no:::error" cat log
-for report in run.jsonl junit.xml opcheck-c.sarif quality.json; do quiet "$report" test -s "opcheck-c-report/$report"; done
+for report in run.jsonl junit.xml opcheck-c.sarif quality.json report.html; do quiet "$report" test -s "opcheck-c-report/$report"; done
 
 export OPCHECK_C_LIBRARIES=$'\n  build one/lib*.so  \n' OPCHECK_C_OUTPUT="out put"
 export GITHUB_ACTIONS=true GITHUB_STEP_SUMMARY="$folder/summary.md"
@@ -40,6 +40,17 @@ OPCHECK_C_OPTIONS="--strcit" expect "a wrong option" 2 "unknown option --strcit;
 expect "no word" 2 "usage: opcheck.sh install|run" "$ci/opcheck.sh"
 printf 'file\n' >"$folder/file"
 OPCHECK_C_OUTPUT="$folder/file/out" expect "a folder that cannot be made" 2 "cannot be made" "$ci/opcheck.sh" run
+
+# A folder that vanishes during the run: its report is lost, the others are not.
+vanish() {
+  mkdir gone
+  "$opcheck_c" run --check alias --sarif gone/r.sarif --tap kept.tap "build one/libgood.so" &
+  until [[ -e gone/r.sarif ]]; do sleep 0.01; done
+  rm -r gone
+  wait $!
+}
+expect "a folder that vanishes" 3 "cannot write report gone/r.sarif: the folder gone does not exist; make it first" vanish
+expect "the other report" 0 "ok 1 - " cat kept.tap
 
 # pip, as a program that says what it was given.
 printf '#!/bin/sh\necho "$@"\n' >"$folder/bin/python3"
