@@ -21,41 +21,55 @@ static void keep_finding(opc_check_row_t *row, opc_check_outcome_t outcome, cons
   row->complexities[outcome] = complexity;
 }
 
+static void keep_skip(opc_check_row_t *row, opc_skip_reason_t reason, uint64_t offset) {
+  if (row->skips[reason]++ == 0) row->first_skips[reason] = offset;
+}
+
 static bool check_rows_visit(const opc_case_result_t *result, void *context) {
   opc_check_rows_t *rows = context;
   opc_check_row_t *row = row_of(rows, result->id.check);
+  const uint64_t offset = opc_journal_reader_offset(rows->journal);
   row->seconds += result->seconds;
   if (result->verdict == OPC_VERDICT_PASS) {
     row->passed++;
   } else if (result->verdict == OPC_VERDICT_SKIP) {
-    row->skips[result->reason]++;
-    if (rows->details && !row->details[result->reason]) row->details[result->reason] = opc_string_copy(result->message);
+    keep_skip(row, result->reason, offset);
   } else {
     const opc_check_outcome_t outcome = result->severity == OPC_SEVERITY_WARNING ? OPC_CHECK_WARNING
                                         : result->verdict == OPC_VERDICT_FAIL    ? OPC_CHECK_FAILURE
                                                                                  : OPC_CHECK_ERROR;
-    keep_finding(row, outcome, &result->id, opc_journal_reader_offset(rows->journal));
+    keep_finding(row, outcome, &result->id, offset);
   }
   return true;
 }
 
-opc_status_t opc_check_rows_make(opc_journal_reader_t *journal, size_t operator_index, bool details,
+static opc_status_t visit_outline(const opc_result_outline_t *outline, void *context, opc_error_t *error) {
+  opc_check_rows_t *rows = context;
+  OPC_SCOPED(opc_scope_case_result) opc_case_result_t *result = NULL;
+  if (outline->finding || outline->check < 0) {
+    OPC_RETURN_IF_ERROR(opc_journal_reader_result(rows->journal, outline->offset, &result, error));
+    (void)check_rows_visit(result, rows);
+    return OPC_OK;
+  }
+  opc_check_row_t *row = row_of(rows, opc_check_infos[outline->check].name);
+  if (outline->reason == OPC_SKIP_NONE) row->passed++;
+  else keep_skip(row, outline->reason, outline->offset);
+  return OPC_OK;
+}
+
+opc_status_t opc_check_rows_make(opc_journal_reader_t *journal, size_t operator_index, bool seconds,
                                  opc_check_rows_t **out, opc_error_t *error) {
   OPC_SCOPED(opc_scope_check_rows) opc_check_rows_t *rows = calloc(1, sizeof *rows);
   *out = NULL;
   if (!rows) return opc_out_of_memory(error);
-  rows->details = details;
   rows->journal = journal;
-  OPC_RETURN_IF_ERROR(opc_journal_reader_results(journal, operator_index, check_rows_visit, rows, error));
+  OPC_RETURN_IF_ERROR(seconds ? opc_journal_reader_results(journal, operator_index, check_rows_visit, rows, error)
+                              : opc_journal_reader_outlines(journal, operator_index, visit_outline, rows, error));
   OPC_MOVE(out, rows);
   return OPC_OK;
 }
 
-void opc_check_rows_free(opc_check_rows_t *rows) {
-  for (size_t i = 0; rows && i < rows->count; i++)
-    for (size_t k = 0; k < OPC_SKIP_COUNT; k++) free(rows->rows[i].details[k]);
-  free(rows);
-}
+void opc_check_rows_free(opc_check_rows_t *rows) { free(rows); }
 
 void opc_scope_check_rows(opc_check_rows_t **rows) { opc_check_rows_free(*rows); }
 
@@ -65,15 +79,27 @@ opc_check_outcome_t opc_check_row_worst(const opc_check_row_t *row) {
   return (opc_check_outcome_t)outcome;
 }
 
-opc_skip_reason_t opc_check_row_skip(const opc_check_row_t *row, opc_text_t *out) {
+opc_status_t opc_check_row_detail(opc_journal_reader_t *journal, const opc_check_row_t *row, opc_skip_reason_t reason,
+                                  opc_text_t *out, opc_error_t *error) {
+  OPC_SCOPED(opc_scope_case_result) opc_case_result_t *result = NULL;
+  if (row->skips[reason] == 0) return OPC_OK;
+  OPC_RETURN_IF_ERROR(opc_journal_reader_result(journal, row->first_skips[reason], &result, error));
+  opc_text_add(out, result->message);
+  return OPC_OK;
+}
+
+opc_status_t opc_check_row_skip(opc_journal_reader_t *journal, const opc_check_row_t *row,
+                                opc_skip_reason_t *out_reason, opc_text_t *out, opc_error_t *error) {
+  OPC_SCOPED(opc_text_clear) opc_text_t detail = {0};
   size_t most = 0;
   uint64_t total = 0;
   for (size_t i = 0; i < OPC_SKIP_COUNT; i++) {
     if (row->skips[i] > row->skips[most]) most = i;
     total += row->skips[i];
   }
-  const char *detail = row->details[most];
+  *out_reason = (opc_skip_reason_t)most;
+  OPC_RETURN_IF_ERROR(opc_check_row_detail(journal, row, *out_reason, &detail, error));
   if (total > 1) opc_text_addf(out, "%" PRIu64 " of %" PRIu64 " cases", row->skips[most], total);
-  if (detail && *detail) opc_text_addf(out, "%s%s", total > 1 ? "; " : "", detail);
-  return (opc_skip_reason_t)most;
+  if (detail.length > 0) opc_text_addf(out, "%s%s", total > 1 ? "; " : "", opc_text_c(&detail));
+  return OPC_OK;
 }

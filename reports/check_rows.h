@@ -18,24 +18,28 @@ typedef enum opc_check_outcome {
 typedef struct opc_check_row {
   char name[40];
   uint64_t found[OPC_CHECK_OUTCOMES], passed, skips[OPC_SKIP_COUNT];
-  char *details[OPC_SKIP_COUNT];         /* of the first skip for each reason; only if they were asked for */
+  uint64_t first_skips[OPC_SKIP_COUNT];  /* where the first skip for each reason is */
   uint64_t simplest[OPC_CHECK_OUTCOMES]; /* where the simplest case of each is (opc_journal_reader_offset) */
   int complexities[OPC_CHECK_OUTCOMES];
-  double seconds;
+  double seconds; /* only if they were asked for */
 } opc_check_row_t;
 
 typedef struct opc_check_rows {
   opc_check_row_t rows[OPC_CHECK_ROWS];
   size_t count;
-  bool details;
-  const opc_journal_reader_t *journal;
+  opc_journal_reader_t *journal;
 } opc_check_rows_t;
 
-opc_status_t opc_check_rows_make(opc_journal_reader_t *journal, size_t operator_index, bool details,
+/* Without seconds, only findings are read. */
+opc_status_t opc_check_rows_make(opc_journal_reader_t *journal, size_t operator_index, bool seconds,
                                  opc_check_rows_t **out, opc_error_t *error) OPC_CHECKED;
 void opc_check_rows_free(opc_check_rows_t *rows);
 void opc_scope_check_rows(opc_check_rows_t **rows);
 /* The worst that was found; OPC_CHECK_OUTCOMES: nothing. */
 opc_check_outcome_t opc_check_row_worst(const opc_check_row_t *row);
 /* Of a row without findings and passes: the most frequent reason, and "3 of 5 cases; detail" appended. */
-opc_skip_reason_t opc_check_row_skip(const opc_check_row_t *row, opc_text_t *out);
+opc_status_t opc_check_row_skip(opc_journal_reader_t *journal, const opc_check_row_t *row,
+                                opc_skip_reason_t *out_reason, opc_text_t *out, opc_error_t *error) OPC_CHECKED;
+/* Appends the text of the first skip with this reason; nothing if there is none. */
+opc_status_t opc_check_row_detail(opc_journal_reader_t *journal, const opc_check_row_t *row, opc_skip_reason_t reason,
+                                  opc_text_t *out, opc_error_t *error) OPC_CHECKED;

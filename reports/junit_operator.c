@@ -71,7 +71,8 @@ static opc_status_t write_row(opc_junit_t *junit, size_t operator_index, const o
     OPC_RETURN_IF_ERROR(junit_operator_add_problems(junit, operator_index, row->name, &problems));
     opc_junit_finding(junit, elements[outcome], simplest, &problems);
   } else if (!row->passed) {
-    const opc_skip_reason_t reason = opc_check_row_skip(row, &skipped);
+    opc_skip_reason_t reason;
+    OPC_RETURN_IF_ERROR(opc_check_row_skip(junit->journal, row, &reason, &skipped, junit->error));
     opc_junit_skip(junit, opc_skip_reason_name(reason), opc_text_c(&skipped));
   }
   opc_junit_close(junit);

@@ -88,12 +88,13 @@ static opc_status_t put_point(tap_t *tap, size_t operator_index, const opc_check
   OPC_SCOPED(opc_text_clear) opc_text_t name = {0}, reason = {0}, detail = {0}, text = {0};
   const opc_check_outcome_t worst = opc_check_row_worst(row);
   const bool broken = worst <= (tap->source->strict ? OPC_CHECK_WARNING : OPC_CHECK_FAILURE);
-  const char *known = row->details[OPC_SKIP_XFAIL];
   opc_text_addf(&name, "%s/%s", opc_journal_reader_operator(tap->source->journal, operator_index)->name, row->name);
   if (!broken && row->skips[OPC_SKIP_XFAIL] > 0) {
-    add_point(tap, &text, false, opc_text_c(&name), " # TODO", known ? known : "");
+    OPC_RETURN_IF_ERROR(opc_check_row_detail(tap->source->journal, row, OPC_SKIP_XFAIL, &detail, error));
+    add_point(tap, &text, false, opc_text_c(&name), " # TODO", opc_text_c(&detail));
   } else if (worst == OPC_CHECK_OUTCOMES && !row->passed) {
-    const opc_skip_reason_t why = opc_check_row_skip(row, &detail);
+    opc_skip_reason_t why;
+    OPC_RETURN_IF_ERROR(opc_check_row_skip(tap->source->journal, row, &why, &detail, error));
     opc_text_addf(&reason, "%s%s%s", opc_skip_reason_name(why), detail.length ? ": " : "", opc_text_c(&detail));
     add_point(tap, &text, true, opc_text_c(&name), " # SKIP", opc_text_c(&reason));
   } else {
@@ -117,7 +118,7 @@ static opc_status_t put_tap_trouble(const opc_ci_trouble_t *trouble, void *conte
 
 static opc_status_t put_points(tap_t *tap, size_t operator_index, opc_error_t *error) {
   OPC_SCOPED(opc_scope_check_rows) opc_check_rows_t *rows = NULL;
-  OPC_RETURN_IF_ERROR(opc_check_rows_make(tap->source->journal, operator_index, true, &rows, error));
+  OPC_RETURN_IF_ERROR(opc_check_rows_make(tap->source->journal, operator_index, false, &rows, error));
   for (size_t i = 0; i < rows->count; i++) OPC_RETURN_IF_ERROR(put_point(tap, operator_index, &rows->rows[i], error));
   return OPC_OK;
 }

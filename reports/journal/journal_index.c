@@ -114,6 +114,14 @@ static void note_result(opc_journal_operator_t *op, const opc_case_result_t *res
   if (skip) op->skips[result->reason]++;
 }
 
+static uint64_t outline_bits(const opc_case_result_t *result) {
+  const int check = opc_check_info_find(result->id.check);
+  uint64_t bits = opc_case_result_is_finding(result) ? OPC_OFFSET_FINDING : 0;
+  if (check >= 0 && check < OPC_OFFSET_CHECK_MAX) bits |= (uint64_t)(check + 1) << OPC_OFFSET_CHECK_AT;
+  if (result->verdict == OPC_VERDICT_SKIP) bits |= (uint64_t)result->reason << OPC_OFFSET_REASON_AT;
+  return bits;
+}
+
 static opc_status_t index_result(opc_journal_reader_t *reader, uint64_t offset, const json_t *record,
                                  opc_error_t *error) {
   OPC_SCOPED(opc_scope_case_result) opc_case_result_t *result = NULL;
@@ -136,7 +144,7 @@ static opc_status_t index_result(opc_journal_reader_t *reader, uint64_t offset, 
                                sizeof *reader->result_operators);
   if (operators) reader->result_operators = operators;
   if (!offsets || !operators) return opc_out_of_memory(error);
-  reader->result_offsets[reader->result_count] = offset | (opc_case_result_is_finding(result) ? OPC_OFFSET_FINDING : 0);
+  reader->result_offsets[reader->result_count] = offset | outline_bits(result);
   reader->result_operators[reader->result_count] = index;
   opc_journal_operator_t *op = &reader->operators[index].op;
   note_result(op, result);
@@ -231,7 +239,7 @@ static opc_status_t index_file(opc_journal_reader_t *reader, opc_error_t *error)
 }
 
 static int by_offset(const void *left, const void *right) {
-  uint64_t l = *(const uint64_t *)left & ~OPC_OFFSET_FINDING, r = *(const uint64_t *)right & ~OPC_OFFSET_FINDING;
+  uint64_t l = *(const uint64_t *)left & OPC_OFFSET_PLACE, r = *(const uint64_t *)right & OPC_OFFSET_PLACE;
   return (l > r) - (l < r);
 }
 

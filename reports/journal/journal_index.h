@@ -33,8 +33,12 @@ typedef struct opc_operator_entry {
   uint64_t offset; /* of its record, where op.library is set */
 } opc_operator_entry_t;
 
-/* In an offset of a result: it is a failure or an error. No file is so long. */
+/* What else is in an offset of a result, as no file is so long: it is a failure or an error; the number of its check in
+ * opc_check_infos, from 1 (0: another); the reason of a skip. */
 #define OPC_OFFSET_FINDING (UINT64_C(1) << 63)
+enum { OPC_OFFSET_CHECK_AT = 56, OPC_OFFSET_CHECK_MAX = 127, OPC_OFFSET_REASON_AT = 52, OPC_OFFSET_REASON_MAX = 15 };
+#define OPC_OFFSET_PLACE ((UINT64_C(1) << OPC_OFFSET_REASON_AT) - 1)
+_Static_assert((int)OPC_SKIP_COUNT <= (int)OPC_OFFSET_REASON_MAX + 1, "a skip's reason has four bits");
 
 struct opc_journal_reader {
   opc_journal_lines_t lines;
@@ -47,7 +51,7 @@ struct opc_journal_reader {
   size_t record_count, record_capacity;
 
   /* While indexing: results as they come. Afterwards: result_offsets grouped by operator, and no result_operators. */
-  uint64_t *result_offsets; /* with OPC_OFFSET_FINDING */
+  uint64_t *result_offsets; /* with OPC_OFFSET_… */
   uint32_t *result_operators;
   size_t result_count, result_capacity;
   size_t *first_result; /* operator_count + 1 */

@@ -64,7 +64,7 @@ void opc_journal_reader_close(opc_journal_reader_t *reader) {
 static opc_status_t visit_at(opc_journal_reader_t *reader, uint64_t offset, opc_record_visit_t *visit, void *context,
                              bool *keep_going, opc_error_t *error) {
   ssize_t length;
-  offset &= ~OPC_OFFSET_FINDING;
+  offset &= OPC_OFFSET_PLACE;
   const opc_kept_record_t *kept = opc_kept_find(&reader->kept, offset);
   reader->current = offset;
   if (kept) {
@@ -118,6 +118,20 @@ opc_status_t opc_journal_reader_all_results(opc_journal_reader_t *reader, opc_re
 opc_status_t opc_journal_reader_findings(opc_journal_reader_t *reader, size_t operator_index, opc_result_visit_t *visit,
                                          void *context, opc_error_t *error) {
   return visit_results(reader, operator_index, operator_index + 1, OPC_OFFSET_FINDING, visit, context, error);
+}
+
+opc_status_t opc_journal_reader_outlines(const opc_journal_reader_t *reader, size_t operator_index,
+                                         opc_outline_visit_t *visit, void *context, opc_error_t *error) {
+  for (size_t i = reader->first_result[operator_index]; i < reader->first_result[operator_index + 1]; i++) {
+    const uint64_t bits = reader->result_offsets[i];
+    const opc_result_outline_t outline = {
+        .offset = bits & OPC_OFFSET_PLACE,
+        .check = (int)((bits >> OPC_OFFSET_CHECK_AT) & OPC_OFFSET_CHECK_MAX) - 1,
+        .reason = (opc_skip_reason_t)((bits >> OPC_OFFSET_REASON_AT) & OPC_OFFSET_REASON_MAX),
+        .finding = bits & OPC_OFFSET_FINDING};
+    OPC_RETURN_IF_ERROR(visit(&outline, context, error));
+  }
+  return OPC_OK;
 }
 
 uint64_t opc_journal_reader_offset(const opc_journal_reader_t *reader) { return reader->current; }

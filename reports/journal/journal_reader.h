@@ -124,6 +124,18 @@ opc_status_t opc_journal_reader_all_results(opc_journal_reader_t *reader, opc_re
 /* Its failures and errors alone, warnings among them: the others are not read. */
 opc_status_t opc_journal_reader_findings(opc_journal_reader_t *reader, size_t operator_index, opc_result_visit_t *visit,
                                          void *context, opc_error_t *error) OPC_CHECKED;
+/* What the index knows of a result, which is not read. */
+typedef struct opc_result_outline {
+  uint64_t offset;          /* for opc_journal_reader_result */
+  int check;                /* index in opc_check_infos; -1: not one of them */
+  opc_skip_reason_t reason; /* of a skip */
+  bool finding;             /* a failure or an error; without it and a reason: a pass */
+} opc_result_outline_t;
+typedef opc_status_t opc_outline_visit_t(const opc_result_outline_t *outline, void *context, opc_error_t *error);
+/* The same results as those of opc_journal_reader_results, in the same order. An error of visit ends it and is passed
+ * on. */
+opc_status_t opc_journal_reader_outlines(const opc_journal_reader_t *reader, size_t operator_index,
+                                         opc_outline_visit_t *visit, void *context, opc_error_t *error) OPC_CHECKED;
 /* Where in the file the result is that visit is given, for opc_journal_reader_result. */
 uint64_t opc_journal_reader_offset(const opc_journal_reader_t *reader);
 /* The result at such an offset: opc_case_result_free. */
