@@ -28,13 +28,22 @@ static opc_status_t html_conclude(const opc_problems_t *problems, const opc_jour
   return OPC_OK;
 }
 
-/* "libmy_ops.so and 2 more" */
 static bool html_visit_library(const json_t *record, void *context) {
   json_t *paths = context;
   json_array_append(paths, json_object_get(record, "path"));
   return true;
 }
 
+/* The file's name; that of an extension module, such as "_C.so", after its folder. */
+static const char *library_name(const char *path) {
+  const char *name = opc_base_name(path);
+  if (*name != '_' || name - path < 2) return name;
+  const char *folder = name - 1;
+  while (folder > path && folder[-1] != '/') folder--;
+  return folder;
+}
+
+/* "libmy_ops.so and 2 more" */
 static void add_subject(opc_html_t *html, opc_text_t *out) {
   json_auto_t *paths = json_array();
   const size_t before = out->length;
@@ -42,7 +51,7 @@ static void add_subject(opc_html_t *html, opc_text_t *out) {
     opc_html_keep(html,
                   opc_journal_reader_each(html->source->journal, "library", html_visit_library, paths, html->error));
   const char *first = json_string_value(json_array_get(paths, 0));
-  if (first) opc_html_clean(opc_base_name(first), OPC_HTML_WORD, out);
+  if (first) opc_html_clean(library_name(first), OPC_HTML_WORD, out);
   if (out->length == before) opc_text_add(out, "operators");
   if (json_array_size(paths) > 1) opc_text_addf(out, " and %zu more", json_array_size(paths) - 1);
 }
