@@ -5,6 +5,7 @@
  * Of the findings of one check and rule, the simplest is confirmed first; that is the one that reports show. The others
  * follow in the same child and say so ("confirmed_after"): hundreds of processes would show no more. A finding that
  * does not show there gets a child of its own. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,9 +18,9 @@ struct opc_confirming {
   size_t index;    /* of the suspect */
   size_t arranged; /* how many suspects are sorted for confirmation */
   int step;
-  bool hang_confirmed; /* a case hung for the whole time limit: the others need not */
-  bool in_company;     /* the suspect runs after others of its group, in the child of the first of them */
-  size_t leader;       /* that first one */
+  bool hang_confirmed[2]; /* a case hung for as long as it may, [1]: on searched input. The others need not */
+  bool in_company;        /* the suspect runs after others of its group, in the child of the first of them */
+  size_t leader;          /* that first one */
   int alone_runs, bisections;
   opc_bisection_t halves;
   opc_case_result_t *outcome; /* this run's result for the suspect's case */
@@ -49,13 +50,25 @@ opc_status_t opc_confirm_begin(opc_task_t *task, opc_error_t *error) {
 
 static bool is_hang(const opc_case_result_t *result) { return result->rule == OPC_RULE_timeout; }
 
+static bool is_searched(const opc_case_result_t *result) { return result->provenance.source == OPC_SOURCE_SEARCHED; }
+
+/* A hang on input that nobody vouches for is a warning: it gets twice the operator's own limit, not the whole one. */
+static double searched_hang_seconds(const opc_task_t *task) {
+  enum { LEAST = 2, LIMITS = 2 };
+  const double most = task->session->options->timeout, least = LEAST * opc_run_pace(task->session->options);
+  return fmin(most, fmax(least, LIMITS * opc_task_case_seconds(task)));
+}
+
 /* A hang is confirmed once with the whole limit. An operator that never returns does not return for its other cases
  * either. */
 static double confirm_seconds(const opc_task_t *task) {
-  bool known = task->confirming->index < task->suspect_count &&
-               is_hang(task->suspects[task->confirming->index].result) && task->confirming->hang_confirmed;
-  return known || task->confirming->step == STEP_CONTROL ? opc_task_case_seconds(task)
-                                                         : task->session->options->timeout;
+  const opc_confirming_t *confirming = task->confirming;
+  const opc_case_result_t *suspect =
+      confirming->index < task->suspect_count ? task->suspects[confirming->index].result : NULL;
+  const bool hung = suspect && is_hang(suspect), searched = suspect && is_searched(suspect),
+             known = hung && (confirming->hang_confirmed[false] || confirming->hang_confirmed[searched]);
+  if (known || confirming->step == STEP_CONTROL) return opc_task_case_seconds(task);
+  return hung && searched ? searched_hang_seconds(task) : task->session->options->timeout;
 }
 
 static opc_suspect_t *confirm_present(opc_task_t *task) { return &task->suspects[task->confirming->index]; }
@@ -341,7 +354,7 @@ static opc_status_t conclude_outcome(opc_task_t *task, opc_error_t *error) {
 static opc_status_t conclude_confirmed(opc_task_t *task, opc_error_t *error) {
   opc_case_result_t *outcome = task->confirming->outcome;
   size_t done = task->confirming->index;
-  task->confirming->hang_confirmed |= is_hang(outcome);
+  task->confirming->hang_confirmed[is_searched(outcome)] |= is_hang(outcome);
   outcome->confirmed = OPC_CONFIRMED_YES;
   if (task->confirming->in_company)
     opc_case_result_put(&outcome->confirmed_after, task->suspects[task->confirming->leader].result->case_id);
