@@ -25,16 +25,31 @@ static void keep_skip(opc_check_row_t *row, opc_skip_reason_t reason, uint64_t o
   if (row->skips[reason]++ == 0) row->first_skips[reason] = offset;
 }
 
+/* True: the finding is of a known problem, and counted. */
+static bool take_known(opc_check_rows_t *rows, opc_check_row_t *row, const opc_case_result_t *result) {
+  const opc_problems_t *problems = rows->source->problems;
+  const bool any = problems->fresh < problems->count;
+  const opc_problem_t *problem = any ? opc_problems_find(problems, rows->operator_index, result) : NULL;
+  if (!problem || !problem->known) return false;
+  row->known++;
+  if (row->known_as) return true;
+  OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
+  opc_known_say(problem->known, &text);
+  opc_text_addf(&text, " (problem %s): %s", problem->id, result->message);
+  row->known_as = opc_text_take(&text);
+  return true;
+}
+
 static bool check_rows_visit(const opc_case_result_t *result, void *context) {
   opc_check_rows_t *rows = context;
   opc_check_row_t *row = row_of(rows, result->id.check);
-  const uint64_t offset = opc_journal_reader_offset(rows->journal);
+  const uint64_t offset = opc_journal_reader_offset(rows->source->journal);
   row->seconds += result->seconds;
   if (result->verdict == OPC_VERDICT_PASS) {
     row->passed++;
   } else if (result->verdict == OPC_VERDICT_SKIP) {
     keep_skip(row, result->reason, offset);
-  } else {
+  } else if (!take_known(rows, row, result)) {
     const opc_check_outcome_t outcome = result->severity == OPC_SEVERITY_WARNING ? OPC_CHECK_WARNING
                                         : result->verdict == OPC_VERDICT_FAIL    ? OPC_CHECK_FAILURE
                                                                                  : OPC_CHECK_ERROR;
@@ -47,7 +62,7 @@ static opc_status_t visit_outline(const opc_result_outline_t *outline, void *con
   opc_check_rows_t *rows = context;
   OPC_SCOPED(opc_scope_case_result) opc_case_result_t *result = NULL;
   if (outline->finding || outline->check < 0) {
-    OPC_RETURN_IF_ERROR(opc_journal_reader_result(rows->journal, outline->offset, &result, error));
+    OPC_RETURN_IF_ERROR(opc_journal_reader_result(rows->source->journal, outline->offset, &result, error));
     (void)check_rows_visit(result, rows);
     return OPC_OK;
   }
@@ -57,19 +72,24 @@ static opc_status_t visit_outline(const opc_result_outline_t *outline, void *con
   return OPC_OK;
 }
 
-opc_status_t opc_check_rows_make(opc_journal_reader_t *journal, size_t operator_index, bool seconds,
+opc_status_t opc_check_rows_make(const opc_report_source_t *source, size_t operator_index, bool seconds,
                                  opc_check_rows_t **out, opc_error_t *error) {
   OPC_SCOPED(opc_scope_check_rows) opc_check_rows_t *rows = calloc(1, sizeof *rows);
   *out = NULL;
   if (!rows) return opc_out_of_memory(error);
-  rows->journal = journal;
-  OPC_RETURN_IF_ERROR(seconds ? opc_journal_reader_results(journal, operator_index, check_rows_visit, rows, error)
-                              : opc_journal_reader_outlines(journal, operator_index, visit_outline, rows, error));
+  rows->source = source;
+  rows->operator_index = operator_index;
+  OPC_RETURN_IF_ERROR(seconds
+                          ? opc_journal_reader_results(source->journal, operator_index, check_rows_visit, rows, error)
+                          : opc_journal_reader_outlines(source->journal, operator_index, visit_outline, rows, error));
   OPC_MOVE(out, rows);
   return OPC_OK;
 }
 
-void opc_check_rows_free(opc_check_rows_t *rows) { free(rows); }
+void opc_check_rows_free(opc_check_rows_t *rows) {
+  for (size_t i = 0; rows && i < rows->count; i++) free(rows->rows[i].known_as);
+  free(rows);
+}
 
 void opc_scope_check_rows(opc_check_rows_t **rows) { opc_check_rows_free(*rows); }
 

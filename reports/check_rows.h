@@ -4,7 +4,7 @@
  * number of results. Threads: one. */
 #pragma once
 
-#include "reports/journal/journal_reader.h"
+#include "reports/report.h"
 
 enum { OPC_CHECK_ROWS = 64 };
 /* The worst first. */
@@ -18,6 +18,8 @@ typedef enum opc_check_outcome {
 typedef struct opc_check_row {
   char name[40];
   uint64_t found[OPC_CHECK_OUTCOMES], passed, skips[OPC_SKIP_COUNT];
+  uint64_t known;                        /* findings of known problems, which count nowhere else */
+  char *known_as;                        /* "known: in the baseline known.txt: the message of the first" */
   uint64_t first_skips[OPC_SKIP_COUNT];  /* where the first skip for each reason is */
   uint64_t simplest[OPC_CHECK_OUTCOMES]; /* where the simplest case of each is (opc_journal_reader_offset) */
   int complexities[OPC_CHECK_OUTCOMES];
@@ -27,11 +29,12 @@ typedef struct opc_check_row {
 typedef struct opc_check_rows {
   opc_check_row_t rows[OPC_CHECK_ROWS];
   size_t count;
-  opc_journal_reader_t *journal;
+  size_t operator_index;
+  const opc_report_source_t *source;
 } opc_check_rows_t;
 
 /* Without seconds, only findings are read. */
-opc_status_t opc_check_rows_make(opc_journal_reader_t *journal, size_t operator_index, bool seconds,
+opc_status_t opc_check_rows_make(const opc_report_source_t *source, size_t operator_index, bool seconds,
                                  opc_check_rows_t **out, opc_error_t *error) OPC_CHECKED;
 void opc_check_rows_free(opc_check_rows_t *rows);
 void opc_scope_check_rows(opc_check_rows_t **rows);

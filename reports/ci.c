@@ -208,7 +208,8 @@ static opc_status_t visit_problem(ci_view_t *view, const opc_problem_t *problem,
   opc_text_reset(&view->repro);
   opc_text_reset(&view->path);
   view->problem = (opc_ci_problem_t){.json = json, .result = result};
-  view->problem.error = view->source->strict || !problem->warning;
+  view->problem.known = problem->known;
+  view->problem.error = !problem->known && (view->source->strict || !problem->warning);
   OPC_RETURN_IF_ERROR(name_fingerprint(view, problem->id, error));
   describe_problem(view, json);
   find_place(view, result, op, library);
@@ -229,7 +230,7 @@ opc_status_t opc_ci_each_problem(const opc_report_source_t *source, opc_ci_probl
 }
 
 size_t opc_ci_error_count(const opc_report_source_t *source) {
-  return source->strict ? source->problems->count : source->problems->errors;
+  return source->strict ? source->problems->fresh : source->problems->errors;
 }
 
 /* ---- the run as a whole ---- */

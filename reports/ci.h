@@ -13,6 +13,7 @@ typedef struct opc_ci_problem {
   const json_t *json; /* opc_problem_to_json */
   const opc_case_result_t *result;
   bool error;                  /* it counts for the exit code */
+  const json_t *known;         /* opc_problem_t's: a baseline or an xfail file lists it; NULL: none does */
   char fingerprint[32];        /* the problem's id, with a number after it if several problems have that id */
   const char *title;           /* "my_ops::scale and 2 more: stride.wrong_result" */
   const char *message, *repro; /* of bounded length, without control characters; repro may be "" */

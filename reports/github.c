@@ -99,12 +99,13 @@ static opc_status_t put_github_problem(const opc_ci_problem_t *problem, void *co
   const char *rule = opc_record_text(problem->json, "rule");
   const json_t *names = json_object_get(problem->json, "operators");
   opc_text_addf(&message, "%s\nrepro: %s\nopcheck-c explain %s", problem->message, problem->repro, rule);
-  OPC_RETURN_IF_ERROR(annotate(github, problem->error, problem->title, problem->is_source ? problem->path : NULL,
-                               problem->line, opc_text_c(&message), error));
+  if (!problem->known)
+    OPC_RETURN_IF_ERROR(annotate(github, problem->error, problem->title, problem->is_source ? problem->path : NULL,
+                                 problem->line, opc_text_c(&message), error));
   opc_text_addf(&place, "%s:%d", problem->path, problem->line);
   opc_text_add(&operators, json_string_value(json_array_get(names, 0)));
   if (json_array_size(names) > 1) opc_text_addf(&operators, " and %zu more", json_array_size(names) - 1);
-  opc_text_add(&row, problem->error ? "| error |" : "| warning |");
+  opc_text_add(&row, problem->known ? "| known |" : problem->error ? "| error |" : "| warning |");
   add_cell(&row, opc_text_c(&operators), true);
   add_cell(&row, rule, true);
   add_cell(&row, problem->message, false);
@@ -144,10 +145,11 @@ static opc_status_t put_summary_head(github_t *github, opc_error_t *error) {
   OPC_SCOPED(opc_text_clear) opc_text_t text = {0}, counts = {0}, checked = {0};
   const opc_coverage_t coverage = opc_coverage_of(github->source->journal);
   const size_t errors = opc_ci_error_count(github->source);
-  const uint64_t known = count_known_failures(github->source->journal);
+  const opc_problems_t *problems = github->source->problems;
+  const uint64_t known = count_known_failures(github->source->journal) + (problems->count - problems->fresh);
   bool written;
   add_summary_count(&counts, errors, "error");
-  add_summary_count(&counts, github->source->problems->count - errors, "warning");
+  add_summary_count(&counts, problems->fresh - errors, "warning");
   if (known) add_summary_count(&counts, known, "known failure");
   opc_coverage_say(&coverage, &checked);
   opc_text_addf(&text, "### opcheck-c: %s\n\n%s\n\n", opc_text_c(&counts), opc_text_c(&checked));

@@ -12,12 +12,12 @@ typedef struct gitlab {
 } gitlab_t;
 
 static opc_status_t put_issue(gitlab_t *gitlab, const char *description, const char *check, const char *fingerprint,
-                              bool error_severity, const char *path, int line, opc_error_t *error) {
+                              const char *severity, const char *path, int line, opc_error_t *error) {
   json_t *issue = json_object();
   opc_json_put(&issue, "description", opc_json_string(description));
   opc_json_put(&issue, "check_name", opc_json_string(check));
   opc_json_put(&issue, "fingerprint", opc_json_string(fingerprint));
-  opc_json_put(&issue, "severity", json_string(error_severity ? "critical" : "minor"));
+  opc_json_put(&issue, "severity", json_string(severity));
   opc_json_put(&issue, "location", json_pack("{s:o, s:{s:i}}", "path", opc_json_string(path), "lines", "begin", line));
   const char *before = gitlab->first ? "[\n  " : ",\n  ";
   gitlab->first = false;
@@ -29,7 +29,7 @@ static opc_status_t put_gitlab_trouble(const opc_ci_trouble_t *trouble, void *co
   opc_text_addf(&text, "%s%s%s", trouble->path ? trouble->path : "", trouble->path ? " could not be loaded: " : "",
                 trouble->message);
   opc_text_addf(&fingerprint, "%s%s%s", trouble->rule, trouble->path ? "/" : "", trouble->path ? trouble->path : "");
-  return put_issue(context, opc_text_c(&text), trouble->rule, opc_text_c(&fingerprint), true,
+  return put_issue(context, opc_text_c(&text), trouble->rule, opc_text_c(&fingerprint), "critical",
                    trouble->path ? trouble->path : "opcheck-c", 1, error);
 }
 
@@ -37,7 +37,10 @@ static opc_status_t put_gitlab_problem(const opc_ci_problem_t *problem, void *co
   OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
   opc_text_addf(&text, "%s: %s", problem->title, problem->message);
   return put_issue(context, opc_text_c(&text), opc_record_text(problem->json, "rule"), problem->fingerprint,
-                   problem->error, problem->path, problem->line, error);
+                   problem->known   ? "info"
+                   : problem->error ? "critical"
+                                    : "minor",
+                   problem->path, problem->line, error);
 }
 
 static opc_status_t write_gitlab(const opc_report_source_t *source, FILE *stream, opc_error_t *error) {

@@ -149,9 +149,9 @@ static void put_worst_item(opc_html_t *html, const opc_problem_t *problem) {
 
 static void put_worst(opc_html_t *html) {
   const opc_problems_t *problems = html->source->problems;
-  if (problems->count == 0) return;
-  opc_html_putf(html, "<div class=\"worst\"><h2>%s</h2><ol>\n", problems->count == 1 ? "The problem" : "The worst");
-  for (size_t i = 0; i < problems->count && i < WORST_SHOWN; i++) put_worst_item(html, &problems->items[i]);
+  if (problems->fresh == 0) return;
+  opc_html_putf(html, "<div class=\"worst\"><h2>%s</h2><ol>\n", problems->fresh == 1 ? "The problem" : "The worst");
+  for (size_t i = 0; i < problems->fresh && i < WORST_SHOWN; i++) put_worst_item(html, &problems->items[i]);
   opc_html_put(html, "</ol></div>\n");
 }
 

@@ -213,6 +213,7 @@ static void problem_put_head(opc_html_t *html, const opc_problem_t *problem, con
   if (problem->operator_count > 1) opc_html_putf(html, " <small>and %zu more</small>", problem->operator_count - 1);
   opc_html_put(html, " <span class=\"title\">");
   opc_html_text(html, opc_rule_of(opc_problem_rule(problem))->title, OPC_HTML_WORD);
+  if (problem->known) opc_html_put(html, " <small>(known)</small>");
   opc_html_put(html, "</span></h3><code class=\"rule\">");
   opc_html_text(html, opc_record_text(json, "rule"), OPC_HTML_WORD);
   opc_html_put(html, "</code><span class=\"brief\">");
@@ -220,8 +221,9 @@ static void problem_put_head(opc_html_t *html, const opc_problem_t *problem, con
   opc_html_put(html, "</span></summary>\n");
 }
 
-static void put_facts(opc_html_t *html, const json_t *json, const opc_case_result_t *result, const json_t *op) {
-  OPC_SCOPED(opc_text_clear) opc_text_t where = {0}, tried = {0};
+static void put_facts(opc_html_t *html, const json_t *json, const opc_case_result_t *result, const json_t *op,
+                      const json_t *known) {
+  OPC_SCOPED(opc_text_clear) opc_text_t where = {0}, tried = {0}, excuse = {0};
   opc_finding_place(result, op, &where);
   opc_finding_tried(result, &tried);
   opc_html_put(html, "<dl class=\"facts\">\n");
@@ -236,6 +238,8 @@ static void put_facts(opc_html_t *html, const json_t *json, const opc_case_resul
     put_codes(html, "operators", json_object_get(json, "operators"), 0, ", ");
   put_codes(html, "also", json_object_get(json, "symptoms"), 1, ", ");
   if (result->suspect) put_text_fact(html, "note", "not confirmed: the run stopped early");
+  if (known) opc_known_say(known, &excuse);
+  put_text_fact(html, "status", opc_text_c(&excuse));
   opc_html_put(html, "</dl>\n");
 }
 
@@ -244,7 +248,7 @@ static void problem_put_body(opc_html_t *html, const opc_problem_t *problem, con
   opc_html_put(html, "<div class=\"body\">\n<p class=\"message\">");
   opc_html_prose(html, opc_record_text(json, "message"), OPC_HTML_MESSAGE);
   opc_html_put(html, "</p>\n");
-  put_facts(html, json, result, op);
+  put_facts(html, json, result, op, problem->known);
   problem_put_input(html, json_object_get(result->evidence, "input"));
   put_accesses(html, json_object_get(result->evidence, "accesses"));
   put_differences(html, json_object_get(result->evidence, "differences"));

@@ -177,6 +177,21 @@ static void put_problems(json_writer_t *writer, const opc_problems_t *problems) 
   end_list(writer);
 }
 
+/* Lines of a baseline or an xfail file, and what became of each. */
+static void put_known(json_writer_t *writer, const opc_problems_t *problems) {
+  const char *id;
+  json_t *known;
+  begin_list(writer, "known");
+  json_object_foreach(problems->known, id, known) {
+    json_t *fixed =
+        json_pack("{s:s, s:s}", "problem", id, "state", opc_known_state_name(opc_known_state(problems, known)));
+    json_t *item = json_arrange(known, fixed);
+    json_object_del(item, "whole");
+    put_item(writer, item);
+  }
+  end_list(writer);
+}
+
 /* Facts about the whole run, from the records "run" and "tool", which an early report may lack. */
 static void put_head(json_writer_t *writer, const opc_journal_summary_t *summary) {
   json_t *run = NULL, *tool = NULL;
@@ -212,12 +227,14 @@ static opc_status_t write_json(const opc_report_source_t *source, FILE *stream, 
   put_list(&writer, "notes", "note", json_visit_note);
   put_results(&writer);
   put_problems(&writer, source->problems);
+  if (json_object_size(source->problems->known) > 0) put_known(&writer, source->problems);
   json_put(&writer, "  \"summary\": ");
   put_value(&writer,
-            json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "pass", (json_int_t)summary.pass, "fail",
+            json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "pass", (json_int_t)summary.pass, "fail",
                       (json_int_t)summary.fail, "skip", (json_int_t)summary.skip, "error", (json_int_t)summary.error,
                       "warnings", (json_int_t)summary.warnings, "problems", (json_int_t)source->problems->count,
-                      "operators", (json_int_t)coverage.total, "checked", (json_int_t)coverage.checked));
+                      "known", (json_int_t)(source->problems->count - source->problems->fresh), "operators",
+                      (json_int_t)coverage.total, "checked", (json_int_t)coverage.checked));
   json_put(&writer, "\n}\n");
   return writer.status;
 }

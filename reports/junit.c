@@ -11,11 +11,38 @@
 #include "reports/ci.h"
 #include "reports/junit_write.h"
 
+static const opc_problem_t *known_problem(const opc_junit_t *junit, const opc_case_result_t *result) {
+  const opc_problems_t *problems = junit->source->problems;
+  const opc_problem_t *problem =
+      problems->fresh < problems->count ? opc_problems_find(problems, junit->op_index, result) : NULL;
+  return problem && problem->known ? problem : NULL;
+}
+
+static void junit_count_case(opc_journal_counts_t *counts, const opc_case_result_t *result, bool known) {
+  if (known || result->verdict == OPC_VERDICT_SKIP) counts->skip++;
+  else if (result->verdict == OPC_VERDICT_PASS) counts->pass++;
+  else if (result->severity == OPC_SEVERITY_WARNING) counts->warnings++;
+  else if (result->verdict == OPC_VERDICT_FAIL) counts->fail++;
+  else counts->error++;
+}
+
+static void write_known(opc_junit_t *junit, const opc_problem_t *problem, const opc_case_result_t *result) {
+  OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
+  opc_known_say(problem->known, &text);
+  opc_text_addf(&text, " (problem %s): %s", problem->id, result->message);
+  opc_junit_known(junit, opc_text_c(&text));
+}
+
 static bool junit_visit_result(const opc_case_result_t *result, void *context) {
   opc_junit_t *junit = context;
+  const opc_problem_t *known = known_problem(junit, result);
   opc_junit_testcase(junit, junit->op->library, junit->op->name, result->case_id, result->seconds);
-  if (!junit->xml) return !junit->status;
+  if (!junit->xml) {
+    junit_count_case(&junit->tests[junit->op_index], result, known);
+    return !junit->status;
+  }
   if (result->verdict == OPC_VERDICT_SKIP) opc_junit_skip(junit, opc_skip_reason_name(result->reason), result->message);
+  else if (known) write_known(junit, known, result);
   else if (opc_case_result_is_finding(result))
     opc_junit_finding(junit,
                       result->severity == OPC_SEVERITY_WARNING ? "system-out"
@@ -86,9 +113,10 @@ static bool in_suite(const opc_junit_t *junit, const opc_journal_operator_t *op,
 static void write_operators(opc_junit_t *junit, const char *path) {
   for (size_t i = 0; !junit->status && i < opc_journal_reader_operator_count(junit->journal); i++) {
     junit->op = opc_journal_reader_operator(junit->journal, i);
+    junit->op_index = i;
     if (!in_suite(junit, junit->op, path)) continue;
     opc_hash_set_clear(&junit->names); /* a classname contains the operator's name, so operators cannot share names */
-    opc_junit_keep(junit, junit->tests
+    opc_junit_keep(junit, junit->source->junit_cases == OPC_JUNIT_BY_OPERATOR
                               ? opc_junit_operator(junit, i)
                               : opc_journal_reader_results(junit->journal, i, junit_visit_result, junit, junit->error));
   }
@@ -98,7 +126,7 @@ static void junit_count_operators(opc_junit_t *junit, const char *path, opc_jour
   for (size_t i = 0; i < opc_journal_reader_operator_count(junit->journal); i++) {
     const opc_journal_operator_t *op = opc_journal_reader_operator(junit->journal, i);
     if (!in_suite(junit, op, path)) continue;
-    const opc_journal_counts_t *own = junit->tests ? &junit->tests[i] : &op->counts;
+    const opc_journal_counts_t *own = &junit->tests[i];
     counts->pass += own->pass;
     counts->fail += own->fail;
     counts->skip += own->skip;
@@ -142,7 +170,8 @@ static void write_run_suite(opc_junit_t *junit) {
   opc_journal_counts_t counts = {.error = !!type};
   double seconds = 0;
   junit_count_operators(junit, NULL, &counts, &seconds);
-  if (counts.pass + counts.fail + counts.skip + counts.error + counts.warnings == 0) return;
+  /* The pass that looks at names has not counted them yet. */
+  if (junit->xml && counts.pass + counts.fail + counts.skip + counts.error + counts.warnings == 0) return;
   junit->run_errors = !!type;
   if (junit->xml) {
     open_suite(junit, "opcheck-c", &counts, seconds);
@@ -181,8 +210,7 @@ static void write_document(opc_junit_t *junit, FILE *stream) {
   }
   opc_journal_counts_t total = {.error = summary->libraries_failed + junit->run_errors};
   for (size_t i = 0; i < opc_journal_reader_operator_count(junit->journal); i++) {
-    const opc_journal_counts_t *own =
-        junit->tests ? &junit->tests[i] : &opc_journal_reader_operator(junit->journal, i)->counts;
+    const opc_journal_counts_t *own = &junit->tests[i];
     total.pass += own->pass + own->warnings;
     total.fail += own->fail;
     total.skip += own->skip;
@@ -211,10 +239,8 @@ static void make_junit(opc_junit_t *junit, FILE *stream) {
   opc_junit_keep(junit, opc_journal_reader_first(journal, "run", &junit->run, junit->error));
   if (!junit->status) opc_junit_keep(junit, opc_journal_reader_first(journal, "tool", &junit->tool, junit->error));
   size_t operators = opc_journal_reader_operator_count(journal);
-  if (junit->source->junit_cases == OPC_JUNIT_BY_OPERATOR) {
-    junit->tests = calloc(operators + 1, sizeof *junit->tests);
-    if (!junit->tests && !junit->status) junit->status = opc_out_of_memory(junit->error);
-  }
+  junit->tests = calloc(operators + 1, sizeof *junit->tests);
+  if (!junit->tests && !junit->status) junit->status = opc_out_of_memory(junit->error);
   if (!junit->status) junit_walk(junit);
   opc_hash_set_clear(&junit->names);
   if (!junit->status) write_document(junit, stream);

@@ -8,6 +8,7 @@ static void count_row(const opc_check_row_t *row, opc_journal_counts_t *counts) 
   if (row->found[OPC_CHECK_ERROR]) counts->error++;
   else if (row->found[OPC_CHECK_FAILURE]) counts->fail++;
   else if (row->found[OPC_CHECK_WARNING]) counts->warnings++;
+  else if (row->known) counts->skip++;
   else if (row->passed) counts->pass++;
   else counts->skip++;
 }
@@ -41,12 +42,12 @@ static void add_problem(opc_text_t *out, const json_t *problem) {
   if (*opc_record_text(problem, "repro")) opc_text_addf(out, "  repro: %s\n", opc_record_text(problem, "repro"));
 }
 
-/* Adds the problems that have a finding of this check of the operator. */
+/* Adds the problems that have a finding of this check of the operator, without those that are known. */
 static opc_status_t junit_operator_add_problems(opc_junit_t *junit, size_t operator_index, const char *check,
                                                 opc_text_t *out) {
   const opc_problems_t *problems = junit->source->problems;
   uint64_t bit = opc_problem_check_bit(check);
-  for (size_t i = 0; i < problems->count; i++) {
+  for (size_t i = 0; i < problems->fresh; i++) {
     const opc_problem_t *problem = &problems->items[i];
     for (size_t k = 0; k < problem->operator_count; k++) {
       const opc_problem_operator_t *op = &problem->operators[k];
@@ -70,6 +71,8 @@ static opc_status_t write_row(opc_junit_t *junit, size_t operator_index, const o
     OPC_RETURN_IF_ERROR(opc_journal_reader_result(junit->journal, row->simplest[outcome], &simplest, junit->error));
     OPC_RETURN_IF_ERROR(junit_operator_add_problems(junit, operator_index, row->name, &problems));
     opc_junit_finding(junit, elements[outcome], simplest, &problems);
+  } else if (row->known) {
+    opc_junit_known(junit, row->known_as);
   } else if (!row->passed) {
     opc_skip_reason_t reason;
     OPC_RETURN_IF_ERROR(opc_check_row_skip(junit->journal, row, &reason, &skipped, junit->error));
@@ -81,7 +84,7 @@ static opc_status_t write_row(opc_junit_t *junit, size_t operator_index, const o
 
 opc_status_t opc_junit_operator(opc_junit_t *junit, size_t operator_index) {
   OPC_SCOPED(opc_scope_check_rows) opc_check_rows_t *rows = NULL;
-  OPC_RETURN_IF_ERROR(opc_check_rows_make(junit->journal, operator_index, junit->xml, &rows, junit->error));
+  OPC_RETURN_IF_ERROR(opc_check_rows_make(junit->source, operator_index, junit->xml, &rows, junit->error));
   for (size_t i = 0; i < rows->count; i++) {
     if (junit->xml) OPC_RETURN_IF_ERROR(write_row(junit, operator_index, &rows->rows[i]));
     else count_row(&rows->rows[i], &junit->tests[operator_index]);

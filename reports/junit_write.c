@@ -170,6 +170,13 @@ void opc_junit_skip(opc_junit_t *junit, const char *reason, const char *message)
   opc_text_clear(&text);
 }
 
+void opc_junit_known(opc_junit_t *junit, const char *known_as) {
+  opc_junit_open(junit, "skipped");
+  opc_junit_attribute(junit, "type", "known");
+  opc_junit_message(junit, known_as ? known_as : "known");
+  opc_junit_close(junit);
+}
+
 void opc_junit_error(opc_junit_t *junit, const char *type, const char *message, const opc_text_t *text) {
   opc_junit_open(junit, "error");
   opc_junit_attribute(junit, "type", type);

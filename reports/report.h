@@ -22,6 +22,7 @@ typedef struct opc_report_source {
   bool strict;                             /* --strict: the formats of CI show warnings as errors */
   int required;                            /* --require-checked, as opc_coverage_required takes it */
   const struct opc_comparison *comparison; /* of `report compare`, which has no journal of its own; else NULL */
+  const struct opc_rewrite *rewrite;       /* of opc_report_rewrite (baseline.h) */
 } opc_report_source_t;
 
 typedef struct opc_report {

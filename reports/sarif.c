@@ -120,13 +120,19 @@ static opc_status_t put_sarif_result(const opc_ci_problem_t *problem, void *cont
   opc_text_addf(&line_hash, "%s:1", problem->fingerprint);
   opc_json_put(&result, "ruleId", opc_json_string(opc_record_text(problem->json, "rule")));
   opc_json_put(&result, "ruleIndex", json_integer(sarif->indexes[rule] - 1));
-  opc_json_put(&result, "level", json_string(problem->error ? "error" : "warning"));
+  opc_json_put(&result, "level", json_string(problem->known ? "note" : problem->error ? "error" : "warning"));
   opc_json_put(&result, "message", sarif_message(problem));
   opc_json_put(&result, "locations", sarif_locations(problem));
   opc_json_put(&result, "partialFingerprints",
                json_pack("{s:s, s:s}", "opcheckProblem/v1", problem->fingerprint, "primaryLocationLineHash",
                          opc_text_c(&line_hash)));
   opc_json_put(&result, "properties", sarif_properties(problem));
+  if (problem->known) {
+    OPC_SCOPED(opc_text_clear) opc_text_t why = {0};
+    opc_known_say(problem->known, &why);
+    opc_json_put(&result, "suppressions",
+                 json_pack("[{s:s, s:o}]", "kind", "external", "justification", opc_json_string(opc_text_c(&why))));
+  }
   return put_element(sarif, result, error);
 }
 

@@ -56,7 +56,7 @@ static void add_problem_ids(const tap_t *tap, size_t operator_index, const char 
   const opc_problems_t *problems = tap->source->problems;
   const uint64_t bit = opc_problem_check_bit(check);
   bool first = true;
-  for (size_t i = 0; i < problems->count; i++) {
+  for (size_t i = 0; i < problems->fresh; i++) {
     for (size_t k = 0; k < problems->items[i].operator_count; k++) {
       const opc_problem_operator_t *op = &problems->items[i].operators[k];
       if (op->index != operator_index || !((op->error_checks | op->warning_checks) & bit)) continue;
@@ -89,7 +89,9 @@ static opc_status_t put_point(tap_t *tap, size_t operator_index, const opc_check
   const opc_check_outcome_t worst = opc_check_row_worst(row);
   const bool broken = worst <= (tap->source->strict ? OPC_CHECK_WARNING : OPC_CHECK_FAILURE);
   opc_text_addf(&name, "%s/%s", opc_journal_reader_operator(tap->source->journal, operator_index)->name, row->name);
-  if (!broken && row->skips[OPC_SKIP_XFAIL] > 0) {
+  if (!broken && row->known > 0) {
+    add_point(tap, &text, false, opc_text_c(&name), " # TODO", row->known_as ? row->known_as : "");
+  } else if (!broken && row->skips[OPC_SKIP_XFAIL] > 0) {
     OPC_RETURN_IF_ERROR(opc_check_row_detail(tap->source->journal, row, OPC_SKIP_XFAIL, &detail, error));
     add_point(tap, &text, false, opc_text_c(&name), " # TODO", opc_text_c(&detail));
   } else if (worst == OPC_CHECK_OUTCOMES && !row->passed) {
@@ -118,7 +120,7 @@ static opc_status_t put_tap_trouble(const opc_ci_trouble_t *trouble, void *conte
 
 static opc_status_t put_points(tap_t *tap, size_t operator_index, opc_error_t *error) {
   OPC_SCOPED(opc_scope_check_rows) opc_check_rows_t *rows = NULL;
-  OPC_RETURN_IF_ERROR(opc_check_rows_make(tap->source->journal, operator_index, false, &rows, error));
+  OPC_RETURN_IF_ERROR(opc_check_rows_make(tap->source, operator_index, false, &rows, error));
   for (size_t i = 0; i < rows->count; i++) OPC_RETURN_IF_ERROR(put_point(tap, operator_index, &rows->rows[i], error));
   return OPC_OK;
 }

@@ -207,14 +207,66 @@ static void show_unchecked(const opc_problems_t *problems, const opc_screen_t *s
   }
 }
 
-opc_status_t opc_terminal_report(const opc_problems_t *problems, const opc_screen_t *screen,
+/* ---- known problems ---- */
+
+/* Those that are new are shown as if there were no others. The journal and the names stay those of all. */
+static opc_problems_t fresh_of(const opc_problems_t *problems) {
+  opc_problems_t fresh = *problems;
+  fresh.count = problems->fresh;
+  return fresh;
+}
+
+static opc_status_t list_known(const opc_problems_t *problems, const opc_screen_t *screen, opc_error_t *error) {
+  for (size_t i = problems->fresh; i < problems->count; i++) {
+    OPC_SCOPED(opc_text_clear) opc_text_t line = {0};
+    json_auto_t *json = NULL;
+    OPC_RETURN_IF_ERROR(opc_problem_to_json(problems, &problems->items[i], &json, NULL, error));
+    opc_text_addf(&line, "%s, %s, %s: ", json_string_value(json_array_get(json_object_get(json, "operators"), 0)),
+                  opc_record_text(json, "rule"), opc_record_text(json, "severity"));
+    opc_known_say(problems->items[i].known, &line);
+    opc_screen_field(screen, problems->items[i].id, opc_text_c(&line));
+  }
+  return OPC_OK;
+}
+
+/* Lines of a baseline or an xfail file that no problem matches. */
+static void show_stale(const opc_problems_t *problems, const opc_screen_t *screen) {
+  const char *id;
+  json_t *known;
+  if (opc_known_stale(problems)) fputs("\nKnown problems that are out of date\n", screen->stream);
+  json_object_foreach(problems->known, id, known) {
+    const opc_known_state_t state = opc_known_state(problems, known);
+    const char *name = opc_record_text(known, "operator");
+    OPC_SCOPED(opc_text_clear) opc_text_t place = {0}, line = {0};
+    if (state != OPC_KNOWN_FIXED && state != OPC_KNOWN_REMOVED) continue;
+    opc_text_addf(&place, "%s:%" JSON_INTEGER_FORMAT, opc_base_name(opc_record_text(known, "file")),
+                  json_integer_value(json_object_get(known, "line")));
+    opc_text_addf(&line, "%s %s%s%s", id, name, *name ? ", " : "", opc_record_text(known, "rule"));
+    opc_text_addf(&line, ": %s", state == OPC_KNOWN_FIXED ? "not found any more" : "the operator is gone");
+    opc_screen_field(screen, opc_text_c(&place), opc_text_c(&line));
+  }
+}
+
+static opc_status_t terminal_show_known(const opc_problems_t *problems, const opc_screen_t *screen, bool verbose,
+                                        opc_error_t *error) {
+  const size_t known = problems->count - problems->fresh;
+  if (known)
+    fprintf(screen->stream, "\n%zu known problem%s%s\n", known, plural(known), verbose ? "" : ": --verbose shows them");
+  if (verbose) OPC_RETURN_IF_ERROR(list_known(problems, screen, error));
+  show_stale(problems, screen);
+  return OPC_OK;
+}
+
+opc_status_t opc_terminal_report(const opc_problems_t *every, const opc_screen_t *screen,
                                  const opc_terminal_view_t *view, opc_error_t *error) {
+  const opc_problems_t fresh = fresh_of(every), *const problems = &fresh;
   OPC_RETURN_IF_ERROR(opc_terminal_troubles(problems->journal, screen, view->verbose ? SIZE_MAX : NOTES_SHOWN, error));
   show_summary(problems, screen);
   if (view->verbose) OPC_RETURN_IF_ERROR(show_every_problem(problems, screen, error));
   else OPC_RETURN_IF_ERROR(terminal_show_problems(problems, screen, view, error));
   if (problems->count)
     fputs("\nopcheck-c explain RULE says why a rule matters and how to fix the operator\n", screen->stream);
+  OPC_RETURN_IF_ERROR(terminal_show_known(every, screen, view->verbose, error));
   if (view->verbose) OPC_RETURN_IF_ERROR(opc_terminal_operators(problems->journal, screen, error));
   else show_unchecked(problems, screen);
   /* What no call reached matters if what was reached is right. */
@@ -255,7 +307,9 @@ static const char *verdict(const opc_problems_t *problems, const opc_terminal_vi
     return "NOTHING CHECKED";
   }
   if (view->exit_code == 1 && problems->errors == 0 && !too_few)
-    *why = problems->count ? "warnings count (--strict); " : "a line of --xfail matches no case (--strict); ";
+    *why = problems->count                 ? "warnings count (--strict); "
+           : opc_known_stale(problems) > 0 ? "a line of known problems is out of date (--strict); "
+                                           : "a line of --xfail matches no case (--strict); ";
   if (view->exit_code != 0 || problems->errors) return "FAILED";
   *tone = OPC_TONE_GREEN;
   return "PASSED";
@@ -268,7 +322,9 @@ static void add_without_sample(const opc_problems_t *problems, opc_text_t *out) 
   else if (count) opc_text_addf(out, "; %zu findings would be errors with a sample", count);
 }
 
-void opc_terminal_end(const opc_problems_t *problems, const opc_screen_t *screen, const opc_terminal_view_t *view) {
+void opc_terminal_end(const opc_problems_t *every, const opc_screen_t *screen, const opc_terminal_view_t *view) {
+  const opc_problems_t fresh = fresh_of(every), *const problems = &fresh;
+  const size_t known = every->count - every->fresh;
   opc_coverage_t coverage = opc_coverage_of(problems->journal);
   uint64_t required = opc_coverage_required(&coverage, view->required);
   bool too_few = coverage.checked < required;
@@ -285,6 +341,7 @@ void opc_terminal_end(const opc_problems_t *problems, const opc_screen_t *screen
   if (too_few) opc_text_addf(&line, "; --require-checked %d asks for %" PRIu64, view->required, required);
   if (problems->count && passed) opc_text_addf(&line, "; %zu warning%s", problems->count, plural(problems->count));
   add_without_sample(problems, &line);
+  if (known) opc_text_addf(&line, "; %zu known problem%s", known, plural(known));
   opc_screen_text(screen, tone, word);
   fprintf(screen->stream, "%s\n", opc_text_c(&line));
 }

@@ -14,10 +14,10 @@ typedef struct opc_terminal_view {
   const char *whole; /* a file with the complete result, where the screen leaves something out; NULL: none is kept */
 } opc_terminal_view_t;
 
-opc_status_t opc_terminal_report(const opc_problems_t *problems, const opc_screen_t *screen,
+opc_status_t opc_terminal_report(const opc_problems_t *every, const opc_screen_t *screen,
                                  const opc_terminal_view_t *view, opc_error_t *error) OPC_CHECKED;
 /* The last line: whether it passed, what was found, and how much was checked. */
-void opc_terminal_end(const opc_problems_t *problems, const opc_screen_t *screen, const opc_terminal_view_t *view);
+void opc_terminal_end(const opc_problems_t *every, const opc_screen_t *screen, const opc_terminal_view_t *view);
 opc_status_t opc_terminal_list(opc_journal_reader_t *journal, const opc_screen_t *screen,
                                opc_error_t *error) OPC_CHECKED;
 

@@ -111,10 +111,11 @@ static opc_status_t report_show(const report_command_t *command, const opc_probl
   opc_screen_t screen = opc_screen_of(stdout);
   opc_journal_summary_t summary;
   opc_journal_reader_summary(problems->journal, &summary);
-  const opc_terminal_view_t view = {.exit_code = summary.exit_code,
-                                    .verbose = command->verbose,
-                                    .coverage = command->coverage,
-                                    .whole = command->journal};
+  const opc_terminal_view_t view = {
+      .exit_code = opc_known_exit_code(problems, summary.exit_code, command->strict, false),
+      .verbose = command->verbose,
+      .coverage = command->coverage,
+      .whole = command->journal};
   OPC_RETURN_IF_ERROR(opc_terminal_report(problems, &screen, &view, error));
   opc_terminal_end(problems, &screen, &view);
   return OPC_OK;

@@ -24,6 +24,9 @@ enum {
   KEY_CASE,
   KEY_LIST_CASES,
   KEY_XFAIL,
+  KEY_UPDATE_XFAIL,
+  KEY_BASELINE,
+  KEY_WRITE_BASELINE,
   KEY_STRICT,
   KEY_UNTRUSTED_INPUT,
   KEY_REQUIRE_CHECKED,
@@ -90,7 +93,6 @@ static const struct argp_option options[] = {
     {"seeds", KEY_SEEDS, "N", 0,
      "Search with N seeds, from that of --seed on, and use all inputs that were found: for nightly runs (default: 1)",
      2},
-    {"xfail", KEY_XFAIL, "FILE", 0, "File of expected failures, one a line: case id or glob, [rule=NAME], reason", 2},
     {0, 0, 0, 0, "How it runs:", 3},
     {"jobs", KEY_JOBS, "N", 0, "Number of operators to check in parallel (default: number of CPUs)", 3},
     {"timeout", OPC_KEY_TIMEOUT, "SECONDS", 0,
@@ -121,7 +123,16 @@ static const struct argp_option options[] = {
      "Run again after each rebuild of a library, and show what differs from the run before; Ctrl-C ends", 3},
     {0, 0, 0, 0, "Results:", 4},
     {"strict", KEY_STRICT, NULL, 0,
-     "Exit with 1 for warnings too, and for lines of --xfail that match no case of a whole run", 4},
+     "Exit with 1 for warnings too, and for lines of --xfail and --baseline that match nothing in a whole run", 4},
+    {"xfail", KEY_XFAIL, "FILE", 0,
+     "File of expected failures, one a line: case id or glob, [rule=NAME], [expires=YYYY-MM-DD], reason; or "
+     "problem=ID, "
+     "reason",
+     4},
+    {"update-xfail", KEY_UPDATE_XFAIL, NULL, 0, "Remove the lines of --xfail that nothing needs any more", 4},
+    {"baseline", KEY_BASELINE, "FILE", 0, "Exit with 1 only for problems that this file does not list", 4},
+    {"write-baseline", KEY_WRITE_BASELINE, "FILE", 0,
+     "Write the problems to this file, as known from now on. With --baseline: only drop those that no longer occur", 4},
     {"untrusted-input", KEY_UNTRUSTED_INPUT, NULL, 0,
      "Report an argument that the operator does not check as an error, not a warning: for operators that receive "
      "tensors from strangers",
@@ -228,6 +239,24 @@ static opc_status_t check_watch(const run_command_t *run) {
   return OPC_OK;
 }
 
+/* What is known can be updated if everything was looked at. */
+static opc_status_t check_known(const run_command_t *run) {
+  const opc_run_options_t *to = &run->execution.options;
+  const bool write = run->execution.write_baseline;
+  if (run->list_cases && (write || to->update_xfail))
+    return opc_error_set(run->error, OPC_ERR_USAGE, "--list-cases runs nothing: leave --%s out",
+                         write ? "write-baseline" : "update-xfail");
+  if (to->update_xfail && opc_execution_is_for_every_torch(&run->execution))
+    return opc_error_set(run->error, OPC_ERR_USAGE,
+                         "--update-xfail cannot be combined with --torch all: leave one out");
+  if (!to->update_xfail ||
+      (!run->globs.count && !run->namespaces.count && !run->checks.count && !to->case_id && to->shard_count <= 1))
+    return OPC_OK;
+  return opc_error_set(run->error, OPC_ERR_USAGE,
+                       "--update-xfail needs a run of all operators and checks: leave --op, --namespace, --check, "
+                       "--case and --shard out");
+}
+
 /* Where the operators come from, and what cannot be combined. */
 static opc_status_t check_sources(const run_command_t *run) {
   const opc_run_options_t *to = &run->execution.options;
@@ -243,6 +272,7 @@ static opc_status_t check_sources(const run_command_t *run) {
                                                   : "seeds");
   if (run->list_cases && to->seeds > 0)
     return opc_error_set(run->error, OPC_ERR_USAGE, "--list-cases runs nothing: leave --seeds out");
+  OPC_RETURN_IF_ERROR(check_known(run));
   if (run->coverage && to->case_id)
     return opc_error_set(run->error, OPC_ERR_USAGE, "--coverage is about all cases of an operator: leave --case out");
   if (opc_execution_is_for_every_torch(&run->execution) && (python || run->list_cases))
@@ -274,6 +304,14 @@ static bool take_report_option(run_command_t *run, int key, const char *value, o
     case KEY_REQUIRE_CHECKED:
       *out_status = opc_value_integer("--require-checked", value, 0, 100, &number, run->error);
       run->execution.required = (int)number;
+      break;
+    case KEY_BASELINE:
+      *out_status = opc_execution_readable("--baseline", value, run->error);
+      run->execution.baseline = value;
+      break;
+    case KEY_WRITE_BASELINE:
+      *out_status = opc_execution_claim(&run->execution, "--write-baseline", value, run->error);
+      run->execution.write_baseline = value;
       break;
     case KEY_VERBOSE:
       run->verbose = true;
@@ -350,6 +388,9 @@ static error_t run_parse(int key, char *value, struct argp_state *state) {
       status = opc_execution_readable("--xfail", value, run->error);
       to->xfail_file = value;
       break;
+    case KEY_UPDATE_XFAIL:
+      to->update_xfail = true;
+      break;
     case KEY_TOOL:
       status = set_tool(run, value);
       break;
@@ -410,6 +451,7 @@ static opc_status_t run_show(const opc_problems_t *problems, int exit_code, void
   if (!execution->before || opc_watch_show(execution, journal, &screen, run->verbose, error) != OPC_OK)
     OPC_RETURN_IF_ERROR(opc_terminal_report(problems, &screen, &view, error));
   opc_execution_list_reports(&run->execution, &screen);
+  opc_known_list(&run->execution, problems, &screen);
   opc_terminal_end(problems, &screen, &view);
   return OPC_OK;
 }
@@ -427,7 +469,8 @@ static void prepare_memcheck(run_command_t *run) {
   opc_run_options_t *to = &run->execution.options;
   if (!to->memcheck) return;
   opc_complain(
-      "memcheck: under Valgrind libtorch takes about half a minute to load, an operator one to ten seconds; a case may "
+      "memcheck: under Valgrind libtorch takes about half a minute to load, an operator one to ten seconds; a case "
+      "may "
       "take %g s. --op and --check narrow "
       "the run",
       to->timeout);
@@ -448,6 +491,10 @@ static opc_status_t run_take_settings(run_command_t *run) {
   OPC_RETURN_IF_ERROR(run_take_list(&run->recipes, &settings->recipes, run->error));
   OPC_RETURN_IF_ERROR(run_take_list(&run->checks, &settings->checks, run->error));
   if (!to->xfail_file) to->xfail_file = settings->xfail;
+  if (to->update_xfail && !to->xfail_file)
+    return opc_error_set(run->error, OPC_ERR_USAGE, "--update-xfail: give the file, --xfail FILE");
+  /* --write-baseline alone writes all that was found. */
+  if (!run->execution.baseline && !run->execution.write_baseline) run->execution.baseline = settings->baseline;
   to->choices = settings->choices;
   to->settings_file = settings->file;
   to->settings = settings->text;

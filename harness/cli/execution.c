@@ -9,19 +9,6 @@
 #include "inspect/package.h"
 #include "supervise/common/devices.h"
 
-/* Appends a record to a journal that no other process is writing. */
-static opc_status_t append_record(const char *path, json_t *record, opc_error_t *error) {
-  json_auto_t *owned = record;
-  OPC_SCOPED(opc_scope_free) char *line = owned ? json_dumps(owned, JSON_COMPACT) : NULL;
-  if (!line) return opc_error_set(error, OPC_ERR_MEMORY, "out of memory while writing journal %s", path);
-  FILE *file = fopen(path, "ae");
-  bool written = file && fprintf(file, "%s\n", line) >= 0;
-  const int cause = errno;
-  if (file && fclose(file) != 0 && written)
-    return opc_error_set(error, OPC_ERR_IO, "cannot write journal %s: %s", path, strerror(errno));
-  return written ? OPC_OK : opc_error_set(error, OPC_ERR_IO, "cannot write journal %s: %s", path, strerror(cause));
-}
-
 /* The first record of a run's journal. The run overwrites it with its own; the early reports are made from this one. */
 static json_t *early_record(const opc_run_options_t *options) {
   char started[32];
@@ -96,7 +83,7 @@ static opc_report_source_t execution_source(const opc_execution_t *execution, co
 static opc_status_t begin_reports(const opc_execution_t *execution, opc_error_t *error) {
   OPC_SCOPED(opc_scope_journal_reader) opc_journal_reader_t *reader = NULL;
   OPC_SCOPED(opc_problems_clear) opc_problems_t problems = {0};
-  OPC_RETURN_IF_ERROR(append_record(execution->options.journal, early_record(&execution->options), error));
+  OPC_RETURN_IF_ERROR(opc_execution_append(execution, early_record(&execution->options), error));
   OPC_RETURN_IF_ERROR(opc_journal_reader_open(execution->options.journal, &reader, error));
   OPC_RETURN_IF_ERROR(opc_problems_make(reader, &problems, error));
   const opc_report_source_t source = execution_source(execution, &problems);
@@ -119,14 +106,13 @@ static opc_status_t finish_reports(opc_execution_t *execution, const opc_problem
   return first;
 }
 
-/* The exit code of an otherwise successful run, given its warnings and unchecked operators. */
-static int code_of_results(const opc_execution_t *execution, opc_journal_reader_t *reader, int code) {
-  opc_journal_summary_t summary;
-  opc_journal_reader_summary(reader, &summary);
-  opc_coverage_t coverage = opc_coverage_of(reader);
-  bool mild = code == OPC_EXIT_OK || code == OPC_EXIT_NOTHING;
-  bool too_few = coverage.checked < opc_coverage_required(&coverage, execution->required);
-  return mild && ((execution->options.strict && summary.warnings) || too_few) ? OPC_EXIT_BROKEN : code;
+/* The exit code of an otherwise successful run, given its known problems, warnings and unchecked operators. */
+static int code_of_results(const opc_execution_t *execution, const opc_problems_t *problems, int code) {
+  const opc_coverage_t coverage = opc_coverage_of(problems->journal);
+  const bool too_few = coverage.checked < opc_coverage_required(&coverage, execution->required);
+  const bool updated = execution->write_baseline || execution->options.update_xfail;
+  code = opc_known_exit_code(problems, code, execution->options.strict, updated);
+  return too_few && (code == OPC_EXIT_OK || code == OPC_EXIT_NOTHING) ? OPC_EXIT_BROKEN : code;
 }
 
 static opc_status_t find_problems(const opc_execution_t *execution, opc_journal_reader_t **out_reader,
@@ -143,10 +129,9 @@ static int make_reports(opc_execution_t *execution, opc_status_t run_status, int
   opc_journal_summary_t summary = {0};
   OPC_SCOPED(opc_problems_clear) opc_problems_t problems = {0};
   opc_status_t status = find_problems(execution, &reader, &problems, &error);
-  if (reader) {
-    opc_journal_reader_summary(reader, &summary);
-    code = code_of_results(execution, reader, code);
-  }
+  if (reader) opc_journal_reader_summary(reader, &summary);
+  if (!status && !run_status) status = opc_known_finish(execution, &problems, &error);
+  if (reader) code = code_of_results(execution, &problems, code);
   if (!status) status = finish_reports(execution, &problems, &error);
   /* An invalid sample file is reported in one line: there are no results to show. */
   bool reached = summary.libraries > 0 && opc_exit_code(run_status) != OPC_EXIT_USAGE;
@@ -163,6 +148,7 @@ static int make_reports(opc_execution_t *execution, opc_status_t run_status, int
 }
 
 static opc_status_t execution_begin(opc_execution_t *execution, char **out_journal, opc_error_t *error) {
+  OPC_RETURN_IF_ERROR(opc_known_begin(execution, error));
   OPC_RETURN_IF_ERROR(choose_journal(execution, out_journal, error));
   execution->options.journal = *out_journal;
   OPC_RETURN_IF_ERROR(check_samples_target(execution->options.save_samples, error));
@@ -183,11 +169,14 @@ static int execute(opc_execution_t *execution, bool *out_worth) {
     opc_complain("%s", error.message);
     /* The reports say why they are incomplete. If this cannot be written, they still say that they are. */
     opc_error_t ignored;
-    if (append_record(execution->options.journal, json_pack("{s:s, s:s}", "t", "note", "message", error.message),
-                      &ignored) != OPC_OK)
+    if (opc_execution_append(execution, json_pack("{s:s, s:s}", "t", "note", "message", error.message), &ignored) !=
+        OPC_OK)
       errno = 0;
   }
-  return make_reports(execution, status, code, out_worth);
+  const opc_status_t listed = opc_known_to_journal(execution, &error);
+  if (listed != OPC_OK) opc_complain("%s", error.message);
+  code = make_reports(execution, status, code, out_worth);
+  return listed != OPC_OK ? OPC_EXIT_HARNESS : code;
 }
 
 int opc_execution_run_once(opc_execution_t *execution) {
@@ -267,6 +256,7 @@ opc_status_t opc_execution_claim(const opc_execution_t *execution, const char *o
                                  opc_error_t *error) {
   bool taken = (execution->journal && strcmp(execution->journal, file) == 0) ||
                (execution->options.save_samples && strcmp(execution->options.save_samples, file) == 0);
+  taken |= execution->write_baseline && strcmp(execution->write_baseline, file) == 0;
   for (size_t i = 0; i < execution->target_count; i++) taken |= strcmp(execution->targets[i].file, file) == 0;
   if (!*file) return opc_error_set(error, OPC_ERR_USAGE, "%s: name a file", option);
   if (strcmp(file, "-") == 0)
@@ -407,4 +397,6 @@ void opc_execution_clear(opc_execution_t *execution) {
   opc_strings_clear(&execution->modules);
   free(execution->found_samples);
   execution->found_samples = NULL;
+  json_decref(execution->known);
+  execution->known = NULL;
 }

@@ -58,8 +58,12 @@ typedef struct opc_execution {
   char *found_samples; /* "report.found-samples.json" in the folder of the JSON or HTML report; NULL: there is none */
   opc_strings_t libraries, preloads, samples, modules; /* opc_execution_options copies them into the options */
   opc_junit_cases_t junit_cases;
-  const char *before;      /* the journal of the run before, of --watch; NULL: this is the first one */
-  const char *source_root; /* --source-root; NULL: not given */
+  const char *before;                    /* the journal of the run before, of --watch; NULL: this is the first one */
+  const char *source_root;               /* --source-root; NULL: not given */
+  const char *baseline, *write_baseline; /* --baseline, --write-baseline; NULL: not given */
+  json_t *known;                         /* records for the journal (opc_known_begin); owned */
+  size_t lines_removed, xfail_removed;   /* of those two files, at the end */
+  bool known_kept;                       /* they could not be updated: the run did not see everything */
   bool timeout_given;
   int required;             /* --require-checked: percent of operators and classes; 0: no minimum */
   opc_progress_t *progress; /* (optional) shown during the run */
@@ -97,6 +101,19 @@ int opc_watch_run(opc_execution_t *execution);
 /* Shows what differs between execution->before and the journal of this run. OPC_ERR_INPUT: they cannot be compared. */
 opc_status_t opc_watch_show(const opc_execution_t *execution, const char *now, const opc_screen_t *screen, bool verbose,
                             opc_error_t *error) OPC_CHECKED;
+
+/* ---- known failures: known_failures.c ---- */
+
+/* Reads what is known, before the run. */
+opc_status_t opc_known_begin(opc_execution_t *execution, opc_error_t *error) OPC_CHECKED;
+/* After the run, before its journal is read: the records. */
+opc_status_t opc_known_to_journal(const opc_execution_t *execution, opc_error_t *error) OPC_CHECKED;
+/* Writes the files. Afterwards all problems may be known. */
+opc_status_t opc_known_finish(opc_execution_t *execution, opc_problems_t *problems, opc_error_t *error) OPC_CHECKED;
+/* Prints a line for each of the files. */
+void opc_known_list(const opc_execution_t *execution, const opc_problems_t *problems, const opc_screen_t *screen);
+/* Appends a record to the journal, which no other process is writing. Takes the reference. */
+opc_status_t opc_execution_append(const opc_execution_t *execution, json_t *record, opc_error_t *error) OPC_CHECKED;
 
 /* Prints a line for each report that was written. */
 void opc_execution_list_reports(const opc_execution_t *execution, const opc_screen_t *screen);

@@ -8,7 +8,7 @@
 
 #include "model/json/json_read.h"
 
-static const char *const fields[] = {"format", "samples", "recipes", "xfail", "checks", "severities", NULL};
+static const char *const fields[] = {"format", "samples", "recipes", "xfail", "baseline", "checks", "severities", NULL};
 static const char *const choices[] = {
     [OPC_CHOICE_OFF] = "off", [OPC_CHOICE_WARNING] = "warning", [OPC_CHOICE_ERROR] = "error"};
 
@@ -120,7 +120,8 @@ static opc_status_t settings_read_choices(opc_json_reader_t *reader, const json_
 }
 
 static opc_status_t settings_read_fields(opc_json_reader_t *reader, const json_t *top, opc_settings_t *out) {
-  const json_t *format = json_object_get(top, "format"), *xfail = json_object_get(top, "xfail");
+  const json_t *format = json_object_get(top, "format"), *xfail = json_object_get(top, "xfail"),
+               *baseline = json_object_get(top, "baseline");
   if (!json_is_object(top)) return opc_json_fail(reader, "expected an object of settings");
   OPC_RETURN_IF_ERROR(opc_json_check_fields(reader, top, fields));
   if (format && (!json_is_string(format) || strcmp(json_string_value(format), "opcheck-c/settings/1") != 0)) {
@@ -131,6 +132,7 @@ static opc_status_t settings_read_fields(opc_json_reader_t *reader, const json_t
   OPC_JSON_MEMBER(reader, "recipes", read_list(reader, json_object_get(top, "recipes"), read_file_item, &out->recipes));
   OPC_JSON_MEMBER(reader, "checks", read_list(reader, json_object_get(top, "checks"), read_check_item, &out->checks));
   if (xfail) OPC_JSON_MEMBER(reader, "xfail", read_path(reader, xfail, &out->xfail));
+  if (baseline) OPC_JSON_MEMBER(reader, "baseline", read_path(reader, baseline, &out->baseline));
   OPC_JSON_MEMBER(reader, "severities",
                   settings_read_choices(reader, json_object_get(top, "severities"), &out->choices));
   return OPC_OK;
@@ -160,6 +162,7 @@ void opc_settings_clear(opc_settings_t *settings) {
   free(settings->file);
   free(settings->text);
   free(settings->xfail);
+  free(settings->baseline);
   free(settings->choices);
   *settings = (opc_settings_t){0};
 }

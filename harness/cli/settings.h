@@ -2,7 +2,8 @@
  *
  *   {"format": "opcheck-c/settings/1",            may be left out
  *    "samples": ["my.samples.json"], "recipes": ["my.recipes.json"], "xfail": "known_failures.txt",
- *    "checks": ["stride", "meta"], "severities": {"sync.device": "off", "registration.no_meta_kernel": "error"}}
+ *    "baseline": "known_problems.txt", "checks": ["stride", "meta"], "severities": {"sync.device": "off",
+ * "registration.no_meta_kernel": "error"}}
  *
  * Paths are relative to the file. An option of the command line replaces the setting of its name.
  * Ownership: opc_settings_clear; a zeroed one is empty and valid. Threads: one. */
@@ -17,7 +18,7 @@ typedef struct opc_settings {
   char *file; /* NULL: there is none */
   char *text; /* its content as JSON, in one line */
   opc_strings_t samples, recipes, checks;
-  char *xfail;                /* NULL: not given */
+  char *xfail, *baseline;     /* NULL: not given */
   opc_rule_choice_t *choices; /* severities, by opc_rule_id_t; NULL: not given */
 } opc_settings_t;
 

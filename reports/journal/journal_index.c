@@ -110,6 +110,7 @@ static void note_result(opc_journal_operator_t *op, const opc_case_result_t *res
     op->asked = true;
     op->called |= called;
   }
+  if (called && check >= 0) op->checks |= UINT64_C(1) << (check < 63 ? check : 63);
   op->has_verdict |= called || result->reason == OPC_SKIP_FAKE_IN_PYTHON; /* its C++ part was checked */
   if (skip) op->skips[result->reason]++;
 }
@@ -195,6 +196,7 @@ static opc_status_t index_record(opc_journal_reader_t *reader, uint64_t offset, 
     case OPC_RECORD_END:
       summary->complete = json_is_true(json_object_get(record, "complete"));
       summary->seconds = json_number_value(json_object_get(record, "seconds"));
+      summary->stale_lines = (uint64_t)json_integer_value(json_object_get(record, "stale_lines"));
       if (summary->complete) summary->exit_code = (int)json_integer_value(json_object_get(record, "exit_code"));
       break;
     default:

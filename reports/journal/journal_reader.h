@@ -25,7 +25,13 @@
  *                                 only if no result of that case follows: the run stopped early
  *   {"t":"result",…}              fields of the JSON report's results; final
  *   {"t":"note","message":…}      something that a person should read
- *   {"t":"end","seconds":S,"exit_code":N,"complete":true}
+ *   {"t":"known","problem":ID,"by":"baseline|xfail","file":…,"line":N,"rule":…,"operator":…,"reason":…,"expired":DATE,
+ *    "whole":true}                a problem that must not fail the run (problems.h), unless it has expired. Written
+ * after the run. rule, operator: of a baseline; reason: of an xfail file; whole: the run was of all operators and
+ * checks, so that a line that no problem matches is out of date
+ *   {"t":"end","seconds":S,"exit_code":N,"complete":true,"stale_lines":N,"outdated_lines":[N]}
+ *                                 lines of the xfail file: how many were an error (--strict), and which nothing needs
+ *                                 any more
  *
  * A last line without a newline (a killed run) is ignored, and so are records of an unknown t. A line that is not a
  * record, or a result that opc_case_result_decode refuses, counts as damaged, and a journal with damaged lines is not
@@ -53,6 +59,7 @@ typedef enum opc_record_kind {
   OPC_RECORD_SUSPECT,
   OPC_RECORD_RESULT,
   OPC_RECORD_NOTE,
+  OPC_RECORD_KNOWN,
   OPC_RECORD_END,
   OPC_RECORD_COUNT
 } opc_record_kind_t;
@@ -73,8 +80,9 @@ typedef struct opc_journal_summary {
   uint64_t operators, classes, libraries, libraries_failed;
   bool complete;
   double seconds;
-  int exit_code;    /* -1: the run stopped early */
-  uint64_t damaged; /* lines that are no records */
+  int exit_code;        /* -1: the run stopped early */
+  uint64_t stale_lines; /* of the xfail file, which were an error */
+  uint64_t damaged;     /* lines that are no records */
 } opc_journal_summary_t;
 
 /* One operator that the journal names, and a summary of its results. */
@@ -87,6 +95,7 @@ typedef struct opc_journal_operator {
   bool asked;                     /* it has results of a check that calls operators */
   bool called;                    /* one of them comes from a call, be it one that was refused */
   bool has_verdict;               /* some check has a verdict, with or without a call */
+  uint64_t checks;                /* with a verdict or a refused call: bits by index of opc_check_infos, up to 63 */
   uint32_t skips[OPC_SKIP_COUNT]; /* by reason */
 } opc_journal_operator_t;
 

@@ -138,6 +138,14 @@ static opc_provenance_order_t stronger_provenance(const opc_problem_t *one, cons
   return one->provenance < other->provenance ? one->provenance : other->provenance;
 }
 
+static opc_status_t problem_add_parts(opc_problem_t *problem, const opc_problem_t *from, opc_error_t *error) {
+  for (size_t i = 0; i < from->part_count; i++) {
+    if (!OPC_ARRAY_GROW(problem->parts, problem->part_count)) return opc_out_of_memory(error);
+    problem->parts[problem->part_count++] = from->parts[i];
+  }
+  return OPC_OK;
+}
+
 opc_status_t opc_problem_absorb(opc_problem_t *into, opc_problem_t *from, opc_error_t *error) {
   OPC_SCOPED(opc_problem_clear) opc_problem_t taken = {0};
   into->provenance = stronger_provenance(into, from);
@@ -153,11 +161,12 @@ opc_status_t opc_problem_absorb(opc_problem_t *into, opc_problem_t *from, opc_er
   for (size_t i = 0; i < taken.symptom_count; i++)
     OPC_RETURN_IF_ERROR(opc_problem_add_symptom(into, &taken.symptoms[i], error));
   for (size_t i = 0; i < taken.operator_count; i++) OPC_RETURN_IF_ERROR(add_operator(into, &taken.operators[i], error));
-  return OPC_OK;
+  return problem_add_parts(into, &taken, error);
 }
 
 void opc_problem_clear(opc_problem_t *problem) {
   free(problem->symptoms);
   free(problem->operators);
+  free(problem->parts);
   *problem = (opc_problem_t){0};
 }

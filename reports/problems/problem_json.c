@@ -44,9 +44,19 @@ static const char *layout_words(const opc_case_id_t *id) {
   return strstr(id->variant, ".conj") ? "ignores the conjugate bit of " : "ignores the negative bit of ";
 }
 
-static char *message_of(const opc_problem_t *problem, const opc_case_result_t *result) {
+/* In front, where no report cuts it off. */
+static void add_expired(opc_text_t *out, const json_t *known) {
+  const char *date = opc_record_text(known, "expired");
+  if (*date)
+    opc_text_addf(
+        out, "line %" JSON_INTEGER_FORMAT " of %s expired on %s: ", json_integer_value(json_object_get(known, "line")),
+        opc_base_name(opc_record_text(known, "file")), date);
+}
+
+static char *message_of(const opc_problem_t *problem, const opc_case_result_t *result, const json_t *known) {
   opc_text_t text = {0};
   const char *own = result->message;
+  add_expired(&text, known);
   if (problem->unchecked) {
     problem_json_add_unchecked(&text, problem);
     if (*own) opc_text_add(&text, "; the worst: ");
@@ -91,9 +101,17 @@ static const char *problem_json_library_of(const opc_problems_t *problems, const
   return opc_journal_reader_operator(problems->journal, problem->operators[0].index)->library;
 }
 
+static json_t *known_json(const json_t *known) {
+  static const char *const copied[] = {"by", "file", "line", "reason"};
+  json_t *json = known ? json_object() : NULL;
+  for (size_t i = 0; json && i < sizeof copied / sizeof *copied; i++)
+    if (json_object_get(known, copied[i])) json_object_set(json, copied[i], json_object_get(known, copied[i]));
+  return json;
+}
+
 static json_t *whole(const opc_problem_t *problem, json_t *operators, json_t *cases, const opc_case_result_t *result,
-                     const opc_code_place_t *place) {
-  char provenance[32], *message = message_of(problem, result);
+                     const opc_code_place_t *place, const json_t *line) {
+  char provenance[32], *message = message_of(problem, result, line);
   json_t *symptoms = json_array(), *arguments = json_array();
   bool kept = symptoms && arguments && message;
   for (size_t i = 0; i < problem->symptom_count && kept; i++)
@@ -101,14 +119,14 @@ static json_t *whole(const opc_problem_t *problem, json_t *operators, json_t *ca
   for (size_t i = 0; i < problem->argument_count && kept; i++)
     kept = append(arguments, json_string(problem->arguments[i]));
   json_t *json = json_pack(
-      "{s:s, s:O, s:s?, s:s, s:o, s:s, s:s?, s:o, s:o*, s:o*, s:s, s:O, s:I, s:s?, s:s, s:o}", "id", problem->id,
+      "{s:s, s:O, s:s?, s:s, s:o, s:s, s:s?, s:o, s:o*, s:o*, s:s, s:O, s:I, s:s?, s:s, s:o, s:o*}", "id", problem->id,
       "operators", operators, "argument", problem->argument_count == 1 ? problem->arguments[0] : NULL, "rule",
       opc_rule_name(opc_problem_rule(problem)), "symptoms", symptoms, "severity",
       problem->warning ? "warning" : "error", "standing", opc_provenance_order_name(problem->provenance, provenance),
       "location", *place->text ? opc_json_string(place->text) : json_null(), "file",
       *place->file ? opc_json_string(place->file) : NULL, "line", *place->file ? json_integer(place->line) : NULL,
       "message", message ? message : "", "cases", cases, "count", (json_int_t)problem->count, "repro", result->repro,
-      "change", opc_change_kind_name(problem->change), "arguments", arguments);
+      "change", opc_change_kind_name(problem->change), "arguments", arguments, "known", known_json(problem->known));
   if (!kept) {
     json_decref(json);
     json = NULL;
@@ -129,7 +147,7 @@ opc_status_t opc_problem_to_json(const opc_problems_t *problems, const opc_probl
   OPC_RETURN_IF_ERROR(add_cases(problems, problem, cases, result, error));
   if (!add_operators(problems, problem, operators, result->id.operator_name)) return opc_out_of_memory(error);
   opc_code_place_of(result, problem_json_library_of(problems, problem), &place);
-  *out = whole(problem, operators, cases, result, &place);
+  *out = whole(problem, operators, cases, result, &place, json_object_get(problems->known, problem->id));
   if (!*out) return opc_out_of_memory(error);
   if (!out_result) return OPC_OK;
   *out_result = result;

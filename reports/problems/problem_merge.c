@@ -89,6 +89,13 @@ opc_status_t opc_operator_findings_add(opc_operator_findings_t *findings, const 
     if (!problem->operators) return opc_out_of_memory(error);
     problem->operators[0].index = findings->operator_index;
     problem->operator_count = 1;
+    if (!OPC_ARRAY_GROW(problem->parts, problem->part_count)) return opc_out_of_memory(error);
+    problem->parts[problem->part_count++] = (opc_problem_part_t){.operator_index = findings->operator_index,
+                                                                 .rule = facts.rule,
+                                                                 .change = facts.change,
+                                                                 .unchecked = facts.unchecked,
+                                                                 .warning = facts.warning,
+                                                                 .argument = argument};
   }
   if (!problem->provenance || stronger) problem->provenance = facts.one.provenance;
   problem->off_gpu = problem->off_gpu || strcmp(result->id.device, "cuda") != 0;

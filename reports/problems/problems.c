@@ -125,17 +125,6 @@ static opc_status_t name_problem(const opc_problems_t *problems, size_t index, o
   return OPC_OK;
 }
 
-static opc_status_t problems_count_operators(opc_problems_t *problems, opc_error_t *error) {
-  size_t total = opc_journal_reader_operator_count(problems->journal);
-  bool *has = calloc(total ? total : 1, sizeof *has);
-  if (!has) return opc_out_of_memory(error);
-  for (size_t i = 0; i < problems->count; i++)
-    for (size_t k = 0; k < problems->items[i].operator_count; k++) has[problems->items[i].operators[k].index] = true;
-  for (size_t i = 0; i < total; i++) problems->operators += has[i];
-  free(has);
-  return OPC_OK;
-}
-
 opc_status_t opc_problems_make(opc_journal_reader_t *journal, opc_problems_t *out, opc_error_t *error) {
   *out = (opc_problems_t){.journal = journal, .names = json_object()};
   making_t making = {.problems = out, .error = error};
@@ -143,16 +132,14 @@ opc_status_t opc_problems_make(opc_journal_reader_t *journal, opc_problems_t *ou
   for (size_t i = 0; i < opc_journal_reader_operator_count(journal); i++)
     OPC_RETURN_IF_ERROR(take_operator(&making, i));
   if (out->count > 0) qsort(out->items, out->count, sizeof *out->items, by_weight);
-  for (size_t i = 0; i < out->count; i++) {
-    out->errors += !out->items[i].warning;
-    OPC_RETURN_IF_ERROR(name_problem(out, i, error));
-  }
-  return problems_count_operators(out, error);
+  for (size_t i = 0; i < out->count; i++) OPC_RETURN_IF_ERROR(name_problem(out, i, error));
+  return opc_problems_take_known(out, error);
 }
 
 void opc_problems_clear(opc_problems_t *problems) {
   for (size_t i = 0; i < problems->count; i++) opc_problem_clear(&problems->items[i]);
   free(problems->items);
   json_decref(problems->names);
+  json_decref(problems->known);
   *problems = (opc_problems_t){0};
 }

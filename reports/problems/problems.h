@@ -65,8 +65,18 @@ typedef struct opc_problem_operator {
 
 enum { OPC_PROBLEM_CASES = 16, OPC_PROBLEM_ARGUMENTS = 8, OPC_PROBLEM_PLACES = 8 };
 
+/* What a finding must have to be of a problem; most problems have one. */
+typedef struct opc_problem_part {
+  uint32_t operator_index;
+  opc_rule_id_t rule;
+  opc_change_kind_t change;
+  bool unchecked, warning;
+  const char *argument; /* of the set of names */
+} opc_problem_part_t;
+
 typedef struct opc_problem {
   char id[17];
+  const json_t *known; /* its record "known": it must not fail the run. NULL: it is not known, or no longer */
   opc_change_kind_t change;
   bool unchecked; /* all of it is rule memory.unchecked_arguments */
   bool warning;
@@ -85,6 +95,8 @@ typedef struct opc_problem {
   uint64_t seen[OPC_SEEN_COUNT]; /* inputs; unchecked only */
   opc_problem_operator_t *operators;
   size_t operator_count;
+  opc_problem_part_t *parts;
+  size_t part_count;
 } opc_problem_t;
 
 /* Bit of a check by name; the last one is for names that nobody knows. */
@@ -111,15 +123,46 @@ void opc_problem_id_set(opc_problem_t *problem, const char *library, const char 
 typedef struct opc_problems {
   opc_journal_reader_t *journal;
   json_t *names;        /* owns rules and arguments */
-  opc_problem_t *items; /* errors before warnings, input that somebody vouches for before what was searched, what more
-                           operators show before what fewer do, stronger rules before weaker ones */
+  opc_problem_t *items; /* known ones last; errors before warnings, input that somebody vouches for before what was
+                           searched, what more operators show before what fewer do, stronger rules before weaker ones */
   size_t count;
-  size_t errors;    /* the first of them; the others are warnings */
-  size_t operators; /* that have any of them */
+  size_t fresh;     /* the first of them; the others are known */
+  size_t errors;    /* the first of the fresh ones; the others are warnings */
+  size_t operators; /* that have any fresh one */
+  json_t *known;    /* id -> record "known" */
 } opc_problems_t;
 
 opc_status_t opc_problems_make(opc_journal_reader_t *journal, opc_problems_t *out, opc_error_t *error) OPC_CHECKED;
 void opc_problems_clear(opc_problems_t *problems);
+
+/* The problem that a finding is part of; NULL: none, because it is no finding. operator_index: in the journal reader.
+ */
+const opc_problem_t *opc_problems_find(const opc_problems_t *problems, size_t operator_index,
+                                       const opc_case_result_t *result);
+
+/* ---- known problems: known.c ----
+ *
+ * A baseline or an xfail file lists problems that must not fail the run; the journal has a record for each. */
+
+/* Takes what the records say: partitions the problems, and sets known, fresh, errors and operators. */
+opc_status_t opc_problems_take_known(opc_problems_t *problems, opc_error_t *error) OPC_CHECKED;
+/* Adds "known: in the baseline known.txt", "known: the reason in the xfail file" */
+void opc_known_say(const json_t *known, opc_text_t *out);
+
+/* What became of a line that no problem matches. */
+typedef enum opc_known_state {
+  OPC_KNOWN_FOUND = 0,
+  OPC_KNOWN_FIXED,    /* the operator's check ran, and did not find it */
+  OPC_KNOWN_REMOVED,  /* there is no such operator */
+  OPC_KNOWN_UNCHECKED /* nobody looked: the run was of a part, or did not get there */
+} opc_known_state_t;
+opc_known_state_t opc_known_state(const opc_problems_t *problems, const json_t *known);
+const char *opc_known_state_name(opc_known_state_t state); /* "found" */
+/* Lines that are out of date: fixed or removed. */
+size_t opc_known_stale(const opc_problems_t *problems);
+/* Of a run that ended with this code: 0 if only known problems made it 1; with --strict, fresh warnings and stale lines
+ * make it 1. updated: the stale lines have been removed. */
+int opc_known_exit_code(const opc_problems_t *problems, int code, bool strict, bool updated);
 
 /* The fields of the JSON report's problems, which the other reports show, too; a new reference. *out_result (optional)
  * is the case that stands for it: opc_case_result_free. */

@@ -8,6 +8,7 @@
 #                  [PYTHON_EXECUTABLE file] the Python that imports it; default: opcheck-c's
 #                  [REFERENCES pair…]     my_ops::fast_*=my_ops::slow_*: the second computes what is right for the first
 #                  [PRELOAD library…]     libraries (targets or files) that are loaded first
+#                  [BASELINE file]        problems that do not fail the test: opcheck-c run --write-baseline writes it
 #                  [XFAIL file] [JUNIT file] [JSON file] [HTML file] [STRICT]
 #                  [REQUIRE_CHECKED percent] the test fails where fewer of the operators and classes were called and judged
 #                  [TIMEOUT seconds]      of the whole test
@@ -35,7 +36,7 @@ function(_opcheck_library_file out library)
 endfunction()
 
 function(opcheck_add_test library)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "STRICT;PYTHON" "NAME;OPERATORS;XFAIL;JUNIT;JSON;HTML;TIMEOUT;CASE_TIMEOUT;REQUIRE_CHECKED;PYTHON_EXECUTABLE"
+  cmake_parse_arguments(PARSE_ARGV 1 arg "STRICT;PYTHON" "NAME;OPERATORS;XFAIL;BASELINE;JUNIT;JSON;HTML;TIMEOUT;CASE_TIMEOUT;REQUIRE_CHECKED;PYTHON_EXECUTABLE"
                         "SAMPLES;CHECKS;DEVICES;PRELOAD;REFERENCES;ARGUMENTS")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "opcheck_add_test(${library}): what is \"${arg_UNPARSED_ARGUMENTS}\"?")
@@ -76,6 +77,10 @@ function(opcheck_add_test library)
   if(arg_XFAIL)
     get_filename_component(xfail "${arg_XFAIL}" ABSOLUTE)
     list(APPEND command --xfail "${xfail}")
+  endif()
+  if(arg_BASELINE)
+    get_filename_component(baseline "${arg_BASELINE}" ABSOLUTE)
+    list(APPEND command --baseline "${baseline}")
   endif()
   if(arg_CASE_TIMEOUT)
     list(APPEND command --timeout "${arg_CASE_TIMEOUT}")

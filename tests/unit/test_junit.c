@@ -170,8 +170,52 @@ static void the_message_names_the_place_and_stands_there_once(void **state) {
   free(xml);
 }
 
+#define KNOWN_LINE(id, more) \
+  "{\"t\":\"known\",\"problem\":\"" id "\",\"by\":\"baseline\",\"file\":\"a/known.txt\",\"line\":7" more "}\n"
+#define TWO_WRONG                                                                           \
+  RUN_LINE LIBRARY_LINE("l.so") OPERATOR_LINE("n::a", "l.so") OPERATOR_LINE("n::b", "l.so") \
+      FAIL_LINE("n::a", "stride", "cpu/-/1/x.sliced", "stride.wrong_result")                \
+          PASS_LINE("n::a", "stride", "cpu/-/1/plain")                                      \
+              FAIL_LINE("n::b", "stride", "cpu/-/1/x.sliced", "stride.wrong_result")
+
+/* The id of the only problem of n::a. */
+static void id_of_first(char out[17]) {
+  opc_journal_reader_t *reader = journal_of(TWO_WRONG END_LINE(1));
+  opc_problems_t problems;
+  opc_error_t error;
+  assert_int_equal(opc_problems_make(reader, &problems, &error), OPC_OK);
+  snprintf(out, 17, "%s", problems.items[0].id);
+  opc_problems_clear(&problems);
+  opc_journal_reader_close(reader);
+}
+
+static char *junit_with_known(opc_junit_cases_t cases) {
+  char id[17];
+  OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
+  id_of_first(id);
+  opc_text_addf(&text, TWO_WRONG KNOWN_LINE("%s", "") END_LINE(1), id);
+  opc_journal_reader_t *reader = journal_of(opc_text_c(&text));
+  char *xml = report_text_of(&opc_report_junit, reader, cases, OPC_OK);
+  opc_journal_reader_close(reader);
+  return xml;
+}
+
+/* It is shown, and does not fail; the new one does. */
+static void a_known_problem_is_skipped(void **state) {
+  (void)state;
+  for (int i = 0; i < 2; i++) {
+    char *xml = junit_with_known(i ? OPC_JUNIT_BY_CASE : OPC_JUNIT_BY_OPERATOR);
+    assert_contains(xml, i ? "tests=\"3\" failures=\"1\" errors=\"0\" skipped=\"1\""
+                           : "tests=\"2\" failures=\"1\" errors=\"0\" skipped=\"1\"");
+    assert_contains(xml, "<skipped type=\"known\" message=\"known: in the baseline known.txt (problem ");
+    assert_contains(xml, "<failure type=\"stride.wrong_result\"");
+    free(xml);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_known_problem_is_skipped),
       cmocka_unit_test(the_message_names_the_place_and_stands_there_once),
       cmocka_unit_test(verdicts_become_what_dashboards_show),
       cmocka_unit_test(what_did_not_load_is_an_error),

@@ -530,8 +530,137 @@ static void ids_stay(void **state) {
   }
 }
 
+#define KNOWN_LINE "{\"t\":\"known\",\"problem\":\"%s\",\"by\":\"baseline\",\"file\":\"known.txt\",\"line\":7%s}\n"
+
+/* n::a and n::b are wrong, n::c is right, and n::d was not checked. */
+static void known_of(const char *id, const char *more, opc_journal_reader_t **out_reader, opc_problems_t *out) {
+  OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
+  opc_error_t error = {0};
+  opc_text_add(&text, HEAD OPERATOR_LINE("n::d", "/x/l.so")
+                          FAIL_LINE("n::a", "stride", "cpu/-/s/x.sliced", "stride.wrong_result")
+                              FAIL_LINE("n::b", "stride", "cpu/-/s/x.sliced", "stride.wrong_result")
+                                  WARN_LINE("n::b", "registration", "-/-/-/-", "registration.no_meta_kernel")
+                                      PASS_LINE("n::c", "stride", "cpu/-/s/x.sliced"));
+  if (id) opc_text_addf(&text, KNOWN_LINE, id, more);
+  opc_text_add(&text, END_LINE(1));
+  *out_reader = journal_of(opc_text_c(&text));
+  if (opc_problems_make(*out_reader, out, &error) != OPC_OK) fail_msg("%s", error.message);
+}
+
+static void known_free(opc_journal_reader_t *reader, opc_problems_t *problems) {
+  opc_problems_clear(problems);
+  opc_journal_reader_close(reader);
+}
+
+/* A known problem comes last and counts nowhere; an expired line changes nothing but the message. */
+static void known_problems(void **state) {
+  char id[17];
+  opc_journal_reader_t *reader;
+  opc_problems_t problems;
+  (void)state;
+  known_of(NULL, "", &reader, &problems);
+  assert_int_equal(problems.count, 3);
+  assert_int_equal(problems.fresh, 3);
+  assert_int_equal(problems.errors, 2);
+  assert_int_equal(opc_known_exit_code(&problems, 1, false, false), 1);
+  snprintf(id, sizeof id, "%s", problems.items[0].id);
+  known_free(reader, &problems);
+  known_of(id, "", &reader, &problems);
+  assert_int_equal(problems.fresh, 2);
+  assert_int_equal(problems.errors, 1);
+  assert_int_equal(problems.operators, 1);
+  assert_string_equal(problems.items[2].id, id);
+  assert_int_equal(opc_known_exit_code(&problems, 1, false, false), 1);
+  known_free(reader, &problems);
+  known_of(id, ",\"expired\":\"2026-01-31\"", &reader, &problems);
+  assert_int_equal(problems.fresh, 3);
+  json_auto_t *json = NULL;
+  opc_error_t error;
+  assert_int_equal(opc_problem_to_json(&problems, &problems.items[0], &json, NULL, &error), OPC_OK);
+  assert_contains(opc_record_text(json, "message"), "line 7 of known.txt expired on 2026-01-31: depends on");
+  known_free(reader, &problems);
+}
+
+/* What became of a line without a problem. */
+static void stale_lines(void **state) {
+  static const struct {
+    const char *more;
+    opc_known_state_t expected;
+  } lines[] = {
+      {",\"whole\":true,\"operator\":\"n::c\",\"rule\":\"stride.wrong_result\"", OPC_KNOWN_FIXED},
+      {",\"whole\":true,\"operator\":\"n::c\",\"rule\":\"signal.SIGSEGV\"", OPC_KNOWN_FIXED},
+      {",\"whole\":true,\"operator\":\"n::c\",\"rule\":\"launch.asynchronous_error\"", OPC_KNOWN_UNCHECKED},
+      {",\"whole\":true,\"operator\":\"n::d\",\"rule\":\"stride.wrong_result\"", OPC_KNOWN_UNCHECKED},
+      {",\"whole\":true,\"operator\":\"n::e\",\"rule\":\"stride.wrong_result\"", OPC_KNOWN_REMOVED},
+      {",\"whole\":true", OPC_KNOWN_FIXED},
+      {",\"operator\":\"n::c\",\"rule\":\"stride.wrong_result\"", OPC_KNOWN_UNCHECKED},
+  };
+  (void)state;
+  for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+    opc_journal_reader_t *reader;
+    opc_problems_t problems;
+    known_of("0123456789abcdef", lines[i].more, &reader, &problems);
+    const opc_known_state_t found = opc_known_state(&problems, json_object_get(problems.known, "0123456789abcdef"));
+    const bool stale = lines[i].expected != OPC_KNOWN_UNCHECKED;
+    if (found != lines[i].expected) fail_msg("%s: %s", lines[i].more, opc_known_state_name(found));
+    assert_int_equal(opc_known_stale(&problems), stale);
+    known_free(reader, &problems);
+  }
+}
+
+/* Only known problems: 1 becomes 0, and 1 again with --strict if a line is out of date. */
+static void exit_codes(void **state) {
+  static const char journal[] = HEAD FAIL_LINE("n::a", "stride", "cpu/-/s/x.sliced", "stride.wrong_result");
+  OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
+  opc_journal_reader_t *reader = journal_of(journal);
+  opc_problems_t problems;
+  opc_error_t error;
+  (void)state;
+  assert_int_equal(opc_problems_make(reader, &problems, &error), OPC_OK);
+  opc_text_addf(&text, "%s" KNOWN_LINE END_LINE(1), journal, problems.items[0].id, "");
+  known_free(reader, &problems);
+  reader = journal_of(opc_text_c(&text));
+  assert_int_equal(opc_problems_make(reader, &problems, &error), OPC_OK);
+  assert_int_equal(opc_known_exit_code(&problems, 1, false, false), 0);
+  assert_int_equal(opc_known_exit_code(&problems, 1, true, false), 0);
+  assert_int_equal(opc_known_exit_code(&problems, 3, true, false), 3);
+  known_free(reader, &problems);
+  opc_text_addf(&text, KNOWN_LINE, "0123456789abcdef", ",\"whole\":true");
+  reader = journal_of(opc_text_c(&text));
+  assert_int_equal(opc_problems_make(reader, &problems, &error), OPC_OK);
+  assert_int_equal(opc_known_exit_code(&problems, 1, false, false), 0);
+  assert_int_equal(opc_known_exit_code(&problems, 1, true, false), 1);
+  known_free(reader, &problems);
+}
+
+/* Each finding leads to its problem, after all merging. */
+static bool visit_find(const opc_case_result_t *result, void *context) {
+  const opc_problems_t *problems = context;
+  for (size_t i = 0; i < opc_journal_reader_operator_count(problems->journal); i++) {
+    if (strcmp(opc_journal_reader_operator(problems->journal, i)->name, result->id.operator_name) != 0) continue;
+    const opc_problem_t *problem = opc_problems_find(problems, i, result);
+    assert_int_equal(!problem, !opc_case_result_is_finding(result));
+    if (problem) assert_true(opc_problem_has_rule(problem, result->rule));
+  }
+  return true;
+}
+
+static void findings_lead_to_problems(void **state) {
+  opc_journal_reader_t *reader;
+  opc_problems_t problems;
+  opc_error_t error;
+  (void)state;
+  known_of(NULL, "", &reader, &problems);
+  assert_int_equal(opc_journal_reader_all_results(reader, visit_find, &problems, &error), OPC_OK);
+  known_free(reader, &problems);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(known_problems),
+      cmocka_unit_test(stale_lines),
+      cmocka_unit_test(exit_codes),
+      cmocka_unit_test(findings_lead_to_problems),
       cmocka_unit_test(ids_stay),
       cmocka_unit_test(a_rule_of_the_plain_sample_takes_in_its_variants),
       cmocka_unit_test(one_line_of_code_is_one_problem),

@@ -87,3 +87,8 @@ void opc_reference_give(const opc_run_options_t *options, opc_sample_t *sample) 
     free(reference); /* `*` matches the reference too */
   }
 }
+
+bool opc_run_is_whole(const opc_run_options_t *options) {
+  return options->op_glob_count + options->namespace_count + options->check_count == 0 && options->shard_count <= 1 &&
+         !options->case_id;
+}

@@ -64,9 +64,11 @@ typedef struct opc_run_options {
   const char *settings_file;        /* .opcheck-c.json, which was read; NULL: there is none */
   const char *settings;             /* what it says, as JSON */
   const char *xfail_file;
-  bool strict;   /* --strict: warnings count (the caller sees to that), and in a whole run a line of xfail_file that
-                    matches no case */
-  bool memcheck; /* --tool memcheck: the worker runs under Valgrind. Adapt `timeout` (OPC_MEMCHECK_PACE) */
+  bool update_xfail; /* --update-xfail: a pass that xfail_file does not expect is a pass; the caller removes the line,
+                        which the record "end" of the journal names */
+  bool strict;       /* --strict: warnings count (the caller sees to that), and in a whole run a line of xfail_file that
+                        matches no case */
+  bool memcheck;     /* --tool memcheck: the worker runs under Valgrind. Adapt `timeout` (OPC_MEMCHECK_PACE) */
   const char *sanitize;    /* --sanitize: the compute-sanitizer tool that the worker runs under; NULL: none. Adapt
                               `timeout` (OPC_SANITIZE_PACE) */
   const char *const *argv; /* the command line, for the journal and the repro lines */
@@ -76,6 +78,9 @@ typedef struct opc_run_options {
   void (*progress)(const opc_run_progress_t *progress, void *context); /* may be NULL */
   void *progress_context;
 } opc_run_options_t;
+
+/* All operators and checks: a line of known failures that nothing matches is out of date then. */
+bool opc_run_is_whole(const opc_run_options_t *options);
 
 /* Defaults: as many neighbours as cases, 10 s per case, 300 s per operator, 4096 MiB, seed 0. */
 void opc_run_options_default(opc_run_options_t *options);
@@ -94,19 +99,25 @@ void opc_interrupt_end(void); /* restores the previous handlers */
 /* True if SIGINT or SIGTERM came since opc_interrupt_begin; every wait checks this. */
 bool opc_interrupted(void);
 
-/* Expected failures: a text file with one `PATTERN [rule=NAME] reason words` per line; `#` starts a comment line.
- * PATTERN is an fnmatch glob for case ids ('*' also matches '/'). A plain id must fail. Of the cases that match a
- * glob at least one must fail; the others may pass.
+/* Expected failures: a text file with one `PATTERN [rule=NAME] [expires=YYYY-MM-DD] reason words` per line; `#` starts
+ * a comment line. In place of PATTERN and rule, problem=ID stands for all findings of a problem: the run does not know
+ * it, and whoever makes reports of the run excuses it. After the date, in UTC, a line excuses nothing. PATTERN is an
+ * fnmatch glob for case ids ('*' also matches '/'). A plain id must fail. Of the cases that match a glob at least one
+ * must fail; the others may pass.
  *
  * Ownership: opc_xfail_free; entries belong to the list. NULL: an empty list. */
 
 typedef struct opc_xfail_entry {
-  char *pattern;
+  char *pattern;      /* "" if it is of a problem */
+  char *problem;      /* its id; "": none */
   opc_rule_id_t rule; /* OPC_RULE_NONE: any rule */
+  char expires[11];   /* "2026-01-31"; "": never */
+  bool expired;
   char *reason;
   int line;
-  bool used; /* it matched a finding or a pass */
-  bool glob; /* not a plain case id */
+  bool used;   /* it matched a finding or a pass */
+  bool glob;   /* not a plain case id */
+  bool passed; /* with update_xfail: only passes matched it */
   uint64_t findings;
   /* The first pass that matched a glob: only at the end is it clear whether it is unexpected. */
   struct opc_case_result *held;
@@ -122,8 +133,8 @@ typedef struct opc_xfail {
 /* OPC_ERR_INPUT: "FILE:LINE: what is wrong" (missing reason); OPC_ERR_IO: unreadable. */
 opc_status_t opc_xfail_read(const char *file, opc_xfail_t **out, opc_error_t *error) OPC_CHECKED;
 void opc_xfail_free(opc_xfail_t *list);
-/* The first entry for the case. OPC_RULE_NONE: the case passed; matches entries with any rule. Marks the entry as used.
- * NULL: none. */
+/* The first entry for the case, one that has not expired if there is any. OPC_RULE_NONE: the case passed; matches
+ * entries with any rule. Marks the entry as used. NULL: none. */
 opc_xfail_entry_t *opc_xfail_match(opc_xfail_t *list, const char *case_id, opc_rule_id_t rule);
 
 /* --reference OPERATOR=REFERENCE: another operator computes what is right. A `*` on both sides stands for the same

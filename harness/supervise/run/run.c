@@ -263,23 +263,40 @@ static opc_status_t run_operators(opc_session_t *session, size_t *out_selected, 
                  : check_operators(session, selected, *out_selected, searched, error);
 }
 
-/* A run of some operators, checks or devices needs only some of the lines. */
-static bool is_whole_run(const opc_run_options_t *options) {
-  return options->op_glob_count + options->namespace_count + options->check_count == 0 && options->shard_count <= 1 &&
-         !options->case_id;
+/* A line about a device that this run does not have says nothing here. */
+static bool is_of_other_device(const opc_session_t *session, const opc_xfail_entry_t *entry) {
+  static const char *const devices[] = {OPC_MODE_CPU, OPC_MODE_CUDA, OPC_MODE_SIMULATED};
+  for (size_t i = 0; i < sizeof devices / sizeof *devices; i++) {
+    OPC_SCOPED(opc_scope_free) char *part = opc_string_format("/%s/", devices[i]);
+    if (part && strstr(entry->pattern, part)) return !has_device(session, devices[i]);
+  }
+  return false;
 }
 
+/* A run of some operators or checks needs only some of the lines. */
 static opc_status_t run_tell_unused(opc_session_t *session, opc_error_t *error) {
-  const bool mistake = session->options->strict && is_whole_run(session->options);
+  const bool whole = opc_run_is_whole(session->options), update = session->options->update_xfail;
   for (size_t i = 0; session->xfail && !session->has_only && i < session->xfail->count; i++) {
-    const opc_xfail_entry_t *entry = &session->xfail->entries[i];
-    if (entry->used) continue;
-    session->stale_lines += mistake;
-    OPC_RETURN_IF_ERROR(opc_journal_note(session->journal, error, "%s:%d: \"%s\" matched no case of this run%s",
-                                         session->xfail->file, entry->line, entry->pattern,
-                                         mistake ? ", which is an error with --strict: remove the line" : ""));
+    opc_xfail_entry_t *entry = &session->xfail->entries[i];
+    if (entry->used || *entry->problem) continue;
+    const bool stale = whole && !is_of_other_device(session, entry), mistake = stale && session->options->strict;
+    entry->passed = stale;
+    session->stale_lines += mistake && !update;
+    OPC_RETURN_IF_ERROR(opc_journal_note(
+        session->journal, error, "%s:%d: \"%s\" matched no case of this run%s", session->xfail->file, entry->line,
+        entry->pattern, mistake && !update ? ", which is an error with --strict: remove the line" : ""));
   }
   return OPC_OK;
+}
+
+/* Of lines that nothing needs any more. */
+static json_t *outdated_lines(const opc_session_t *session) {
+  json_t *lines = json_array();
+  for (size_t i = 0; session->xfail && i < session->xfail->count; i++) {
+    const opc_xfail_entry_t *entry = &session->xfail->entries[i];
+    if (entry->passed && entry->findings == 0) opc_json_append(&lines, json_integer(entry->line));
+  }
+  return lines;
 }
 
 static int exit_code(const opc_session_t *session, size_t selected) {
@@ -474,8 +491,9 @@ opc_status_t opc_run_execute(const opc_run_options_t *options, int *out_exit_cod
   if (session.journal) {
     const bool failed = status != OPC_OK, complete = !failed || session.finished;
     if (failed) *out_exit_code = code_of(status);
-    json_t *end = json_pack("{s:s, s:f, s:i, s:b}", "t", "end", "seconds", opc_clock() - began, "exit_code",
-                            *out_exit_code, "complete", complete);
+    json_t *end = json_pack("{s:s, s:f, s:i, s:b, s:I, s:o}", "t", "end", "seconds", opc_clock() - began, "exit_code",
+                            *out_exit_code, "complete", complete, "stale_lines", (json_int_t)session.stale_lines,
+                            "outdated_lines", outdated_lines(&session));
     const opc_status_t written = opc_journal_write(session.journal, end, failed ? NULL : error);
     if (!failed) status = written;
   }

@@ -116,6 +116,17 @@ static void apply_xfail(opc_session_t *session, opc_case_result_t *result) {
   opc_xfail_entry_t *entry = opc_xfail_match(session->xfail, result->case_id, finding ? result->rule : OPC_RULE_NONE);
   if (!entry || (!finding && entry->glob)) return;
   OPC_SCOPED(opc_scope_free) char *message = NULL;
+  if (finding && entry->expired) {
+    entry->findings++;
+    message = opc_string_format("line %d of %s expired on %s: %s", entry->line, opc_base_name(session->xfail->file),
+                                entry->expires, result->message);
+    opc_case_result_say(result, message);
+    return;
+  }
+  if (!finding && session->options->update_xfail) {
+    entry->passed = true;
+    return;
+  }
   result->severity = OPC_SEVERITY_ERROR;
   if (finding) {
     entry->findings++;

@@ -1,0 +1,27 @@
+/* A baseline: a file with the problems that must not fail a run, one a line, sorted, so that a difference of two can be
+ * reviewed: `run --write-baseline FILE`, `run --baseline FILE`.
+ *
+ *   # a comment
+ *   0123456789abcdef my_ops::scale stride.wrong_result  scale (libmy_ops.so)
+ *
+ * The id decides; the rest is for people, and says which check has to run for a line to be out of date. No line number
+ * or address is in it, so that it changes only with the problems.
+ *
+ * Ownership: the caller owns what is read. Threads: one. */
+#pragma once
+
+#include "reports/report.h"
+
+/* A list of records "known" for the journal (journal_reader.h); a new reference. OPC_ERR_INPUT: "FILE:LINE:COLUMN: what
+ * is wrong". */
+opc_status_t opc_baseline_read(const char *file, json_t **out, opc_error_t *error) OPC_CHECKED;
+
+/* All problems of the source. Needs the journal. */
+extern const opc_report_t opc_report_baseline;
+
+/* A file without some of its lines, the others byte for byte: source->rewrite. */
+typedef struct opc_rewrite {
+  const char *file;
+  const json_t *lines; /* a set: number -> null */
+} opc_rewrite_t;
+extern const opc_report_t opc_report_rewrite;
