@@ -50,7 +50,9 @@ opc_status_t opc_confirm_begin(opc_task_t *task, opc_error_t *error) {
 
 static bool is_hang(const opc_case_result_t *result) { return result->rule == OPC_RULE_timeout; }
 
-static bool is_searched(const opc_case_result_t *result) { return result->provenance.source == OPC_SOURCE_SEARCHED; }
+static bool confirm_is_searched(const opc_case_result_t *result) {
+  return result->provenance.source == OPC_SOURCE_SEARCHED;
+}
 
 /* A hang on input that nobody vouches for is a warning: it gets twice the operator's own limit, not the whole one. */
 static double searched_hang_seconds(const opc_task_t *task) {
@@ -65,7 +67,7 @@ static double confirm_seconds(const opc_task_t *task) {
   const opc_confirming_t *confirming = task->confirming;
   const opc_case_result_t *suspect =
       confirming->index < task->suspect_count ? task->suspects[confirming->index].result : NULL;
-  const bool hung = suspect && is_hang(suspect), searched = suspect && is_searched(suspect),
+  const bool hung = suspect && is_hang(suspect), searched = suspect && confirm_is_searched(suspect),
              known = hung && (confirming->hang_confirmed[false] || confirming->hang_confirmed[searched]);
   if (known || confirming->step == STEP_CONTROL) return opc_task_case_seconds(task);
   return hung && searched ? searched_hang_seconds(task) : task->session->options->timeout;
@@ -354,7 +356,7 @@ static opc_status_t conclude_outcome(opc_task_t *task, opc_error_t *error) {
 static opc_status_t conclude_confirmed(opc_task_t *task, opc_error_t *error) {
   opc_case_result_t *outcome = task->confirming->outcome;
   size_t done = task->confirming->index;
-  task->confirming->hang_confirmed[is_searched(outcome)] |= is_hang(outcome);
+  task->confirming->hang_confirmed[confirm_is_searched(outcome)] |= is_hang(outcome);
   outcome->confirmed = OPC_CONFIRMED_YES;
   if (task->confirming->in_company)
     opc_case_result_put(&outcome->confirmed_after, task->suspects[task->confirming->leader].result->case_id);
