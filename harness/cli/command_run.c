@@ -5,6 +5,7 @@
 #include "cli/execution.h"
 #include "cli/settings.h"
 #include "reports/terminal.h"
+#include "supervise/emit/program.h"
 #include "supervise/tools/sanitize.h"
 
 enum {
@@ -22,6 +23,7 @@ enum {
   KEY_SHARD,
   KEY_NEIGHBOURS,
   KEY_CASE,
+  KEY_EMIT,
   KEY_LIST_CASES,
   KEY_XFAIL,
   KEY_UPDATE_XFAIL,
@@ -157,6 +159,10 @@ static const struct argp_option options[] = {
     {"source-root", OPC_KEY_SOURCE_ROOT, "DIR", 0,
      "Write paths in --sarif, --gitlab and --github relative to this folder (default: the repository of the current "
      "folder, else the current folder)",
+     4},
+    {"emit", KEY_EMIT, "cpp|python FILE", 0,
+     "With --case: minimise the case, and write a program to FILE that shows the failure without opcheck-c. It exits "
+     "with 1 if the operator fails, with 0 if it does not",
      4},
     {"journal", KEY_JOURNAL, "FILE", 0, "Keep the run's journal here", 4},
     {0}};
@@ -336,6 +342,47 @@ static bool take_report_option(run_command_t *run, int key, const char *value, o
   return true;
 }
 
+/* --emit LANGUAGE FILE: argp gives an option one value, so the second one is taken from the arguments. */
+static opc_status_t set_emit(run_command_t *run, const char *language, struct argp_state *state) {
+  opc_run_options_t *to = &run->execution.options;
+  const char *file = state->next < state->argc ? state->argv[state->next] : NULL;
+  if (!opc_language_find(language))
+    return opc_error_set(run->error, OPC_ERR_USAGE, "--emit %.40s: give cpp or python, and then the file to write",
+                         language);
+  if (!file || file[0] == '-')
+    return opc_error_set(run->error, OPC_ERR_USAGE, "--emit %s: name the file to write after it", language);
+  if (to->emit_file) return opc_error_set(run->error, OPC_ERR_USAGE, "--emit: one program at a time");
+  state->next++;
+  OPC_RETURN_IF_ERROR(opc_execution_claim(&run->execution, "--emit", file, run->error));
+  to->emit_language = language;
+  to->emit_file = file;
+  return OPC_OK;
+}
+
+/* What no program can show is said before anything is loaded. */
+static opc_status_t check_emit(const run_command_t *run) {
+  const opc_run_options_t *to = &run->execution.options;
+  opc_case_id_t id;
+  OPC_SCOPED(opc_text_clear) opc_text_t why = {0};
+  if (!to->emit_file) return OPC_OK;
+  if (!to->case_id)
+    return opc_error_set(run->error, OPC_ERR_USAGE, "--emit: name the case with --case ID, as a report names it");
+  if (to->memcheck || to->sanitize || run->list_cases || opc_execution_is_for_every_torch(&run->execution))
+    return opc_error_set(
+        run->error, OPC_ERR_USAGE,
+        "--emit cannot be combined with --tool, --sanitize, --list-cases or --torch all: leave it out");
+  OPC_RETURN_IF_ERROR(opc_case_id_parse(to->case_id, &id, run->error));
+  if (id.device[0] != '\0' && strcmp(id.device, OPC_MODE_CPU) != 0)
+    return opc_error_set(run->error, OPC_ERR_USAGE, "--emit: the case runs on %s, and programs are only for the CPU",
+                         id.device);
+  if (opc_check_info_find(id.check) < 0)
+    return opc_error_set(run->error, OPC_ERR_USAGE, "--case %s: no check is called \"%s\"; opcheck-c checks lists them",
+                         to->case_id, id.check);
+  if (!opc_program_check_is_possible(id.check, opc_language_find(to->emit_language), &why))
+    return opc_error_set(run->error, OPC_ERR_USAGE, "--emit: %s", opc_text_c(&why));
+  return OPC_OK;
+}
+
 static error_t run_parse(int key, char *value, struct argp_state *state) {
   run_command_t *run = state->input;
   opc_run_options_t *to = &run->execution.options;
@@ -381,6 +428,9 @@ static error_t run_parse(int key, char *value, struct argp_state *state) {
       status = opc_case_id_parse(value, &id, run->error);
       to->case_id = value;
       break;
+    case KEY_EMIT:
+      status = set_emit(run, value, state);
+      break;
     case KEY_LIST_CASES:
       run->list_cases = true;
       break;
@@ -419,6 +469,7 @@ static error_t run_parse(int key, char *value, struct argp_state *state) {
       else if (run->list_cases && run->execution.required > 0)
         status = opc_error_set(run->error, OPC_ERR_USAGE, "--list-cases runs nothing: leave --require-checked out");
       else status = check_sources(run);
+      if (!status) status = check_emit(run);
       break;
     default:
       if (!take_report_option(run, key, value, &status) &&

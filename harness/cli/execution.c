@@ -57,18 +57,18 @@ static opc_status_t choose_journal(opc_execution_t *execution, char **out, opc_e
 
 /* Checks that the file can be written: an hour-long run must not fail at its end. A target that is not a regular file
  * would be replaced by one. */
-static opc_status_t check_samples_target(const char *file, opc_error_t *error) {
+static opc_status_t check_plain_target(const char *option, const char *what, const char *file, opc_error_t *error) {
   struct stat info;
   if (!file) return OPC_OK;
   bool exists = stat(file, &info) == 0;
   if (exists && !S_ISREG(info.st_mode))
-    return opc_error_set(error, OPC_ERR_USAGE, "--save-samples %s: give a regular file", file);
+    return opc_error_set(error, OPC_ERR_USAGE, "%s %s: give a regular file", option, file);
   OPC_SCOPED(opc_scope_free) char *folder = opc_string_copy(file);
   char *slash = folder ? strrchr(folder, '/') : NULL;
   if (!folder) return opc_out_of_memory(error);
   if (slash) slash[slash == folder] = '\0';
   if (access(slash ? folder : ".", W_OK) == 0) return OPC_OK;
-  return opc_error_set(error, OPC_ERR_IO, "cannot write the sample file %s: its folder: %s", file, strerror(errno));
+  return opc_error_set(error, OPC_ERR_IO, "cannot write the %s %s: its folder: %s", what, file, strerror(errno));
 }
 
 static opc_report_source_t execution_source(const opc_execution_t *execution, const opc_problems_t *problems) {
@@ -151,7 +151,8 @@ static opc_status_t execution_begin(opc_execution_t *execution, char **out_journ
   OPC_RETURN_IF_ERROR(opc_known_begin(execution, error));
   OPC_RETURN_IF_ERROR(choose_journal(execution, out_journal, error));
   execution->options.journal = *out_journal;
-  OPC_RETURN_IF_ERROR(check_samples_target(execution->options.save_samples, error));
+  OPC_RETURN_IF_ERROR(check_plain_target("--save-samples", "sample file", execution->options.save_samples, error));
+  OPC_RETURN_IF_ERROR(check_plain_target("--emit", "program", execution->options.emit_file, error));
   return begin_reports(execution, error);
 }
 

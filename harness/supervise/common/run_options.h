@@ -59,10 +59,11 @@ typedef struct opc_run_options {
   int memory_mib;               /* per child */
   int shard_index, shard_count; /* 1-based; 0/0: no shards; operators are distributed by a hash of their name */
   const char *case_id;          /* --case: only this case; NULL: all */
-  bool untrusted_input;         /* --untrusted-input: an unchecked argument is an error */
-  const opc_rule_choice_t *choices; /* of the project, by rule; NULL: none */
-  const char *settings_file;        /* .opcheck-c.json, which was read; NULL: there is none */
-  const char *settings;             /* what it says, as JSON */
+  const char *emit_language, *emit_file; /* --emit: a program that shows the finding of `case_id`; NULL: none */
+  bool untrusted_input;                  /* --untrusted-input: an unchecked argument is an error */
+  const opc_rule_choice_t *choices;      /* of the project, by rule; NULL: none */
+  const char *settings_file;             /* .opcheck-c.json, which was read; NULL: there is none */
+  const char *settings;                  /* what it says, as JSON */
   const char *xfail_file;
   bool update_xfail; /* --update-xfail: a pass that xfail_file does not expect is a pass; the caller removes the line,
                         which the record "end" of the journal names */

@@ -249,7 +249,7 @@ static void note_run_control(const opc_task_t *task, opc_case_result_t *result) 
 static opc_status_t confirm_command(opc_task_t *task, json_t **out, opc_error_t *error) {
   if (task->confirming->arranged < task->suspect_count) arrange(task);
   if (confirm_over(task)) {
-    opc_task_enter(task, NULL);
+    opc_task_finish(task);
     return OPC_OK;
   }
   const opc_suspect_t *suspect = confirm_present(task);

@@ -62,6 +62,7 @@ static opc_status_t schedule_fill(schedule_t *schedule, opc_error_t *error) {
     const opc_phase_t *first = session->searching ? &opc_phase_search : &opc_phase_cases;
     OPC_RETURN_IF_ERROR(opc_task_new(session, schedule->operators[schedule->next++], first, &task, error));
     schedule->running[schedule->running_count++] = task;
+    if (session->options->emit_file && !session->searching) task->last = &opc_phase_minimise;
     if (!session->searching)
       OPC_RETURN_IF_ERROR(session->sanitize ? opc_sanitize_begin(task, error) : opc_words_begin(task, error));
   }

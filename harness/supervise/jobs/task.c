@@ -138,6 +138,13 @@ void opc_task_enter(opc_task_t *task, const opc_phase_t *phase) {
   task->phase = phase;
 }
 
+void opc_task_finish(opc_task_t *task) {
+  const opc_session_t *session = task->session;
+  const bool wanted =
+      task->last && session->shown && !session->emitted && strcmp(session->only.operator_name, task->op->name) == 0;
+  opc_task_enter(task, wanted ? task->last : NULL);
+}
+
 opc_status_t opc_task_send(opc_task_t *task, opc_error_t *error) {
   json_auto_t *command = NULL;
   opc_child_t *child = task->child;
@@ -150,7 +157,7 @@ opc_status_t opc_task_send(opc_task_t *task, opc_error_t *error) {
 }
 
 bool opc_task_wants_child(opc_task_t *task) {
-  if (task->phase && task->phase->over && task->phase->over(task)) opc_task_enter(task, NULL);
+  if (task->phase && task->phase->over && task->phase->over(task)) opc_task_finish(task);
   return task->phase && !task->child;
 }
 

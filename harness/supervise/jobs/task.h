@@ -17,6 +17,7 @@ typedef struct opc_learning opc_learning_t;     /* relations_task.c */
 typedef struct opc_cases opc_cases_t;           /* cases_task.c */
 typedef struct opc_confirming opc_confirming_t; /* confirm.c */
 typedef struct opc_rerunning opc_rerunning_t;   /* rerun.c */
+typedef struct opc_minimising opc_minimising_t; /* minimise_task.c */
 
 /* How a child's work on a "cases" command ended (wire/protocol.h). REFUSED: the command itself was wrong. */
 typedef enum opc_batch_end { OPC_BATCH_DONE = 0, OPC_BATCH_SPENT, OPC_BATCH_REFUSED } opc_batch_end_t;
@@ -77,6 +78,7 @@ struct opc_task {
   opc_session_t *session;
   const opc_operator_t *op;
   const opc_phase_t *phase; /* NULL: done */
+  const opc_phase_t *last;  /* --emit: entered when nothing else is left and the case has failed; NULL: none */
   opc_child_t *child;       /* NULL: none */
   bool exclusive;           /* runs only while no other task does: a worker died while running it */
 
@@ -96,6 +98,7 @@ struct opc_task {
   opc_sanitized_t *sanitized;
   opc_confirming_t *confirming; /* also while cases are run again */
   opc_rerunning_t *rerunning;
+  opc_minimising_t *minimising;
 
   char **order; /* ids of the cases, in the order in which they ran */
   size_t order_count, first;
@@ -150,6 +153,7 @@ bool opc_task_is_vouched_for(const opc_task_t *task);
 json_t *opc_task_try(const opc_task_t *task, const char *device, const opc_sample_t *sample, bool values,
                      bool without_meta);
 void opc_task_enter(opc_task_t *task, const opc_phase_t *phase); /* lets the child leave */
+void opc_task_finish(opc_task_t *task);                          /* nothing is left to do, but perhaps `last` */
 void opc_task_release(opc_task_t *task);                         /* lets the child leave */
 opc_status_t opc_task_send(opc_task_t *task,
                            opc_error_t *error) OPC_CHECKED; /* sends the phase's next command to the current child */
@@ -166,7 +170,7 @@ void opc_task_explain_no_sample(const opc_task_t *task, opc_case_result_t *resul
 
 /* The phases of a task, one file each. A search goes from its first phase to its second; words to relations, relations
  * to the search beside the samples, and that to cases; cases to confirmation, and from there to the cases that an
- * unconfirmed crash has cost. */
+ * unconfirmed crash has cost; with --emit, then to smaller samples. */
 
 extern const opc_phase_t opc_phase_search;         /* search_task.c */
 extern const opc_phase_t opc_phase_search_confirm; /* search_task.c */
@@ -177,6 +181,7 @@ extern const opc_phase_t opc_phase_cases;          /* cases_task.c */
 opc_status_t opc_cases_begin(opc_task_t *task, opc_error_t *error) OPC_CHECKED;
 extern const opc_phase_t opc_phase_confirm;  /* confirm.c */
 extern const opc_phase_t opc_phase_rerun;    /* rerun.c */
+extern const opc_phase_t opc_phase_minimise; /* minimise_task.c */
 extern const opc_phase_t opc_phase_sanitize; /* sanitize_task.c: the only phase under compute-sanitizer */
 
 /* The task's first phase is opc_phase_sanitize. */

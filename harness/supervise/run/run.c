@@ -460,6 +460,9 @@ static opc_status_t run_session(opc_session_t *session, opc_run_options_t *own, 
   OPC_RETURN_IF_ERROR(options->list_only ? run_list(session, error) : check(session, out_selected, error));
   if (session->memcheck) OPC_RETURN_IF_ERROR(tell_memcheck(session, error));
   session->finished = !session->trouble;
+  if (options->emit_file && !session->shown)
+    OPC_RETURN_IF_ERROR(opc_journal_note(
+        session->journal, error, "--emit: the case does not fail, so that %s was not written", options->emit_file));
   if (!options->save_samples || options->list_only) return OPC_OK;
   return opc_sample_set_write(&session->samples, options->save_samples, opc_session_operator, session, error);
 }
@@ -473,7 +476,10 @@ static opc_status_t run_run(opc_session_t *session, opc_run_options_t *own, int 
     return opc_error_set(error, OPC_ERR_PROTOCOL, "not all cases could be run; the notes of the journal %s say which",
                          session->options->journal);
   *out_exit_code = exit_code(session, selected);
-  return OPC_OK;
+  if (session->emit_error.code == OPC_OK) return OPC_OK;
+  const bool refused = session->emit_error.code == OPC_ERR_UNSUPPORTED;
+  return opc_error_set(error, refused ? OPC_ERR_USAGE : session->emit_error.code, "%s%s", refused ? "--emit: " : "",
+                       session->emit_error.message);
 }
 
 /* The exit code for the error's status, for the journal. */
@@ -512,6 +518,7 @@ opc_status_t opc_run_execute(const opc_run_options_t *options, int *out_exit_cod
   json_decref(session.checks);
   json_decref(session.devices);
   json_decref(session.absent);
+  opc_case_result_free(session.shown);
   opc_journal_close(session.journal);
   opc_interrupt_end();
   return status;

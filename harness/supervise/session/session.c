@@ -168,6 +168,16 @@ opc_status_t opc_session_release(opc_session_t *session, opc_error_t *error) {
   return OPC_OK;
 }
 
+/* The program of --emit shows it, whether or not it is expected. */
+static opc_status_t keep_shown(opc_session_t *session, const opc_operator_t *op, const opc_case_result_t *result,
+                               opc_error_t *error) {
+  if (!session->options->emit_file || session->shown || !opc_case_result_is_finding(result)) return OPC_OK;
+  OPC_RETURN_IF_ERROR(opc_case_result_copy(result, &session->shown, error));
+  free(session->shown->repro);
+  session->shown->repro = opc_repro_line(session, op, result->case_id);
+  return OPC_OK;
+}
+
 opc_status_t opc_session_result(opc_session_t *session, const opc_operator_t *op, opc_case_result_t *result,
                                 const char *repro, opc_error_t *error) {
   bool held;
@@ -179,6 +189,7 @@ opc_status_t opc_session_result(opc_session_t *session, const opc_operator_t *op
       (result->verdict != OPC_VERDICT_SKIP || result->reason == OPC_SKIP_REJECTED))
     session->called++;
   opc_case_result_judge_chosen(result, session->options->untrusted_input, session->options->choices);
+  OPC_RETURN_IF_ERROR(keep_shown(session, op, result, error));
   apply_xfail(session, result);
   const bool finding = opc_case_result_is_finding(result);
   session->results++;

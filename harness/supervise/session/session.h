@@ -34,6 +34,9 @@ typedef struct opc_session {
   bool calls;                    /* some selected check calls the operator */
   bool has_only;                 /* --case */
   opc_case_id_t only;
+  opc_case_result_t *shown; /* --emit: the case's finding; NULL: it has none yet */
+  opc_error_t emit_error;   /* why there is no program */
+  bool emitted;             /* the program is written, or cannot be */
 
   const char *current; /* for the progress line; one of the operators' strings */
   uint64_t operators_done, operators_total, cases_done, findings;
