@@ -224,7 +224,8 @@ static opc_status_t compare_missing(opc_comparison_t *comparison, const json_t *
   const unsigned again = opc_compare_again_find(comparison->now->again, problem);
   const bool looked =
       !(again & (OPC_AGAIN_FOUND | OPC_AGAIN_EXCUSED)) && (again & (OPC_AGAIN_PASSED | OPC_AGAIN_REFUSED));
-  if (looked) opc_text_add(&why, again & OPC_AGAIN_PASSED ? "passes now" : "its input is refused now");
+  if (looked)
+    opc_text_add(&why, again & OPC_AGAIN_PASSED ? "passes now" : "its input is refused, and nothing is found");
   else say_not_looked(comparison, problem, again, &why);
   return comparison_add_problem(comparison, looked ? OPC_COMPARE_FIXED : OPC_COMPARE_GONE, problem, NULL, &why, error);
 }

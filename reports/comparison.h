@@ -94,11 +94,17 @@ bool opc_comparison_is_worse(const opc_comparison_t *comparison);
 /* Differences of operators and problems: not what was not checked. */
 size_t opc_comparison_differences(const opc_comparison_t *comparison);
 
-/* ---- reports of it: comparison_text.c, comparison_json.c ---- */
+/* ---- reports of it: comparison_text.c, comparison_json.c, html_compare.c ---- */
+
+const char *opc_comparison_word(const opc_comparison_t *comparison);          /* "NOT WORSE" */
+void opc_comparison_say(const opc_comparison_t *comparison, opc_text_t *out); /* adds "1 new, 2 fixed" */
+/* Of what differs in a field that is a list, [old, new]: adds "-CPU +CUDA". */
+void opc_compare_say_lists(const json_t *pair, opc_text_t *out);
+const char *opc_compare_field_label(const char *field); /* "dispatch_keys" -> "keys" */
 
 /* verbose: all of every list. */
 void opc_compare_show(const opc_comparison_t *comparison, const opc_screen_t *screen, bool verbose);
-extern const opc_report_t opc_report_compare_json;
+extern const opc_report_t opc_report_compare_json, opc_report_compare_html;
 
 /* ---- a JSON report, read in pieces: report_stream.c ---- */
 

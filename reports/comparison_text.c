@@ -83,6 +83,14 @@ static void add_missing(opc_text_t *out, const json_t *list, const json_t *other
   }
 }
 
+void opc_compare_say_lists(const json_t *pair, opc_text_t *out) {
+  const json_t *before = json_array_get(pair, 0), *now = json_array_get(pair, 1);
+  add_missing(out, before, now, '-');
+  add_missing(out, now, before, '+');
+}
+
+const char *opc_compare_field_label(const char *field) { return strcmp(field, "dispatch_keys") == 0 ? "keys" : field; }
+
 static void show_fields(const opc_screen_t *screen, const json_t *fields) {
   const char *name;
   json_t *pair;
@@ -94,9 +102,8 @@ static void show_fields(const opc_screen_t *screen, const json_t *fields) {
       continue;
     }
     OPC_SCOPED(opc_text_clear) opc_text_t line = {0};
-    add_missing(&line, before, now, '-');
-    add_missing(&line, now, before, '+');
-    opc_screen_field(screen, strcmp(name, "dispatch_keys") == 0 ? "keys" : name, opc_text_c(&line));
+    opc_compare_say_lists(pair, &line);
+    opc_screen_field(screen, opc_compare_field_label(name), opc_text_c(&line));
   }
 }
 
@@ -155,19 +162,27 @@ static void comparison_add_count(opc_text_t *out, size_t count, const char *what
   if (count) opc_text_addf(out, "%s%zu %s", out->length ? ", " : "", count, what);
 }
 
+const char *opc_comparison_word(const opc_comparison_t *comparison) {
+  return opc_comparison_is_worse(comparison) ? "WORSE" : "NOT WORSE";
+}
+
+void opc_comparison_say(const opc_comparison_t *comparison, opc_text_t *out) {
+  for (size_t kind = 0; kind < OPC_COMPARE_KINDS; kind++)
+    comparison_add_count(out, comparison->counts[kind], opc_compare_kind_name((opc_compare_kind_t)kind));
+  if (out->length == 0) opc_text_add(out, "the same problems");
+  if (comparison->known) opc_text_addf(out, " (%zu of them known)", comparison->known);
+  if (comparison->operator_count)
+    opc_text_addf(out, "; %zu operator%s differ%s", comparison->operator_count,
+                  compare_plural(comparison->operator_count), comparison->operator_count == 1 ? "s" : "");
+  if (comparison->lost_count) opc_text_addf(out, "; %zu no longer checked", comparison->lost_count);
+  if (comparison->unloaded) opc_text_add(out, "; a library can no longer be loaded");
+}
+
 static void show_end(const opc_comparison_t *comparison, const opc_screen_t *screen) {
   OPC_SCOPED(opc_text_clear) opc_text_t line = {0};
   const bool worse = opc_comparison_is_worse(comparison);
-  for (size_t kind = 0; kind < OPC_COMPARE_KINDS; kind++)
-    comparison_add_count(&line, comparison->counts[kind], opc_compare_kind_name((opc_compare_kind_t)kind));
-  if (line.length == 0) opc_text_add(&line, "the same problems");
-  if (comparison->known) opc_text_addf(&line, " (%zu of them known)", comparison->known);
-  if (comparison->operator_count)
-    opc_text_addf(&line, "; %zu operator%s differ%s", comparison->operator_count,
-                  compare_plural(comparison->operator_count), comparison->operator_count == 1 ? "s" : "");
-  if (comparison->lost_count) opc_text_addf(&line, "; %zu no longer checked", comparison->lost_count);
-  if (comparison->unloaded) opc_text_add(&line, "; a library can no longer be loaded");
-  opc_screen_text(screen, worse ? OPC_TONE_RED : OPC_TONE_GREEN, worse ? "WORSE" : "NOT WORSE");
+  opc_comparison_say(comparison, &line);
+  opc_screen_text(screen, worse ? OPC_TONE_RED : OPC_TONE_GREEN, opc_comparison_word(comparison));
   fputs(": ", screen->stream);
   comparison_show_text(screen, OPC_TONE_PLAIN, opc_text_c(&line), "\n");
 }

@@ -34,15 +34,6 @@ static bool html_visit_library(const json_t *record, void *context) {
   return true;
 }
 
-/* The file's name; that of an extension module, such as "_C.so", after its folder. */
-static const char *library_name(const char *path) {
-  const char *name = opc_base_name(path);
-  if (*name != '_' || name - path < 2) return name;
-  const char *folder = name - 1;
-  while (folder > path && folder[-1] != '/') folder--;
-  return folder;
-}
-
 /* "libmy_ops.so and 2 more" */
 static void add_subject(opc_html_t *html, opc_text_t *out) {
   json_auto_t *paths = json_array();
@@ -51,54 +42,15 @@ static void add_subject(opc_html_t *html, opc_text_t *out) {
     opc_html_keep(html,
                   opc_journal_reader_each(html->source->journal, "library", html_visit_library, paths, html->error));
   const char *first = json_string_value(json_array_get(paths, 0));
-  if (first) opc_html_clean(library_name(first), OPC_HTML_WORD, out);
+  if (first) opc_html_clean(opc_html_library_name(first), OPC_HTML_WORD, out);
   if (out->length == before) opc_text_add(out, "operators");
   if (json_array_size(paths) > 1) opc_text_addf(out, " and %zu more", json_array_size(paths) - 1);
 }
 
-static void put_page_head(opc_html_t *html, const char *word, const char *subject) {
-  opc_html_put(html,
-               "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
-               "content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light "
-               "dark\">\n<meta name=\"generator\" content=\"opcheck-c\">\n<link rel=\"icon\" "
-               "href=\"data:,\">\n<title>");
-  opc_html_escaped(html, word);
-  opc_html_put(html, ": ");
-  opc_html_escaped(html, subject);
-  opc_html_put(html, "</title>\n<style>\n");
-  opc_html_put(html, (const char *)opc_html_style);
-  opc_html_put(html,
-               "</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#problems\">Skip to the problems</a>\n<nav "
-               "aria-label=\"Parts of the report\"><a href=\"#summary\">Summary</a><a "
-               "href=\"#problems\">Problems</a><a href=\"#support\">Support</a><a "
-               "href=\"#coverage\">Coverage</a><a href=\"#cases\">Cases</a><a href=\"#run\">Run</a></nav>\n");
-}
-
 /* ---- the first screen ---- */
 
-typedef struct bar_part {
-  const char *kind, *text;
-  uint64_t count;
-} bar_part_t;
-
-static void put_bar(opc_html_t *html, const char *title, const bar_part_t *parts, size_t count) {
-  uint64_t total = 0;
-  for (size_t i = 0; i < count; i++) total += parts[i].count;
-  opc_html_putf(html, "<div class=\"bar\"><h2>%s</h2><div class=\"parts\" aria-hidden=\"true\">", title);
-  for (size_t i = 0; i < count; i++)
-    if (parts[i].count)
-      opc_html_putf(html, "<i class=\"%s\" style=\"flex-grow:%" PRIu64 "\"></i>", parts[i].kind, parts[i].count);
-  if (!total) opc_html_put(html, "<i class=\"n\" style=\"flex-grow:1\"></i>");
-  opc_html_put(html, "</div><ul>");
-  for (size_t i = 0; i < count; i++)
-    if (parts[i].count)
-      opc_html_putf(html, "<li><i class=\"%s\"></i><b>%" PRIu64 "</b> %s</li>", parts[i].kind, parts[i].count,
-                    parts[i].text);
-  opc_html_put(html, total ? "</ul></div>\n" : "<li>none</li></ul></div>\n");
-}
-
 /* Operators by the worst that was found in them. */
-static opc_status_t count_operators(const opc_problems_t *problems, bar_part_t parts[4], opc_error_t *error) {
+static opc_status_t count_operators(const opc_problems_t *problems, opc_html_part_t parts[4], opc_error_t *error) {
   const size_t count = opc_journal_reader_operator_count(problems->journal);
   OPC_SCOPED(opc_scope_free) unsigned char *worst = calloc(count + 1, 1);
   if (!worst) return opc_out_of_memory(error);
@@ -114,17 +66,17 @@ static opc_status_t count_operators(const opc_problems_t *problems, bar_part_t p
 }
 
 static void put_bars(opc_html_t *html, const opc_journal_summary_t *summary) {
-  bar_part_t operators[] = {
+  opc_html_part_t operators[] = {
       {"w", "with errors", 0}, {"d", "with warnings", 0}, {"a", "clean", 0}, {"n", "not checked", 0}};
-  const bar_part_t cases[] = {{"c", "error", summary->error},
-                              {"w", "fail", summary->fail},
-                              {"d", "warning", summary->warnings},
-                              {"a", "pass", summary->pass},
-                              {"n", "skip", summary->skip}};
+  const opc_html_part_t cases[] = {{"c", "error", summary->error},
+                                   {"w", "fail", summary->fail},
+                                   {"d", "warning", summary->warnings},
+                                   {"a", "pass", summary->pass},
+                                   {"n", "skip", summary->skip}};
   opc_html_keep(html, count_operators(html->source->problems, operators, html->error));
   opc_html_put(html, "<div class=\"bars\">\n");
-  put_bar(html, "Operators", operators, sizeof operators / sizeof *operators);
-  put_bar(html, "Cases", cases, sizeof cases / sizeof *cases);
+  opc_html_bar(html, "Operators", operators, sizeof operators / sizeof *operators);
+  opc_html_bar(html, "Cases", cases, sizeof cases / sizeof *cases);
   opc_html_put(html, "</div>\n");
 }
 
@@ -160,7 +112,7 @@ static void put_first_screen(opc_html_t *html, const char *conclusion, const cha
   const size_t word = strcspn(conclusion, ":");
   const bool passed = strncmp(conclusion, "PASSED", word) == 0;
   const char *torch = opc_record_text(tool, "torch"), *cuda = opc_record_text(tool, "cuda");
-  opc_html_putf(html, "<main>\n<section id=\"summary\" class=\"%s\">\n<p class=\"quiet\">opcheck-c report of <strong>",
+  opc_html_putf(html, "<section id=\"summary\" class=\"%s\">\n<p class=\"quiet\">opcheck-c report of <strong>",
                 passed ? "passed" : "failed");
   opc_html_escaped(html, subject);
   opc_html_put(html, "</strong>");
@@ -253,7 +205,7 @@ static void put_run(opc_html_t *html, const opc_journal_summary_t *summary, cons
   opc_html_text(html, opc_record_text(run, "version"), OPC_HTML_WORD);
   opc_html_put(html, "</dd>\n");
   if (!html->status) opc_html_keep(html, opc_journal_reader_each(journal, "note", html_put_note, &notes, html->error));
-  opc_html_put(html, "</dl>\n</section>\n</main>\n");
+  opc_html_put(html, "</dl>\n</section>\n");
 }
 
 static void put_page(opc_html_t *html, const char *conclusion, const json_t *run, const json_t *tool) {
@@ -262,16 +214,16 @@ static void put_page(opc_html_t *html, const char *conclusion, const json_t *run
   opc_journal_reader_summary(html->source->journal, &summary);
   add_subject(html, &subject);
   opc_text_add_bytes(&word, conclusion, strcspn(conclusion, ":"));
-  put_page_head(html, opc_text_c(&word), opc_text_c(&subject));
+  opc_html_begin(html, opc_text_c(&word), opc_text_c(&subject),
+                 "<a href=\"#support\">Support</a><a href=\"#coverage\">Coverage</a><a href=\"#cases\">Cases</a><a "
+                 "href=\"#run\">Run</a>");
   put_first_screen(html, conclusion, opc_text_c(&subject), &summary, tool);
   html_put_problems(html);
   opc_html_matrix(html);
   opc_html_coverage(html);
   opc_html_cases(html);
   put_run(html, &summary, run);
-  opc_html_put(html, "<script>\n");
-  opc_html_put(html, (const char *)opc_html_script);
-  opc_html_put(html, "</script>\n</body>\n</html>\n");
+  opc_html_end(html);
 }
 
 static opc_status_t write_html(const opc_report_source_t *source, FILE *stream, opc_error_t *error) {

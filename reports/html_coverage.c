@@ -21,11 +21,15 @@ static const char *const reason_texts[OPC_SKIP_COUNT] = {
     [OPC_SKIP_SIMULATED] = "a simulated device computes no values",
 };
 
+const char *opc_html_reason(opc_skip_reason_t reason) {
+  return reason_texts[reason] ? reason_texts[reason] : "no case of it ran";
+}
+
 static const char *main_skip(const opc_journal_operator_t *op) {
   size_t most = OPC_SKIP_NONE;
   for (size_t i = 0; i < OPC_SKIP_COUNT; i++)
     if (op->skips[i] > op->skips[most]) most = i;
-  return reason_texts[most] ? reason_texts[most] : "no case of it ran";
+  return opc_html_reason((opc_skip_reason_t)most);
 }
 
 static void put_unchecked_operators(opc_html_t *html) {

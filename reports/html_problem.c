@@ -8,7 +8,7 @@
 
 enum { FRAMES_SHOWN = 16, ACCESSES_SHOWN = 8, OPERATORS_SHOWN = 200 };
 
-static void put_code(opc_html_t *html, const char *text, size_t limit) {
+void opc_html_code(opc_html_t *html, const char *text, size_t limit) {
   opc_html_put(html, "<code>");
   opc_html_text(html, text, limit);
   opc_html_put(html, "</code>");
@@ -18,7 +18,7 @@ static void begin_fact(opc_html_t *html, const char *label) {
   opc_html_putf(html, "<dt>%s</dt><dd data-fact=\"%s\">", label, label);
 }
 
-static void put_text_fact(opc_html_t *html, const char *label, const char *text) {
+void opc_html_fact(opc_html_t *html, const char *label, const char *text) {
   if (!text || !*text) return;
   begin_fact(html, label);
   opc_html_text(html, text, OPC_HTML_MESSAGE);
@@ -26,15 +26,15 @@ static void put_text_fact(opc_html_t *html, const char *label, const char *text)
 }
 
 /* Strings of a list, each as code. */
-static void put_codes(opc_html_t *html, const char *label, const json_t *list, size_t skipped, const char *separator) {
+void opc_html_codes_fact(opc_html_t *html, const char *label, const json_t *list, size_t skipped) {
   size_t i;
   json_t *item;
   if (json_array_size(list) <= skipped) return;
   begin_fact(html, label);
   json_array_foreach((json_t *)list, i, item) {
     if (i < skipped || i >= OPERATORS_SHOWN || !json_is_string(item)) continue;
-    opc_html_put(html, i > skipped ? separator : "");
-    put_code(html, json_string_value(item), OPC_HTML_WORD);
+    opc_html_put(html, i > skipped ? ", " : "");
+    opc_html_code(html, json_string_value(item), OPC_HTML_WORD);
   }
   if (json_array_size(list) > OPERATORS_SHOWN)
     opc_html_putf(html, " and %zu more", json_array_size(list) - OPERATORS_SHOWN);
@@ -50,9 +50,9 @@ static void problem_put_input(opc_html_t *html, const json_t *input) {
   opc_html_put(html, "<h4>The input that shows it</h4>\n<dl class=\"input\">\n");
   json_object_foreach((json_t *)input, name, value) {
     opc_html_put(html, "<dt>");
-    put_code(html, name, OPC_HTML_WORD);
+    opc_html_code(html, name, OPC_HTML_WORD);
     opc_html_put(html, "</dt><dd>");
-    put_code(html, json_is_string(value) ? json_string_value(value) : "?", OPC_HTML_WORD);
+    opc_html_code(html, json_is_string(value) ? json_string_value(value) : "?", OPC_HTML_WORD);
     opc_html_put(html, "</dd>\n");
   }
   opc_html_put(html, "</dl>\n");
@@ -74,7 +74,7 @@ static void put_access(opc_html_t *html, const json_t *access) {
   opc_html_put(html, "\"><figcaption>A <strong>");
   opc_html_text(html, opc_record_text(access, "access"), OPC_HTML_WORD);
   opc_html_putf(html, "</strong> at byte %" JSON_INTEGER_FORMAT " of ", offset);
-  if (*argument) put_code(html, argument, OPC_HTML_WORD);
+  if (*argument) opc_html_code(html, argument, OPC_HTML_WORD);
   else opc_html_put(html, "memory that the operator allocated");
   opc_html_putf(html, ", which has %" JSON_INTEGER_FORMAT " bytes</figcaption></figure>\n", bytes);
 }
@@ -105,7 +105,7 @@ static void put_elements(opc_html_t *html, const json_t *differences, size_t wid
   size_t i;
   json_t *value;
   opc_html_put(html, "<p class=\"quiet\">");
-  put_code(html, opc_record_text(differences, "output"), OPC_HTML_WORD);
+  opc_html_code(html, opc_record_text(differences, "output"), OPC_HTML_WORD);
   opc_html_putf(html, ": %zu of %zu elements are wrong; what they should be stands below them</p>\n",
                 json_array_size(wrong), json_array_size(json_object_get(differences, "got")));
   opc_html_put(html,
@@ -144,7 +144,7 @@ static void put_frames(opc_html_t *html, const opc_code_frames_t *frames) {
   for (size_t i = 0; i < frames->count && i < FRAMES_SHOWN; i++) {
     const opc_code_frame_t *frame = &frames->items[i];
     opc_html_put(html, "<li>");
-    put_code(html, *frame->symbol ? frame->symbol : "?", OPC_HTML_WORD);
+    opc_html_code(html, *frame->symbol ? frame->symbol : "?", OPC_HTML_WORD);
     opc_html_put(html, " <span class=\"quiet\">");
     opc_html_text(html, *frame->file ? opc_base_name(frame->file) : opc_base_name(frame->module), OPC_HTML_WORD);
     if (*frame->file) opc_html_putf(html, ":%d", frame->line);
@@ -154,7 +154,7 @@ static void put_frames(opc_html_t *html, const opc_code_frames_t *frames) {
   opc_html_put(html, "</ol></details>\n");
 }
 
-static void put_cases(opc_html_t *html, const json_t *problem) {
+void opc_html_problem_cases(opc_html_t *html, const json_t *problem) {
   const json_t *cases = json_object_get(problem, "cases");
   const json_int_t count = member_integer(problem, "count");
   size_t i;
@@ -163,7 +163,7 @@ static void put_cases(opc_html_t *html, const json_t *problem) {
                 count == 1 ? "" : "s");
   json_array_foreach((json_t *)cases, i, id) {
     opc_html_put(html, "<li>");
-    put_code(html, json_string_value(id), OPC_HTML_WORD);
+    opc_html_code(html, json_string_value(id), OPC_HTML_WORD);
     opc_html_put(html, "</li>\n");
   }
   if ((json_int_t)json_array_size(cases) < count)
@@ -171,7 +171,7 @@ static void put_cases(opc_html_t *html, const json_t *problem) {
   opc_html_put(html, "</ul></details>\n");
 }
 
-static void put_rule(opc_html_t *html, const opc_rule_t *rule, bool warning) {
+void opc_html_rule(opc_html_t *html, const opc_rule_t *rule, bool warning) {
   const char *const parts[][2] = {{"Why it matters", rule->why},
                                   {"How to fix it", rule->fix},
                                   {warning ? "Why it is only a warning" : "What it does not prove", rule->limits}};
@@ -185,7 +185,7 @@ static void put_rule(opc_html_t *html, const opc_rule_t *rule, bool warning) {
   opc_html_put(html, "</div>\n");
 }
 
-static void put_repro(opc_html_t *html, const char *repro) {
+void opc_html_repro(opc_html_t *html, const char *repro) {
   if (!*repro) return;
   opc_html_put(html, "<h4>See it again</h4>\n<div class=\"copy\"><pre tabindex=\"0\"><code>");
   opc_html_text(html, repro, OPC_HTML_MESSAGE);
@@ -197,28 +197,50 @@ static const char *severity_word(const opc_problem_t *problem, const opc_case_re
   return result->verdict == OPC_VERDICT_ERROR ? "crash" : "error";
 }
 
-static void problem_put_head(opc_html_t *html, const opc_problem_t *problem, const opc_case_result_t *result,
-                             const json_t *json, bool open) {
-  char id[OPC_HTML_WORD];
-  snprintf(id, sizeof id, "%s", opc_record_text(json, "id"));
-  opc_html_putf(html, "<details class=\"problem %s\" id=\"problem-%s\" data-severity=\"%s\" data-rule=\"",
-                problem->warning ? "warning" : "error", id, opc_record_text(json, "severity"));
+void opc_html_problem_begin(opc_html_t *html, const json_t *json, const opc_html_head_t *head) {
+  const json_t *operators = json_object_get(json, "operators");
+  const char *name = json_string_value(json_array_get(operators, 0));
+  const char *title = opc_rule_of(opc_rule_id(opc_record_text(json, "rule")))->title;
+  opc_html_putf(html, "<details class=\"problem %s\" id=\"problem-", head->tone);
+  opc_html_text(html, opc_record_text(json, "id"), OPC_HTML_WORD);
+  if (head->kind) opc_html_putf(html, "\" data-kind=\"%s", head->kind);
+  opc_html_put(html, "\" data-severity=\"");
+  opc_html_text(html, opc_record_text(json, "severity"), OPC_HTML_WORD);
+  opc_html_put(html, "\" data-rule=\"");
   opc_html_text(html, opc_record_text(json, "rule"), OPC_HTML_WORD);
-  opc_html_putf(html, "\" data-count=\"%" PRIu64 "\" data-source=\"", problem->count);
+  opc_html_putf(html, "\" data-count=\"%" JSON_INTEGER_FORMAT "\" data-source=\"", member_integer(json, "count"));
   opc_html_text(html, opc_record_text(json, "standing"), OPC_HTML_WORD);
-  opc_html_putf(html, "\"%s>\n<summary><span class=\"badge %s\">%s</span><h3><code class=\"op\">", open ? " open" : "",
-                severity_word(problem, result), severity_word(problem, result));
-  opc_html_text(html, result->id.operator_name, OPC_HTML_WORD);
+  opc_html_putf(html, "\"%s>\n<summary><span class=\"badge %s\">%s</span><h3><code class=\"op\">",
+                head->open ? " open" : "", head->badge, head->badge);
+  opc_html_text(html, name ? name : "?", OPC_HTML_WORD);
   opc_html_put(html, "</code>");
-  if (problem->operator_count > 1) opc_html_putf(html, " <small>and %zu more</small>", problem->operator_count - 1);
+  if (json_array_size(operators) > 1)
+    opc_html_putf(html, " <small>and %zu more</small>", json_array_size(operators) - 1);
   opc_html_put(html, " <span class=\"title\">");
-  opc_html_text(html, opc_rule_of(opc_problem_rule(problem))->title, OPC_HTML_WORD);
-  if (problem->known) opc_html_put(html, " <small>(known)</small>");
+  opc_html_text(html, title ? title : "", OPC_HTML_WORD);
+  if (head->known) opc_html_put(html, " <small>(known)</small>");
   opc_html_put(html, "</span></h3><code class=\"rule\">");
   opc_html_text(html, opc_record_text(json, "rule"), OPC_HTML_WORD);
   opc_html_put(html, "</code><span class=\"brief\">");
-  opc_html_prose(html, opc_record_text(json, "message"), OPC_HTML_BRIEF);
-  opc_html_put(html, "</span></summary>\n");
+  opc_html_prose(html, head->brief ? head->brief : opc_record_text(json, "message"), OPC_HTML_BRIEF);
+  opc_html_put(html, "</span></summary>\n<div class=\"body\">\n<p class=\"message\">");
+  opc_html_prose(html, opc_record_text(json, "message"), OPC_HTML_MESSAGE);
+  opc_html_put(html, "</p>\n<dl class=\"facts\">\n");
+}
+
+void opc_html_problem_end(opc_html_t *html, const json_t *json) {
+  opc_html_put(html, "<p class=\"quiet\">problem <a href=\"#problem-");
+  opc_html_text(html, opc_record_text(json, "id"), OPC_HTML_WORD);
+  opc_html_put(html, "\">");
+  opc_html_text(html, opc_record_text(json, "id"), OPC_HTML_WORD);
+  opc_html_put(html, "</a></p>\n</div>\n</details>\n");
+}
+
+void opc_html_file_fact(opc_html_t *html, const json_t *json) {
+  if (!*opc_record_text(json, "file")) return;
+  begin_fact(html, "file");
+  opc_html_text(html, opc_record_text(json, "file"), OPC_HTML_WORD);
+  opc_html_putf(html, ":%" JSON_INTEGER_FORMAT "</dd>\n", member_integer(json, "line"));
 }
 
 static void put_facts(opc_html_t *html, const json_t *json, const opc_case_result_t *result, const json_t *op,
@@ -226,38 +248,28 @@ static void put_facts(opc_html_t *html, const json_t *json, const opc_case_resul
   OPC_SCOPED(opc_text_clear) opc_text_t where = {0}, tried = {0}, excuse = {0};
   opc_finding_place(result, op, &where);
   opc_finding_tried(result, &tried);
-  opc_html_put(html, "<dl class=\"facts\">\n");
-  put_text_fact(html, "where", opc_text_c(&where));
-  if (*opc_record_text(json, "file")) {
-    begin_fact(html, "file");
-    opc_html_text(html, opc_record_text(json, "file"), OPC_HTML_WORD);
-    opc_html_putf(html, ":%" JSON_INTEGER_FORMAT "</dd>\n", member_integer(json, "line"));
-  }
-  put_text_fact(html, "tried", opc_text_c(&tried));
+  opc_html_fact(html, "where", opc_text_c(&where));
+  opc_html_file_fact(html, json);
+  opc_html_fact(html, "tried", opc_text_c(&tried));
   if (json_array_size(json_object_get(json, "operators")) > 1)
-    put_codes(html, "operators", json_object_get(json, "operators"), 0, ", ");
-  put_codes(html, "also", json_object_get(json, "symptoms"), 1, ", ");
-  if (result->suspect) put_text_fact(html, "note", "not confirmed: the run stopped early");
+    opc_html_codes_fact(html, "operators", json_object_get(json, "operators"), 0);
+  opc_html_codes_fact(html, "also", json_object_get(json, "symptoms"), 1);
+  if (result->suspect) opc_html_fact(html, "note", "not confirmed: the run stopped early");
   if (known) opc_known_say(known, &excuse);
-  put_text_fact(html, "status", opc_text_c(&excuse));
+  opc_html_fact(html, "status", opc_text_c(&excuse));
   opc_html_put(html, "</dl>\n");
 }
 
 static void problem_put_body(opc_html_t *html, const opc_problem_t *problem, const json_t *json,
                              const opc_case_result_t *result, const json_t *op) {
-  opc_html_put(html, "<div class=\"body\">\n<p class=\"message\">");
-  opc_html_prose(html, opc_record_text(json, "message"), OPC_HTML_MESSAGE);
-  opc_html_put(html, "</p>\n");
   put_facts(html, json, result, op, problem->known);
   problem_put_input(html, json_object_get(result->evidence, "input"));
   put_accesses(html, json_object_get(result->evidence, "accesses"));
   put_differences(html, json_object_get(result->evidence, "differences"));
-  put_rule(html, opc_rule_of(opc_problem_rule(problem)), problem->warning);
-  put_repro(html, opc_record_text(json, "repro"));
+  opc_html_rule(html, opc_rule_of(opc_problem_rule(problem)), problem->warning);
+  opc_html_repro(html, opc_record_text(json, "repro"));
   put_frames(html, result->frames.count || result->access_count == 0 ? &result->frames : &result->accesses[0].frames);
-  put_cases(html, json);
-  opc_html_putf(html, "<p class=\"quiet\">problem <a href=\"#problem-%s\">%s</a></p>\n</div>\n</details>\n",
-                problem->id, problem->id);
+  opc_html_problem_cases(html, json);
 }
 
 void opc_html_problem(opc_html_t *html, const opc_problem_t *problem, bool open) {
@@ -268,6 +280,11 @@ void opc_html_problem(opc_html_t *html, const opc_problem_t *problem, bool open)
   if (!html->status)
     html->status = opc_journal_reader_operator_record(problems->journal, problem->operators[0].index, &op, html->error);
   if (html->status) return;
-  problem_put_head(html, problem, result, json, open);
+  const opc_html_head_t head = {.tone = problem->warning ? "warning" : "error",
+                                .badge = severity_word(problem, result),
+                                .known = problem->known,
+                                .open = open};
+  opc_html_problem_begin(html, json, &head);
   problem_put_body(html, problem, json, result, op);
+  opc_html_problem_end(html, json);
 }

@@ -28,15 +28,23 @@ typedef struct report_command {
   bool verbose, coverage, compare, strict;
 } report_command_t;
 
+/* The report of a comparison that an option names; NULL: it has none. */
+static const opc_report_t *comparison_report(const char *name) {
+  static const opc_report_t *const reports[] = {&opc_report_compare_json, &opc_report_compare_html};
+  for (size_t i = 0; i < sizeof reports / sizeof *reports; i++)
+    if (strcmp(reports[i]->name, name) == 0) return reports[i];
+  return NULL;
+}
+
 /* compare OLD NEW, with fewer options than render. */
 static opc_status_t check_comparison(const report_command_t *command) {
   if (command->word_count != 3)
     return opc_error_set(command->error, OPC_ERR_USAGE,
                          "give two journals or JSON reports, the older one first: opcheck-c report compare OLD NEW");
   for (size_t i = 0; i < opc_report_count && i < OPTIONS_MAX; i++)
-    if (command->files[i] && strcmp(opc_reports[i]->name, opc_report_compare_json.name) != 0)
-      return opc_error_set(command->error, OPC_ERR_USAGE, "report compare writes no --%s: it has --json FILE",
-                           opc_reports[i]->name);
+    if (command->files[i] && !comparison_report(opc_reports[i]->name))
+      return opc_error_set(command->error, OPC_ERR_USAGE,
+                           "report compare writes no --%s: it has --html FILE and --json FILE", opc_reports[i]->name);
   if (command->coverage || command->strict || command->source_root)
     return opc_error_set(command->error, OPC_ERR_USAGE, "report compare has no --%s: leave it out",
                          command->coverage ? "coverage"
@@ -101,11 +109,11 @@ static const char doc[] =
     "Makes reports from the journal of an earlier run (run --journal FILE, or the file that a broken run named). "
     "Without an option that names a format, the report is shown here. compare says what differs between two runs of a "
     "library: OLD and NEW are journals or JSON reports, which may be compressed; the exit status is 1 if a problem is "
-    "new or worse."
+    "new or worse. Its formats are --html and --json."
     "\vExamples:\n"
     "  opcheck-c report run.jsonl\n"
     "  opcheck-c report render --junit report.xml run.jsonl\n"
-    "  opcheck-c report compare old.json.zst new.json.zst\n";
+    "  opcheck-c report compare --html page.html old.json.zst new.json.zst\n";
 
 static opc_status_t report_show(const report_command_t *command, const opc_problems_t *problems, opc_error_t *error) {
   opc_screen_t screen = opc_screen_of(stdout);
@@ -156,7 +164,8 @@ static opc_status_t report_compare(const report_command_t *command, int *out_cod
   const opc_report_source_t source = {.comparison = &comparison};
   for (size_t i = 0; i < opc_report_count && i < OPTIONS_MAX; i++)
     if (command->files[i])
-      OPC_RETURN_IF_ERROR(opc_report_finish(&opc_report_compare_json, &source, command->files[i], error));
+      OPC_RETURN_IF_ERROR(
+          opc_report_finish(comparison_report(opc_reports[i]->name), &source, command->files[i], error));
   opc_compare_show(&comparison, &screen, command->verbose);
   *out_code = opc_comparison_is_worse(&comparison) ? OPC_EXIT_BROKEN : OPC_EXIT_OK;
   return OPC_OK;

@@ -13,7 +13,7 @@
 
   // ---- the state: #problem-ID&q=words&severity=error ----
 
-  const names = ["q", "severity", "rule", "operator", "outcome", "check"];
+  const names = ["q", "kind", "severity", "rule", "operator", "outcome", "check"];
   const state = {};
   function readState() {
     state.at = "";
@@ -56,6 +56,7 @@
   const problems = all(".problem").map(element => ({
     element,
     text: element.textContent.toLowerCase(),
+    kind: element.dataset.kind,
     rule: element.dataset.rule,
     severity: element.dataset.severity,
     operators: [...new Set(all(":scope > summary .op, dd[data-fact=operators] code", element).map(code => code.textContent))],
@@ -76,6 +77,8 @@
     return select;
   }
   const tally = lists => lists.flat().reduce((counts, value) => counts.set(value, (counts.get(value) ?? 0) + 1), new Map());
+  const kind = choice("Every kind", "kind", tally(problems.map(problem => problem.kind).filter(Boolean)));
+  kind.hidden = kind.options.length === 1; // only two runs compared have kinds
   const rule = choice("Every rule", "rule", tally(problems.map(problem => problem.rule)));
   const operator = choice("Every operator", "operator", new Map([...new Set([...rows.map(row => row.text), ...problems.flatMap(problem => problem.operators)])].map(name => [name, null])));
   const reset = make("button", { type: "button", textContent: "Clear", onclick: () => change(Object.fromEntries(names.map(name => [name, ""]))) });
@@ -89,7 +92,7 @@
     const has = text => words.every(word => text.includes(word));
     let shown = 0;
     for (const problem of problems) {
-      const fits = has(problem.text) && (!state.severity || problem.severity === state.severity) && (!state.rule || problem.rule === state.rule) &&
+      const fits = has(problem.text) && (!state.kind || problem.kind === state.kind) && (!state.severity || problem.severity === state.severity) && (!state.rule || problem.rule === state.rule) &&
         (!state.operator || problem.operators.includes(state.operator));
       problem.element.hidden = !fits;
       shown += fits;
@@ -99,6 +102,7 @@
         Boolean(state.operator && row.text !== state.operator);
     if (search.value !== state.q) search.value = state.q;
     for (const button of severities) button.setAttribute("aria-pressed", String(button.value === state.severity));
+    kind.value = state.kind;
     rule.value = state.rule;
     operator.value = state.operator;
     reset.hidden = !names.some(name => state[name]);
@@ -242,7 +246,7 @@
   // ---- start ----
 
   document.querySelector("nav").append(make("search", {}, search));
-  byId("filters").append(...severities, rule, operator, expand, reset, count);
+  byId("filters").append(...severities, kind, rule, operator, expand, reset, count);
   document.body.append(said);
   for (const row of rows) {
     const name = row.element.firstChild;
@@ -274,7 +278,7 @@
   document.addEventListener("toggle", event => { if (event.target.open && event.target.matches(".problem")) draw(event.target); }, true);
   addEventListener("beforeprint", () => { for (const problem of problems) { problem.element.open = true; draw(problem.element); } });
   addEventListener("hashchange", () => { readState(); apply(); goTo(state.at); });
-  new IntersectionObserver((entries, observer) => {
+  if (byId("cases")) new IntersectionObserver((entries, observer) => {
     if (!entries.some(entry => entry.isIntersecting)) return;
     observer.disconnect();
     loadCases();
@@ -282,7 +286,7 @@
   }, { rootMargin: "600px" }).observe(byId("cases"));
   for (const problem of problems) if (problem.element.open) draw(problem.element);
   readState();
-  if (state.outcome || state.check) loadCases();
+  if (byId("cases") && (state.outcome || state.check)) loadCases();
   apply();
   addEventListener("load", () => goTo(state.at)); // after the browser went there in its own way
 })();

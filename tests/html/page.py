@@ -44,6 +44,15 @@ class Page:
     def verdict(self):
         return next(text_of(element) for element in self.root.iter("span") if element.get("class") == "verdict")
 
+    def lead(self):
+        return next(text_of(element) for element in self.root.iter("p") if element.get("class") == "lead")
+
+    def bars(self):
+        """{title: {word: count}} of the first screen."""
+        bars = [element for element in self.root.iter("div") if element.get("class") == "bar"]
+        return {text_of(bar.find("h2")): {item.find("b").tail.strip(): int(text_of(item.find("b"))) for item in bar.iter("li") if item.find("b") is not None}
+                for bar in bars}
+
     def problems(self):
         return [self._problem(element) for element in self.ids["problem-list"].iter("details") if (element.get("class") or "").startswith("problem")]
 
@@ -51,12 +60,12 @@ class Page:
     def _problem(element):
         parts = {part.get("class"): part for part in element.iter() if part.get("class")}
         facts = {part.get("data-fact"): part for part in element.iter("dd") if part.get("data-fact")}
-        advice = {text_of(part.find("h4")): text_of(part.find("p")) for part in parts["advice"].iter("div") if part.find("h4") is not None}
+        advice = {text_of(part.find("h4")): text_of(part.find("p")) for part in (parts["advice"].iter("div") if "advice" in parts else ()) if part.find("h4") is not None}
         operators = [text_of(code) for code in facts["operators"].iter("code")] if "operators" in facts else [text_of(parts["op"])]
-        return {"id": element.get("id").removeprefix("problem-"), "rule": element.get("data-rule"), "severity": element.get("data-severity"),
+        return {"id": element.get("id").removeprefix("problem-"), "rule": element.get("data-rule"), "severity": element.get("data-severity"), "kind": element.get("data-kind"),
                 "count": int(element.get("data-count")), "operators": operators, "message": text_of(parts["message"]),
                 "repro": text_of(parts["copy"].find("pre")) if "copy" in parts else "", "why": advice.get("Why it matters"), "fix": advice.get("How to fix it"),
-                "parts": parts}
+                "facts": {name: text_of(part) for name, part in facts.items()}, "parts": parts}
 
     def cases(self):
         """Every case, in the order of the page: {"case", "outcome", "message"}."""
