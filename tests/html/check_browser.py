@@ -162,6 +162,27 @@ class Tester:
         assert not page.locator("nav").is_visible()
         assert page.pdf(path=str(folder / "page.pdf") if folder else None).startswith(b"%PDF")
 
+    def check_compare(self, opcheck_c, journal, folder):
+        """Two runs compared: one lacks the findings of a check, the other those of another."""
+        lines = pathlib.Path(journal).read_text(encoding="utf-8").splitlines(keepends=True)
+        for check in ("stride", "memory"):
+            (folder / f"no_{check}.jsonl").write_text("".join(line for line in lines if f'"check":"{check}"' not in line), encoding="utf-8")
+        html = folder / "compare.html"
+        subprocess.run([opcheck_c, "report", "compare", "--html", html, folder / "no_stride.jsonl", folder / "no_memory.jsonl"], check=False)
+        run, self.address = self.address, html.as_uri()
+        for scheme in ("light", "dark"):
+            page = self.open(scheme=scheme)
+            shown = page.locator(".problem:visible")
+            every, new = shown.count(), page.locator(".problem[data-kind=new]").count()
+            assert every > new > 0
+            page.get_by_role("button", name="Open all").click()
+            found = [f"{rule['id']}: {rule['nodes'][0]['html'][:200]}" for rule in Axe().run(page).response["violations"]]
+            assert not found, f"{scheme}: {found}"
+            page.get_by_label("Every kind").select_option("new")
+            assert shown.count() == new and page.url.endswith("#kind=new"), page.url
+        self.address = run
+        assert not self.open().get_by_label("Every kind").is_visible()
+
     def check_large(self, opcheck_c, journal, folder):
         """Thousands of cases are read only when somebody asks for them."""
         large, html = folder / "large.jsonl", folder / "large.html"
@@ -206,6 +227,7 @@ def main(opcheck_c, journal, kept=None):
         tester.check_without_script()
         tester.check_print(kept)
         tester.check_looks(kept)
+        tester.check_compare(opcheck_c, journal, folder)
         tester.check_large(opcheck_c, journal, folder)
         browser.close()
     assert not tester.complaints, tester.complaints
