@@ -7,6 +7,7 @@
 #   OPCHECK_C_PACKAGE     what pip is given (default: opcheck-c): a version, a wheel
 #   OPCHECK_C_LIBRARIES   libraries, wheels or folders, one a line; * and ? are expanded. May be empty if the options say --python or --namespace
 #   OPCHECK_C_OPTIONS     further options of opcheck-c run; quotes keep words together
+#   OPCHECK_C_BASELINE    a file of known problems, which do not fail the job (opcheck-c run --baseline); empty for none
 #   OPCHECK_C_OUTPUT      the folder for the reports (default: opcheck-c-report)
 set -euo pipefail
 
@@ -38,6 +39,10 @@ run() {
   if [[ -n "${OPCHECK_C_OPTIONS:-}" ]]; then
     xargs -n 1 true <<<"$OPCHECK_C_OPTIONS" 2>/dev/null || die "OPCHECK_C_OPTIONS: a quote is not closed: $OPCHECK_C_OPTIONS"
     mapfile -t words < <(xargs -n 1 printf '%s\n' <<<"$OPCHECK_C_OPTIONS")
+  fi
+  if [[ -n "${OPCHECK_C_BASELINE:-}" ]]; then
+    [[ -f "$OPCHECK_C_BASELINE" ]] || die "OPCHECK_C_BASELINE: there is no file $OPCHECK_C_BASELINE in $PWD; make it with opcheck-c run --write-baseline $OPCHECK_C_BASELINE LIBRARY, and commit it"
+    options+=(--baseline "$OPCHECK_C_BASELINE")
   fi
   mkdir -p "$output" || die "OPCHECK_C_OUTPUT: the folder $output cannot be made"
   options+=(--journal "$output/run.jsonl" --junit "$output/junit.xml" --sarif "$output/opcheck-c.sarif" --gitlab "$output/quality.json"

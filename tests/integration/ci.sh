@@ -11,7 +11,7 @@ ln -s "$opcheck_c" "$folder/bin/opcheck-c"
 ln -s "$good" "$folder/repository/build one/libgood.so"
 ln -s "$broken" "$folder/repository/build one/libbroken.so"
 cd "$folder/repository"
-unset GITHUB_ACTIONS GITHUB_STEP_SUMMARY OPCHECK_C_PACKAGE OPCHECK_C_OUTPUT
+unset GITHUB_ACTIONS GITHUB_STEP_SUMMARY OPCHECK_C_PACKAGE OPCHECK_C_OUTPUT OPCHECK_C_BASELINE
 export PATH="$folder/bin:$PATH" OPCHECK_C_LIBRARIES="build one/libgood.so" OPCHECK_C_OPTIONS="--check 'registration,alias' --jobs 1"
 
 quiet() { expect "$1" 0 "no:opcheck" "${@:2}"; } # a command that prints nothing
@@ -32,6 +32,18 @@ expect "annotations" 0 "::error " cat log
 expect "the summary" 0 "### opcheck-c: " cat "$folder/summary.md"
 expect "SARIF" 0 '"level":"error"' cat "out put/opcheck-c.sarif"
 expect "code quality" 0 '"severity":"critical"' cat "out put/quality.json"
+
+# A baseline: what it has does not fail the job, what it lacks does.
+export OPCHECK_C_BASELINE="known problems.txt"
+expect "a baseline that is not there" 2 "there is no file known problems.txt in $PWD; make it with opcheck-c run --write-baseline" "$ci/opcheck.sh" run
+expect "the first baseline" 0 "known problems.txt" "$opcheck_c" run --check registration,alias --jobs 1 --write-baseline "$OPCHECK_C_BASELINE" "build one/libbroken.so"
+expect "what is in the baseline" 0 "PASSED: " "$ci/opcheck.sh" run
+cp output log
+expect "no annotation of what is known" 0 "no:::error" cat log
+expect "code quality of what is known" 0 "no:critical" cat "out put/quality.json"
+sed -i '$d' "$OPCHECK_C_BASELINE"
+expect "what the baseline lacks" 1 "FAILED: 1 problem" "$ci/opcheck.sh" run
+unset OPCHECK_C_BASELINE
 
 OPCHECK_C_LIBRARIES="gone/*.so" expect "a library that is not there" 2 "there is no file gone/*.so" "$ci/opcheck.sh" run
 OPCHECK_C_LIBRARIES="" expect "no library" 2 "name at least one library" "$ci/opcheck.sh" run
@@ -61,7 +73,7 @@ expect "a command that is not on PATH" 0 "-m opcheck_c run --journal" "$ci/opche
 rm "$folder/bin/python3"
 
 # What the two files call and hand over is what the script takes.
-for name in PACKAGE LIBRARIES OPTIONS OUTPUT; do
+for name in PACKAGE LIBRARIES OPTIONS BASELINE OUTPUT; do
   for file in action.yml gitlab.yml opcheck.sh; do quiet "OPCHECK_C_$name in $file" grep -q "OPCHECK_C_$name" "$ci/$file"; done
 done
 for input in $(grep -oE 'inputs\.[a-z-]+' "$ci/action.yml" | sort -u); do quiet "$input" grep -q "^  ${input#inputs.}:" "$ci/action.yml"; done
