@@ -29,6 +29,18 @@ static const char *failed_now(const opc_comparison_t *comparison, const char *pa
   return NULL;
 }
 
+static bool is_library(const char *name) { return opc_string_begins(name, "library::"); }
+
+/* name: an operator's, or "library::libmy_ops.so", "library::2:libmy_ops.so". */
+static bool run_has(const opc_compare_run_t *run, const char *name) {
+  return json_object_get(is_library(name) ? run->library_names : run->operators,
+                         is_library(name) ? strrchr(name, ':') + 1 : name);
+}
+
+static bool was_removed(const opc_comparison_t *comparison, const char *name) {
+  return run_has(comparison->before, name) && !run_has(comparison->now, name);
+}
+
 /* Where one of them has none, the others were removed or added. */
 static bool have_something_in_common(const opc_compare_run_t *before, const opc_compare_run_t *now) {
   const char *name;
@@ -210,9 +222,8 @@ static void say_not_looked(const opc_comparison_t *comparison, const json_t *pro
     opc_text_add(out, ")");
   } else if (name && failed_now(comparison, library_of(comparison->before->operators, name))) {
     opc_text_add(out, "not known: the library could not be loaded");
-  } else if (name && json_object_get(comparison->before->operators, name) &&
-             !json_object_get(comparison->now->operators, name)) {
-    opc_text_add(out, "the operator was removed");
+  } else if (name && was_removed(comparison, name)) {
+    opc_text_add(out, is_library(name) ? "there is no library of this name any more" : "the operator was removed");
   } else {
     opc_text_add(out,
                  comparison->now->complete ? "not known: none of its cases ran" : "not known: the run stopped early");
@@ -244,7 +255,8 @@ static opc_status_t compare_new(opc_comparison_t *comparison, const json_t *prob
   if (opc_case_id_parse(json_string_value(json_array_get(json_object_get(problem, "cases"), 0)), &id, NULL) == OPC_OK) {
     opc_compare_part_name(&id, name);
     const opc_compare_part_t *part = part_named(comparison->before, id.operator_name, name);
-    if (!json_object_get(comparison->before->operators, id.operator_name)) opc_text_add(&why, "a new operator");
+    if (!run_has(comparison->before, id.operator_name))
+      opc_text_add(&why, is_library(id.operator_name) ? "a new library" : "a new operator");
     else if (!part || part->checked == 0) opc_text_addf(&why, "%s was not checked before", name);
   }
   return comparison_add_problem(comparison, OPC_COMPARE_NEW, NULL, problem, why.length ? &why : NULL, error);
@@ -284,9 +296,7 @@ static opc_status_t comparison_compare_parts(opc_comparison_t *comparison, opc_e
   for (size_t i = 0; i < before->part_count; i++) {
     const opc_compare_part_t *part = &before->parts[i];
     const opc_compare_part_t *other = part_named(now, part->operator_name, part->name);
-    const bool removed = json_object_get(before->operators, part->operator_name) &&
-                         !json_object_get(now->operators, part->operator_name);
-    if (part->checked > 0 && !removed && (!other || other->checked == 0))
+    if (part->checked > 0 && !was_removed(comparison, part->operator_name) && (!other || other->checked == 0))
       OPC_RETURN_IF_ERROR(add_lost(comparison, part, other, error));
   }
   return OPC_OK;

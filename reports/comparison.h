@@ -25,11 +25,12 @@ typedef struct opc_compare_run {
   bool complete; /* it did not stop early */
   opc_coverage_t coverage;
   size_t libraries;
-  json_t *failed;    /* libraries that could not be loaded: path -> message */
-  json_t *operators; /* name -> {"library", "schema", "tags", "dispatch_keys"}; a class: {"library", "schema"} */
-  json_t *problems;  /* a list, as in the JSON report */
-  json_t *ids;       /* id -> problem */
-  json_t *by_case;   /* case -> list of problems */
+  json_t *library_names; /* a set of their file names */
+  json_t *failed;        /* libraries that could not be loaded: path -> message */
+  json_t *operators;     /* name -> {"library", "schema", "tags", "dispatch_keys"}; a class: {"library", "schema"} */
+  json_t *problems;      /* a list, as in the JSON report */
+  json_t *ids;           /* id -> problem */
+  json_t *by_case;       /* case -> list of problems */
   opc_compare_part_t *parts;
   size_t part_count;
   json_t *part_indexes; /* operator and part -> index; owns their names */

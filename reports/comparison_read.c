@@ -68,6 +68,9 @@ static bool note_case(compare_reading_t *reading, const opc_case_id_t *id, opc_v
 
 static bool keep_library(compare_reading_t *reading, const json_t *record) {
   reading->run->libraries++;
+  if (json_object_set_new(reading->run->library_names, opc_base_name(opc_record_text(record, "path")), json_null()) !=
+      0)
+    return false;
   if (strcmp(opc_record_text(record, "status"), "failed") != 0) return true;
   return json_object_set(reading->run->failed, opc_record_text(record, "path"),
                          json_object_get(json_object_get(record, "error"), "message")) == 0;
@@ -286,15 +289,16 @@ static opc_status_t read_file(compare_reading_t *reading, const char *path, opc_
 
 opc_status_t opc_compare_run_read(const char *path, const opc_compare_run_t *before, opc_compare_run_t *out,
                                   opc_error_t *error) {
-  *out = (opc_compare_run_t){.failed = json_object(),
+  *out = (opc_compare_run_t){.library_names = json_object(),
+                             .failed = json_object(),
                              .operators = json_object(),
                              .problems = json_array(),
                              .ids = json_object(),
                              .by_case = json_object(),
                              .part_indexes = json_object(),
                              .again = opc_compare_again_of(before)};
-  if (!out->failed || !out->operators || !out->problems || !out->ids || !out->by_case || !out->part_indexes ||
-      !out->again)
+  if (!out->library_names || !out->failed || !out->operators || !out->problems || !out->ids || !out->by_case ||
+      !out->part_indexes || !out->again)
     return opc_out_of_memory(error);
   OPC_RETURN_IF_ERROR(opc_string_copy_to(path, &out->name, error));
   compare_reading_t reading = {.run = out, .error = error};
@@ -309,6 +313,7 @@ void opc_compare_run_clear(opc_compare_run_t *run) {
   free(run->parts);
   free(run->name);
   free(run->torch);
+  json_decref(run->library_names);
   json_decref(run->failed);
   json_decref(run->operators);
   json_decref(run->problems);

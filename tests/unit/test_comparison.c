@@ -196,6 +196,28 @@ static void test_no_longer_checked(void **state) {
   compared_clear(&compared);
 }
 
+/* A library's file may have another name in another version of it. */
+static void test_renamed_library(void **state) {
+#define RENAMED(lines)                                                                                      \
+  RUN_LINE TOOL_LINE LIBRARY_LINE("/x/lib.abi3.so") OPERATOR_LINE("ns::a", "/x/lib.abi3.so") RIGHT("ns::a") \
+      lines END_LINE(0)
+  static const char before[] = RUN(OP("ns::a") RIGHT("ns::a") PASS_LINE("library::lib.so", "architecture", "-/-/-/-"));
+  static const char fails[] = RUN(
+      OP("ns::a") RIGHT("ns::a") FAIL_LINE("library::lib.so", "architecture", "-/-/-/-", "architecture.no_image"));
+  compared_t compared;
+  (void)state;
+  compare(&compared, before, RENAMED(PASS_LINE("library::lib.abi3.so", "architecture", "-/-/-/-")));
+  assert_string_equal(strstr(compared.text, "NOT WORSE"), "NOT WORSE: the same problems\n");
+  compared_clear(&compared);
+  compare(&compared, before, RUN(OP("ns::a") RIGHT("ns::a")));
+  assert_contains(compared.text, "architecture, 1 operator, no case ran: library::lib.so\n");
+  compared_clear(&compared);
+  expect(fails, RENAMED(""), "0 0 0 0 1", "there is no library of this name any more\n");
+  expect(RENAMED(""), fails, "1 0 0 0 0", "a new library\n");
+  expect(RUN(OP("ns::a")), fails, "1 0 0 0 0", "architecture was not checked before\n");
+#undef RENAMED
+}
+
 static void test_no_longer_loaded(void **state) {
   static const char now[] = RUN_LINE TOOL_LINE
       "{\"t\":\"library\",\"path\":\"/y/lib.so\",\"status\":\"failed\",\"error\":{\"kind\":\"abi\",\"message\":\"it is "
@@ -334,6 +356,7 @@ int main(void) {
       cmocka_unit_test(test_changed),
       cmocka_unit_test(test_operators),
       cmocka_unit_test(test_no_longer_checked),
+      cmocka_unit_test(test_renamed_library),
       cmocka_unit_test(test_no_longer_loaded),
       cmocka_unit_test(test_json),
       cmocka_unit_test(test_bad_input),
