@@ -189,7 +189,7 @@ static void name_operators(const json_t *problem, const json_t *without, const c
   }
 }
 
-static opc_status_t compare_same(opc_comparison_t *comparison, const json_t *before, const json_t *now,
+static opc_status_t compare_same(opc_comparison_t *comparison, const json_t *before, const json_t *now, bool renamed,
                                  opc_error_t *error) {
   OPC_SCOPED(opc_text_clear) opc_text_t why = {0};
   const char *rule = opc_record_text(before, "rule");
@@ -201,6 +201,8 @@ static opc_status_t compare_same(opc_comparison_t *comparison, const json_t *bef
   if (other_rule) opc_text_addf(&why, "%sits rule was %s", why.length ? "; " : "", rule);
   name_operators(now, before, "now also in ", &why);
   name_operators(before, now, "no longer in ", &why);
+  if (renamed)
+    opc_text_addf(&why, "%sits argument was called `%s`", why.length ? "; " : "", opc_record_text(before, "argument"));
   if (why.length == 0 && strcmp(opc_record_text(before, "id"), opc_record_text(now, "id")) != 0)
     opc_text_add(&why, "other findings have the same cause now");
   if (why.length == 0) return OPC_OK;
@@ -269,10 +271,14 @@ static opc_status_t compare_problems(opc_comparison_t *comparison, opc_error_t *
   json_array_foreach(now->problems, i, problem) {
     const json_t *old = with_id(before, opc_record_text(problem, "id"));
     if (!old) old = with_cause(before, problem, now);
-    OPC_RETURN_IF_ERROR(old ? compare_same(comparison, old, problem, error) : compare_new(comparison, problem, error));
+    const json_t *renamed = old ? NULL : opc_compare_renamed(now, problem, before);
+    if (renamed) old = renamed;
+    OPC_RETURN_IF_ERROR(old ? compare_same(comparison, old, problem, renamed, error)
+                            : compare_new(comparison, problem, error));
   }
   json_array_foreach(before->problems, i, problem) {
-    if (!with_id(now, opc_record_text(problem, "id")) && !with_cause(now, problem, before))
+    if (!with_id(now, opc_record_text(problem, "id")) && !with_cause(now, problem, before) &&
+        !opc_compare_renamed(before, problem, now))
       OPC_RETURN_IF_ERROR(compare_missing(comparison, problem, error));
   }
   return OPC_OK;

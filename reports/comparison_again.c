@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "model/schema/schema.h"
 
 /* The case with any sample that a search found; "" where the sample has a name. */
 static void key_without_sample(const opc_case_id_t *id, char out[OPC_CASE_ID_SIZE]) {
@@ -73,4 +74,32 @@ unsigned opc_compare_again_find(const json_t *again, const json_t *problem) {
     similar |= bits_at(again, any);
   }
   return own ? own : similar;
+}
+
+/* Of the argument that a problem is about; -1: of none, or the schema does not have it. */
+static int position_of_argument(const opc_compare_run_t *run, const json_t *problem) {
+  const char *name = json_string_value(json_array_get(json_object_get(problem, "operators"), 0));
+  const char *argument = opc_record_text(problem, "argument");
+  const char *schema = opc_record_text(json_object_get(run->operators, name ? name : ""), "schema");
+  OPC_SCOPED(opc_operator_clear) opc_operator_t op = {0};
+  if (!*argument || !*schema || opc_schema_arguments(schema, &op, NULL) != OPC_OK) return -1;
+  return opc_operator_argument(&op, argument);
+}
+
+const json_t *opc_compare_renamed(const opc_compare_run_t *own, const json_t *problem, const opc_compare_run_t *other) {
+  const json_t *operators = json_object_get(problem, "operators");
+  const int position = position_of_argument(own, problem);
+  size_t i;
+  json_t *candidate;
+  if (position < 0) return NULL;
+  json_array_foreach(other->problems, i, candidate) {
+    if (json_equal(json_object_get(candidate, "operators"), operators) &&
+        json_equal(json_object_get(candidate, "rule"), json_object_get(problem, "rule")) &&
+        json_equal(json_object_get(candidate, "change"), json_object_get(problem, "change")) &&
+        !json_equal(json_object_get(candidate, "argument"), json_object_get(problem, "argument")) &&
+        !json_object_get(own->ids, opc_record_text(candidate, "id")) &&
+        position_of_argument(other, candidate) == position)
+      return candidate;
+  }
+  return NULL;
 }

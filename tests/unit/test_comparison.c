@@ -202,8 +202,8 @@ static void test_renamed_library(void **state) {
   RUN_LINE TOOL_LINE LIBRARY_LINE("/x/lib.abi3.so") OPERATOR_LINE("ns::a", "/x/lib.abi3.so") RIGHT("ns::a") \
       lines END_LINE(0)
   static const char before[] = RUN(OP("ns::a") RIGHT("ns::a") PASS_LINE("library::lib.so", "architecture", "-/-/-/-"));
-  static const char fails[] = RUN(
-      OP("ns::a") RIGHT("ns::a") FAIL_LINE("library::lib.so", "architecture", "-/-/-/-", "architecture.no_image"));
+  static const char fails[] =
+      RUN(OP("ns::a") RIGHT("ns::a") FAIL_LINE("library::lib.so", "architecture", "-/-/-/-", "architecture.no_image"));
   compared_t compared;
   (void)state;
   compare(&compared, before, RENAMED(PASS_LINE("library::lib.abi3.so", "architecture", "-/-/-/-")));
@@ -216,6 +216,22 @@ static void test_renamed_library(void **state) {
   expect(RENAMED(""), fails, "1 0 0 0 0", "a new library\n");
   expect(RUN(OP("ns::a")), fails, "1 0 0 0 0", "architecture was not checked before\n");
 #undef RENAMED
+}
+
+/* A schema that libtorch made up has the names _0, _1; a later version may say better ones. */
+static void test_renamed_argument(void **state) {
+#define NAMED(arguments)                                                                                    \
+  "{\"t\":\"operator\",\"name\":\"ns::a\",\"schema\":\"ns::a(" arguments ") -> Tensor\",\"library\":\"" LIB \
+  "\",\"dispatch_keys\":[\"CPU\"],\"tags\":[]}\n"
+#define UNCHECKED(argument) WARN_LINE("ns::a", "memory", "cpu/-/s-1/" argument ".scalar", "memory.unchecked_arguments")
+  static const char before[] = RUN(NAMED("Tensor _0, Tensor _1") UNCHECKED("_1"));
+  (void)state;
+  expect(before, RUN(NAMED("Tensor x, Tensor y") UNCHECKED("y")), "0 0 0 1 0", "its argument was called `_1`\n");
+  expect(before, RUN(NAMED("Tensor x, Tensor y") UNCHECKED("x")), "1 0 0 0 1", "none of its cases ran\n");
+  expect(before, RUN(NAMED("Tensor x, Tensor y") UNCHECKED("x") UNCHECKED("y")), "1 0 0 1 0", "CHANGED ns::a");
+  expect(before, RUN(NAMED("Tensor _0, Tensor _1") UNCHECKED("_0")), "1 0 0 0 1", "GONE    ns::a");
+#undef UNCHECKED
+#undef NAMED
 }
 
 static void test_no_longer_loaded(void **state) {
@@ -357,6 +373,7 @@ int main(void) {
       cmocka_unit_test(test_operators),
       cmocka_unit_test(test_no_longer_checked),
       cmocka_unit_test(test_renamed_library),
+      cmocka_unit_test(test_renamed_argument),
       cmocka_unit_test(test_no_longer_loaded),
       cmocka_unit_test(test_json),
       cmocka_unit_test(test_bad_input),
