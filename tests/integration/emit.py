@@ -69,7 +69,7 @@ def collect(opcheck, folder, work):
 
 
 def together(sources):
-    """All programs in one: their includes, then each in a namespace, then a main that calls the one that it is told."""
+    """All programs in one: their includes, then each in a namespace, then a main that calls the one that its argument names."""
     includes, bodies = [], []
     for number, source in enumerate(sources):
         lines = source.splitlines()
