@@ -235,6 +235,14 @@ size_t opc_ci_error_count(const opc_report_source_t *source) {
 
 /* ---- the run as a whole ---- */
 
+int opc_ci_exit_code(const opc_report_source_t *source, int code) {
+  enum { GOOD = 0, BROKEN = 1, NOTHING = 5 };
+  const opc_coverage_t coverage = opc_coverage_of(source->journal);
+  const bool too_few = coverage.checked < opc_coverage_required(&coverage, source->required);
+  code = opc_known_exit_code(source->problems, code, source->strict, source->updated);
+  return too_few && (code == GOOD || code == NOTHING) ? BROKEN : code;
+}
+
 const char *opc_ci_run_trouble(const opc_report_source_t *source, opc_text_t *out_message) {
   opc_journal_summary_t summary;
   const opc_coverage_t coverage = opc_coverage_of(source->journal);
@@ -247,6 +255,10 @@ const char *opc_ci_run_trouble(const opc_report_source_t *source, opc_text_t *ou
   if (summary.exit_code == 3) {
     opc_text_add(out_message, "the harness could not do its work");
     return "harness.failed";
+  }
+  if (summary.stale_lines > 0 || (source->strict && !source->updated && opc_known_stale(source->problems) > 0)) {
+    opc_text_add(out_message, "a line of known problems or of the xfail file is out of date (--strict)");
+    return "harness.outdated_line";
   }
   if (coverage.checked < opc_coverage_required(&coverage, source->required)) {
     opc_text_addf(out_message,

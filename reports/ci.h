@@ -38,6 +38,9 @@ typedef struct opc_ci_trouble {
 typedef opc_status_t opc_ci_trouble_visit_t(const opc_ci_trouble_t *trouble, void *context, opc_error_t *error);
 opc_status_t opc_ci_each_trouble(const opc_report_source_t *source, opc_ci_trouble_visit_t *visit, void *context,
                                  opc_error_t *error) OPC_CHECKED;
+/* The exit code of a run whose journal, or whose caller, says `code`: known problems, warnings and unchecked operators
+ * change it. All reports that say whether a run passed take it from here. */
+int opc_ci_exit_code(const opc_report_source_t *source, int code);
 /* The trouble that is about the run: its rule, and its message appended; NULL: none. */
 const char *opc_ci_run_trouble(const opc_report_source_t *source, opc_text_t *out_message);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/owned.h"
+#include "reports/ci.h"
 #include "reports/html_page.h"
 #include "reports/terminal.h"
 
@@ -15,14 +16,16 @@ enum {
 };
 
 /* The last line of the terminal's report: "FAILED: 3 problems…". */
-static opc_status_t html_conclude(const opc_problems_t *problems, const opc_journal_summary_t *summary, char **out,
-                                  opc_error_t *error) {
+static opc_status_t html_conclude(const opc_report_source_t *source, char **out, opc_error_t *error) {
+  opc_journal_summary_t summary;
   size_t length = 0;
   FILE *stream = open_memstream(out, &length);
   if (!stream) return opc_out_of_memory(error);
   const opc_screen_t screen = {.stream = stream};
-  const opc_terminal_view_t view = {.exit_code = summary->exit_code};
-  opc_terminal_end(problems, &screen, &view);
+  opc_journal_reader_summary(source->journal, &summary);
+  const opc_terminal_view_t view = {.exit_code = opc_ci_exit_code(source, summary.exit_code),
+                                    .required = source->required};
+  opc_terminal_end(source->problems, &screen, &view);
   if (fclose(stream) != 0 || !*out) return opc_out_of_memory(error);
   (*out)[strcspn(*out, "\n")] = '\0';
   return OPC_OK;
@@ -228,11 +231,9 @@ static void put_page(opc_html_t *html, const char *conclusion, const json_t *run
 
 static opc_status_t write_html(const opc_report_source_t *source, FILE *stream, opc_error_t *error) {
   opc_html_t html = {.source = source, .stream = stream, .error = error};
-  opc_journal_summary_t summary;
   json_auto_t *run = NULL, *tool = NULL;
   OPC_SCOPED(opc_scope_free) char *conclusion = NULL;
-  opc_journal_reader_summary(source->journal, &summary);
-  OPC_RETURN_IF_ERROR(html_conclude(source->problems, &summary, &conclusion, error));
+  OPC_RETURN_IF_ERROR(html_conclude(source, &conclusion, error));
   OPC_RETURN_IF_ERROR(opc_journal_reader_first(source->journal, "run", &run, error));
   OPC_RETURN_IF_ERROR(opc_journal_reader_first(source->journal, "tool", &tool, error));
   put_page(&html, conclusion, run, tool);

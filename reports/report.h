@@ -21,6 +21,7 @@ typedef struct opc_report_source {
   const char *source_root;                 /* --source-root: the repository; NULL: found from the current folder */
   bool strict;                             /* --strict: the formats of CI show warnings as errors */
   int required;                            /* --require-checked, as opc_coverage_required takes it */
+  bool updated;                            /* lines of known problems that are out of date have been removed */
   const struct opc_comparison *comparison; /* of `report compare`, which has no journal of its own; else NULL */
   const struct opc_rewrite *rewrite;       /* of opc_report_rewrite (baseline.h) */
 } opc_report_source_t;

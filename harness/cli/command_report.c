@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "reports/ci.h"
 #include "reports/comparison.h"
 #include "reports/terminal.h"
 
@@ -115,15 +116,16 @@ static const char doc[] =
     "  opcheck-c report render --junit report.xml run.jsonl\n"
     "  opcheck-c report compare --html page.html old.json.zst new.json.zst\n";
 
-static opc_status_t report_show(const report_command_t *command, const opc_problems_t *problems, opc_error_t *error) {
+static opc_status_t report_show(const report_command_t *command, const opc_report_source_t *source,
+                                opc_error_t *error) {
+  const opc_problems_t *problems = source->problems;
   opc_screen_t screen = opc_screen_of(stdout);
   opc_journal_summary_t summary;
   opc_journal_reader_summary(problems->journal, &summary);
-  const opc_terminal_view_t view = {
-      .exit_code = opc_known_exit_code(problems, summary.exit_code, command->strict, false),
-      .verbose = command->verbose,
-      .coverage = command->coverage,
-      .whole = command->journal};
+  const opc_terminal_view_t view = {.exit_code = opc_ci_exit_code(source, summary.exit_code),
+                                    .verbose = command->verbose,
+                                    .coverage = command->coverage,
+                                    .whole = command->journal};
   OPC_RETURN_IF_ERROR(opc_terminal_report(problems, &screen, &view, error));
   opc_terminal_end(problems, &screen, &view);
   return OPC_OK;
@@ -151,7 +153,7 @@ static opc_status_t render(const report_command_t *command, opc_error_t *error) 
     OPC_RETURN_IF_ERROR(opc_report_finish(opc_reports[i], &source, command->files[i], error));
     written = true;
   }
-  return written ? OPC_OK : report_show(command, &problems, error);
+  return written ? OPC_OK : report_show(command, &source, error);
 }
 
 static opc_status_t report_compare(const report_command_t *command, int *out_code, opc_error_t *error) {

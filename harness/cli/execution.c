@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "inspect/package.h"
+#include "reports/ci.h"
 #include "supervise/common/devices.h"
 
 /* The first record of a run's journal. The run overwrites it with its own; the early reports are made from this one. */
@@ -77,7 +78,8 @@ static opc_report_source_t execution_source(const opc_execution_t *execution, co
                                .junit_cases = execution->junit_cases,
                                .source_root = execution->source_root,
                                .strict = execution->options.strict,
-                               .required = execution->required};
+                               .required = execution->required,
+                               .updated = execution->write_baseline || execution->options.update_xfail};
 }
 
 static opc_status_t begin_reports(const opc_execution_t *execution, opc_error_t *error) {
@@ -106,15 +108,6 @@ static opc_status_t finish_reports(opc_execution_t *execution, const opc_problem
   return first;
 }
 
-/* The exit code of an otherwise successful run, given its known problems, warnings and unchecked operators. */
-static int code_of_results(const opc_execution_t *execution, const opc_problems_t *problems, int code) {
-  const opc_coverage_t coverage = opc_coverage_of(problems->journal);
-  const bool too_few = coverage.checked < opc_coverage_required(&coverage, execution->required);
-  const bool updated = execution->write_baseline || execution->options.update_xfail;
-  code = opc_known_exit_code(problems, code, execution->options.strict, updated);
-  return too_few && (code == OPC_EXIT_OK || code == OPC_EXIT_NOTHING) ? OPC_EXIT_BROKEN : code;
-}
-
 static opc_status_t find_problems(const opc_execution_t *execution, opc_journal_reader_t **out_reader,
                                   opc_problems_t *out, opc_error_t *error) {
   OPC_RETURN_IF_ERROR(
@@ -131,7 +124,8 @@ static int make_reports(opc_execution_t *execution, opc_status_t run_status, int
   opc_status_t status = find_problems(execution, &reader, &problems, &error);
   if (reader) opc_journal_reader_summary(reader, &summary);
   if (!status && !run_status) status = opc_known_finish(execution, &problems, &error);
-  if (reader) code = code_of_results(execution, &problems, code);
+  const opc_report_source_t source = execution_source(execution, &problems);
+  if (reader && problems.journal) code = opc_ci_exit_code(&source, code);
   if (!status) status = finish_reports(execution, &problems, &error);
   /* An invalid sample file is reported in one line: there are no results to show. */
   bool reached = summary.libraries > 0 && opc_exit_code(run_status) != OPC_EXIT_USAGE;

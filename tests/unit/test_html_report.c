@@ -1,4 +1,5 @@
 #include "report_journal.h"
+#include "reports/ci.h"
 
 #define LIBRARY "lib/libx.so"
 
@@ -26,6 +27,99 @@ static void the_first_screen_has_the_verdict(void **state) {
   assert_contains(passed, "<span class=\"verdict\">PASSED</span>");
   assert_contains(passed, "<p>None was found.</p>");
   free(passed);
+}
+
+#define KNOWN_JOURNAL                                                                                                  \
+  RUN_LINE TOOL_LINE LIBRARY_LINE(LIBRARY) OPERATOR_LINE("n::op", LIBRARY) PASS_LINE("n::op", "meta", "cpu/-/s/plain") \
+      FAIL_LINE("n::op", "alias", "cpu/-/s/plain", "alias.undeclared_input")                                           \
+          END_LINE(1) "{\"t\":\"known\",\"problem\":\"%s\",\"by\":\"baseline\",\"file\":\"known.txt\",\"line\":1}\n"
+#define STALE_LINE                                                                                           \
+  "{\"t\":\"known\",\"problem\":\"0123456789abcdef\",\"by\":\"baseline\",\"file\":\"known.txt\",\"line\":2," \
+  "\"whole\":true,\"operator\":\"n::op\",\"rule\":\"meta.shape\"}\n"
+
+static char *text_of(const opc_report_t *report, const opc_report_source_t *source) {
+  char *text = NULL;
+  size_t length = 0;
+  opc_error_t error = {0};
+  FILE *stream = open_memstream(&text, &length);
+  assert_non_null(stream);
+  if (report->write(source, stream, &error) != OPC_OK) fail_msg("%s", error.message);
+  fclose(stream);
+  return text;
+}
+
+/* The page, the formats of CI and the exit code say the same, although the journal ends with 1. */
+static void expect_verdict(const char *id, bool stale, bool strict, int code, const char *verdict) {
+  static const char *const marks[][3] = {{"sarif", "\"executionSuccessful\": true", "\"harness.outdated_line\""},
+                                         {"junit", "errors=\"0\"", "<error type=\"harness.outdated_line\""},
+                                         {"tap", "1..2", "not ok 3"},
+                                         {"gitlab", "\"info\"", "\"harness.outdated_line\""}};
+  OPC_SCOPED(opc_text_clear) opc_text_t journal = {0};
+  opc_problems_t problems;
+  opc_error_t error = {0};
+  opc_text_addf(&journal, KNOWN_JOURNAL, id);
+  opc_text_add(&journal, stale ? STALE_LINE : "");
+  opc_journal_reader_t *reader = journal_of(opc_text_c(&journal));
+  assert_int_equal(opc_problems_make(reader, &problems, &error), OPC_OK);
+  const opc_report_source_t source = {.journal = reader, .problems = &problems, .strict = strict};
+  assert_int_equal(opc_ci_exit_code(&source, 1), code);
+  char *page = text_of(&opc_report_html, &source);
+  assert_contains(page, verdict);
+  assert_contains(page, "; 1 known problem</p>");
+  free(page);
+  for (size_t i = 0; i < opc_report_count; i++) {
+    for (size_t k = 0; k < sizeof marks / sizeof *marks; k++) {
+      if (strcmp(opc_reports[i]->name, marks[k][0]) != 0) continue;
+      char *text = text_of(opc_reports[i], &source);
+      assert_contains(text, marks[k][code == 0 || k == 3 ? 1 : 2]);
+      if (code == 0) assert_lacks(text, marks[k][2]);
+      else assert_contains(text, marks[k][2]);
+      free(text);
+    }
+  }
+  opc_problems_clear(&problems);
+  opc_journal_reader_close(reader);
+}
+
+static void known_problems_pass(void **state) {
+  (void)state;
+  char id[17];
+  opc_problems_t problems;
+  opc_error_t error = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t journal = {0};
+  opc_text_addf(&journal, KNOWN_JOURNAL, "");
+  opc_journal_reader_t *reader = journal_of(opc_text_c(&journal));
+  assert_int_equal(opc_problems_make(reader, &problems, &error), OPC_OK);
+  snprintf(id, sizeof id, "%s", problems.items[0].id);
+  opc_problems_clear(&problems);
+  opc_journal_reader_close(reader);
+  expect_verdict(id, false, false, 0, "<span class=\"verdict\">PASSED</span>");
+  expect_verdict(id, false, true, 0, "<span class=\"verdict\">PASSED</span>");
+  expect_verdict(id, true, false, 0, "<span class=\"verdict\">PASSED</span>");
+  expect_verdict(id, true, true, 1, "<p class=\"lead\">a line of known problems is out of date (--strict); ");
+}
+
+/* --strict and --require-checked make a run fail whose journal ends with 0. */
+static void options_that_make_a_run_fail(void **state) {
+  (void)state;
+  opc_problems_t problems;
+  opc_error_t error = {0};
+  opc_journal_reader_t *reader = journal_of(
+      RUN_LINE TOOL_LINE LIBRARY_LINE(LIBRARY) OPERATOR_LINE("n::op", LIBRARY) OPERATOR_LINE("n::none", LIBRARY)
+          PASS_LINE("n::op", "meta", "cpu/-/s/plain") SKIP_LINE("n::none", "meta", "cpu/-/-/-", "no_sample")
+              WARN_LINE("n::op", "defaults", "cpu/-/s/plain", "defaults.refused") END_LINE(0));
+  assert_int_equal(opc_problems_make(reader, &problems, &error), OPC_OK);
+  opc_report_source_t source = {.journal = reader, .problems = &problems, .strict = true};
+  char *page = text_of(&opc_report_html, &source);
+  assert_contains(page, "<p class=\"lead\">warnings count (--strict); ");
+  free(page);
+  source = (opc_report_source_t){.journal = reader, .problems = &problems, .required = 90};
+  page = text_of(&opc_report_html, &source);
+  assert_contains(page, "<span class=\"verdict\">FAILED</span>");
+  assert_contains(page, "--require-checked 90 asks for 2");
+  free(page);
+  opc_problems_clear(&problems);
+  opc_journal_reader_close(reader);
 }
 
 static void an_early_page_says_so(void **state) {
@@ -76,6 +170,8 @@ static void the_matrix_marks_what_is_wrong(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_first_screen_has_the_verdict),
+      cmocka_unit_test(known_problems_pass),
+      cmocka_unit_test(options_that_make_a_run_fail),
       cmocka_unit_test(an_early_page_says_so),
       cmocka_unit_test(passes_are_rows),
       cmocka_unit_test(the_matrix_marks_what_is_wrong),
