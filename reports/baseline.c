@@ -79,6 +79,12 @@ opc_status_t opc_baseline_read(const char *file, json_t **out, opc_error_t *erro
 
 /* ---- writing ---- */
 
+size_t opc_baseline_id_count(const opc_problem_t *problem) { return problem->in_code ? 1 : problem->operator_count; }
+
+const char *opc_baseline_id(const opc_problem_t *problem, size_t index) {
+  return problem->in_code ? problem->id : problem->operators[index].id;
+}
+
 /* "gather (ops:12)" becomes "gather (ops)", and "gather (libops.so+0x12)" becomes "gather (libops.so)". */
 static void add_where(opc_text_t *out, const char *location) {
   const size_t length = strlen(location);
@@ -90,22 +96,46 @@ static void add_where(opc_text_t *out, const char *location) {
   opc_text_add(out, location + end);
 }
 
-static opc_status_t line_of(const opc_problems_t *problems, const opc_problem_t *problem, char **out,
-                            opc_error_t *error) {
+/* A growing list of lines, each id once. */
+typedef struct baseline_lines {
+  char **items;
+  size_t count;
+  json_t *ids; /* a set */
+} baseline_lines_t;
+
+static void baseline_lines_clear(baseline_lines_t *lines) {
+  for (size_t i = 0; i < lines->count; i++) free(lines->items[i]);
+  free(lines->items);
+  json_decref(lines->ids);
+}
+
+static opc_status_t baseline_add_line(baseline_lines_t *lines, const char *id, opc_text_t *line, opc_error_t *error) {
+  if (json_object_get(lines->ids, id)) return OPC_OK;
+  if (json_object_set_new(lines->ids, id, json_null()) != 0) return opc_out_of_memory(error);
+  for (size_t i = 0; i < line->length; i++)
+    if (line->data[i] == '\n' || line->data[i] == '\r') line->data[i] = ' ';
+  if (!OPC_ARRAY_GROW(lines->items, lines->count)) return opc_out_of_memory(error);
+  lines->items[lines->count] = opc_text_take(line);
+  return lines->items[lines->count++] ? OPC_OK : opc_out_of_memory(error);
+}
+
+static opc_status_t baseline_add_lines(const opc_problems_t *problems, const opc_problem_t *problem,
+                                       baseline_lines_t *lines, opc_error_t *error) {
   json_auto_t *json = NULL;
-  OPC_SCOPED(opc_text_clear) opc_text_t line = {0};
   OPC_RETURN_IF_ERROR(opc_problem_to_json(problems, problem, &json, NULL, error));
-  opc_text_addf(&line, "%s %s %s", problem->id,
-                opc_journal_reader_operator(problems->journal, problem->operators[0].index)->name,
-                opc_rule_name(opc_problem_rule(problem)));
   const char *location = opc_record_text(json, "location");
-  if (*location) opc_text_add(&line, "  ");
-  add_where(&line, location);
-  if (problem->operator_count > 1) opc_text_addf(&line, "  in %zu operators", problem->operator_count);
-  for (size_t i = 0; i < line.length; i++)
-    if (line.data[i] == '\n' || line.data[i] == '\r') line.data[i] = ' ';
-  *out = opc_text_take(&line);
-  return *out ? OPC_OK : opc_out_of_memory(error);
+  const size_t count = opc_baseline_id_count(problem);
+  for (size_t i = 0; i < count; i++) {
+    OPC_SCOPED(opc_text_clear) opc_text_t line = {0};
+    const char *id = opc_baseline_id(problem, i),
+               *name = opc_journal_reader_operator(problems->journal, problem->operators[i].index)->name;
+    opc_text_addf(&line, "%s %s %s", id, name, opc_rule_name(opc_problem_rule(problem)));
+    if (*location) opc_text_add(&line, "  ");
+    add_where(&line, location);
+    if (count < problem->operator_count) opc_text_addf(&line, "  in %zu operators", problem->operator_count);
+    OPC_RETURN_IF_ERROR(baseline_add_line(lines, id, &line, error));
+  }
+  return OPC_OK;
 }
 
 /* By operator and rule, which come after the id. */
@@ -115,24 +145,18 @@ static int baseline_by_name(const void *left, const void *right) {
   return order ? order : strcmp(a, b);
 }
 
-static void baseline_lines_free(char ***lines) {
-  for (size_t i = 0; *lines && (*lines)[i]; i++) free((*lines)[i]);
-  free(*lines);
-}
-
 static opc_status_t write_baseline(const opc_report_source_t *source, FILE *stream, opc_error_t *error) {
   const opc_problems_t *problems = source->problems;
-  OPC_SCOPED(baseline_lines_free) char **lines = calloc(problems->count + 1, sizeof *lines);
-  if (!lines) return opc_out_of_memory(error);
+  OPC_SCOPED(baseline_lines_clear) baseline_lines_t lines = {.ids = json_object()};
+  if (!lines.ids) return opc_out_of_memory(error);
   for (size_t i = 0; i < problems->count; i++)
-    OPC_RETURN_IF_ERROR(line_of(problems, &problems->items[i], &lines[i], error));
-  if (problems->count > 0) qsort(lines, problems->count, sizeof *lines, baseline_by_name);
+    OPC_RETURN_IF_ERROR(baseline_add_lines(problems, &problems->items[i], &lines, error));
+  if (lines.count > 0) qsort(lines.items, lines.count, sizeof *lines.items, baseline_by_name);
   fputs(
       "# Known problems: opcheck-c run --baseline THIS_FILE fails on others only. Written by --write-baseline.\n"
       "# id, operator, rule, where\n",
       stream);
-  for (size_t i = 0; i < problems->count; i++)
-    if (i == 0 || strncmp(lines[i], lines[i - 1], ID_LENGTH) != 0) fprintf(stream, "%s\n", lines[i]);
+  for (size_t i = 0; i < lines.count; i++) fprintf(stream, "%s\n", lines.items[i]);
   return OPC_OK;
 }
 

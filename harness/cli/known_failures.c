@@ -62,15 +62,22 @@ opc_status_t opc_known_to_journal(const opc_execution_t *execution, opc_error_t 
 
 /* ---- what is written ---- */
 
-/* All that was found is known from now on, and in this run's reports, too. */
-static opc_status_t accept_all(opc_execution_t *execution, opc_problems_t *problems, opc_error_t *error) {
-  for (size_t i = 0; i < problems->fresh; i++) {
-    const char *id = problems->items[i].id;
+static opc_status_t accept(opc_execution_t *execution, opc_problems_t *problems, const opc_problem_t *problem,
+                           opc_error_t *error) {
+  for (size_t i = 0; i < opc_baseline_id_count(problem); i++) {
+    const char *id = opc_baseline_id(problem, i);
     json_t *record = json_pack("{s:s, s:s, s:s, s:o}", "t", "known", "problem", id, "by", "baseline", "file",
                                opc_json_string(execution->write_baseline));
     if (json_object_set_new(problems->known, id, record) != 0) return opc_out_of_memory(error);
     OPC_RETURN_IF_ERROR(opc_execution_append(execution, json_incref(record), error));
   }
+  return OPC_OK;
+}
+
+/* All that was found is known from now on, and in this run's reports, too. */
+static opc_status_t accept_all(opc_execution_t *execution, opc_problems_t *problems, opc_error_t *error) {
+  for (size_t i = 0; i < problems->fresh; i++)
+    OPC_RETURN_IF_ERROR(accept(execution, problems, &problems->items[i], error));
   return opc_problems_take_known(problems, error);
 }
 

@@ -12,9 +12,26 @@ static bool keep_known(const json_t *record, void *context) {
   return json_object_get(known, id) || json_object_set(known, id, (json_t *)record) == 0;
 }
 
+/* The line with this id, unless it has expired or is of the other kind of file. */
+static const json_t *line_with(const opc_problems_t *problems, const char *id, bool baseline) {
+  const json_t *known = json_object_get(problems->known, id);
+  const bool of_baseline = strcmp(opc_record_text(known, "by"), "baseline") == 0;
+  return of_baseline != baseline || *opc_record_text(known, "expired") ? NULL : known;
+}
+
+bool opc_problem_is_listed(const opc_problems_t *problems, const opc_problem_t *problem) {
+  if (problem->in_code && line_with(problems, problem->shared, true)) return true;
+  for (size_t i = 0; i < problem->operator_count; i++)
+    if (!line_with(problems, problem->operators[i].id, true)) return false;
+  return true;
+}
+
 static const json_t *excuse_of(const opc_problems_t *problems, const opc_problem_t *problem) {
-  const json_t *known = json_object_get(problems->known, problem->id);
-  return *opc_record_text(known, "expired") ? NULL : known;
+  const json_t *known = line_with(problems, problem->id, false);
+  if (!known) known = line_with(problems, problem->shared, false);
+  if (known || !opc_problem_is_listed(problems, problem)) return known;
+  known = problem->in_code ? line_with(problems, problem->shared, true) : NULL;
+  return known ? known : line_with(problems, problem->operators[0].id, true);
 }
 
 /* Keeps the order of both kinds. */
@@ -46,9 +63,12 @@ static opc_status_t count_fresh(opc_problems_t *problems, opc_error_t *error) {
   return OPC_OK;
 }
 
-opc_status_t opc_problems_take_known(opc_problems_t *problems, opc_error_t *error) {
+opc_status_t opc_problems_read_known(opc_problems_t *problems, opc_error_t *error) {
   if (!problems->known && !(problems->known = json_object())) return opc_out_of_memory(error);
-  OPC_RETURN_IF_ERROR(opc_journal_reader_each(problems->journal, "known", keep_known, problems->known, error));
+  return opc_journal_reader_each(problems->journal, "known", keep_known, problems->known, error);
+}
+
+opc_status_t opc_problems_take_known(opc_problems_t *problems, opc_error_t *error) {
   OPC_RETURN_IF_ERROR(put_known_last(problems, error));
   return count_fresh(problems, error);
 }
@@ -79,9 +99,16 @@ static bool rule_was_checked(const opc_journal_operator_t *op, const char *rule)
   return (op->checks >> (index < LAST_CHECK ? index : LAST_CHECK)) & 1U;
 }
 
+static bool is_line_of(const opc_problem_t *problem, const char *id) {
+  if (strcmp(problem->id, id) == 0 || strcmp(problem->shared, id) == 0) return true;
+  for (size_t i = 0; i < problem->operator_count; i++)
+    if (strcmp(problem->operators[i].id, id) == 0) return true;
+  return false;
+}
+
 static bool is_found(const opc_problems_t *problems, const char *id) {
   for (size_t i = 0; i < problems->count; i++)
-    if (strcmp(problems->items[i].id, id) == 0) return true;
+    if (is_line_of(&problems->items[i], id)) return true;
   return false;
 }
 

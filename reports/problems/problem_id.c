@@ -16,7 +16,8 @@ static void add_stem(opc_text_t *out, const char *library) {
   opc_text_add_bytes(out, name, length);
 }
 
-void opc_problem_id_set(opc_problem_t *problem, const char *library, const char *operator_name, const char *function) {
+void opc_problem_id(const opc_problem_t *problem, const char *library, const char *operator_name, const char *function,
+                    char out[17]) {
   opc_text_t text = {0};
   add_stem(&text, library);
   opc_text_addf(&text, "\n%s\n", opc_rule_kind(opc_problem_rule(problem)));
@@ -27,6 +28,6 @@ void opc_problem_id_set(opc_problem_t *problem, const char *library, const char 
     opc_text_addf(&text, "operator\n%s\n%s\n%s", operator_name, one ? problem->arguments[0] : "",
                   problem->unchecked ? "unchecked" : opc_change_kind_name(problem->change));
   }
-  snprintf(problem->id, sizeof problem->id, "%016" PRIx64, (uint64_t)XXH3_64bits(opc_text_c(&text), text.length));
+  snprintf(out, sizeof((opc_problem_t *)0)->id, "%016" PRIx64, (uint64_t)XXH3_64bits(opc_text_c(&text), text.length));
   opc_text_clear(&text);
 }

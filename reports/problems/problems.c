@@ -28,12 +28,12 @@ static bool same_argument(const opc_problem_t *left, const opc_problem_t *right)
          (left->argument_count == 0 || strcmp(left->arguments[0], right->arguments[0]) == 0);
 }
 
-/* A problem of an earlier operator with the same place and rule. */
+/* A problem of an earlier operator with the same place and rule. What a baseline has stays apart from what is new. */
 static opc_problem_t *same_cause(const opc_problems_t *problems, const opc_problem_t *problem) {
   uint64_t place = problem->symptoms[0].place;
   for (size_t i = 0; place != 0 && i < problems->count; i++) {
     opc_problem_t *known = &problems->items[i];
-    if (known->symptoms[0].place == place && same_argument(known, problem) &&
+    if (known->symptoms[0].place == place && known->listed == problem->listed && same_argument(known, problem) &&
         opc_problem_rule(known) == opc_problem_rule(problem))
       return known;
   }
@@ -57,13 +57,32 @@ static opc_status_t problems_take(making_t *making, opc_problem_t *problem) {
   return OPC_OK;
 }
 
+/* The ids of a problem of one operator: its own, and the one that it has if others have it, too. */
+static opc_status_t name_alone(const opc_problems_t *problems, opc_problem_t *problem, opc_error_t *error) {
+  const opc_journal_operator_t *op = opc_journal_reader_operator(problems->journal, problem->operators[0].index);
+  opc_problem_id(problem, op->library, op->name, "", problem->operators[0].id);
+  if (problem->symptoms[0].place != 0) {
+    OPC_SCOPED(opc_scope_case_result) opc_case_result_t *result = NULL;
+    opc_code_place_t place;
+    OPC_RETURN_IF_ERROR(opc_journal_reader_result(problems->journal, problem->symptoms[0].best.offset, &result, error));
+    opc_code_place_of(result, op->library, &place);
+    if (*place.function) opc_problem_id(problem, op->library, op->name, place.function, problem->shared);
+    problem->in_code = *place.function && !opc_rule_is_of(result->rule, "registration");
+  }
+  problem->listed = opc_problem_is_listed(problems, problem);
+  return OPC_OK;
+}
+
 static opc_status_t take_findings(making_t *making, size_t index) {
   OPC_RETURN_IF_ERROR(
       opc_journal_reader_findings(making->problems->journal, index, visit_finding, making, making->error));
   OPC_RETURN_IF_ERROR(making->status);
   OPC_RETURN_IF_ERROR(opc_operator_findings_merge(&making->findings, making->error));
-  for (size_t i = 0; i < making->findings.count; i++)
-    OPC_RETURN_IF_ERROR(problems_take(making, &making->findings.problems[i]));
+  for (size_t i = 0; i < making->findings.count; i++) {
+    opc_problem_t *problem = &making->findings.problems[i];
+    OPC_RETURN_IF_ERROR(name_alone(making->problems, problem, making->error));
+    OPC_RETURN_IF_ERROR(problems_take(making, problem));
+  }
   return OPC_OK;
 }
 
@@ -104,35 +123,35 @@ static int by_weight(const void *left, const void *right) {
 }
 
 static bool is_taken(const opc_problems_t *problems, size_t index) {
-  for (size_t i = 0; i < index; i++)
-    if (strcmp(problems->items[i].id, problems->items[index].id) == 0) return true;
+  for (size_t i = 0; i < problems->count; i++)
+    if (i != index && strcmp(problems->items[i].id, problems->items[index].shared) == 0) return true;
   return false;
 }
 
-static opc_status_t name_problem(const opc_problems_t *problems, size_t index, opc_error_t *error) {
+/* Two lines of one function: the second problem is named by its first operator. */
+static void name_problem(const opc_problems_t *problems, size_t index) {
   opc_problem_t *problem = &problems->items[index];
-  const opc_journal_operator_t *op = opc_journal_reader_operator(problems->journal, problem->operators[0].index);
-  opc_code_place_t place = {0};
-  if (problem->operator_count > 1) {
-    OPC_SCOPED(opc_scope_case_result) opc_case_result_t *result = NULL;
-    OPC_RETURN_IF_ERROR(opc_journal_reader_result(problems->journal, problem->symptoms[0].best.offset, &result, error));
-    opc_code_place_of(result, op->library, &place);
-  }
-  const char *function = place.key ? place.function : "";
-  opc_problem_id_set(problem, op->library, op->name, function);
-  /* Two lines of one function: the second problem is named by its first operator. */
-  if (*function && is_taken(problems, index)) opc_problem_id_set(problem, op->library, op->name, "");
-  return OPC_OK;
+  const bool shares = problem->operator_count > 1 && *problem->shared && !is_taken(problems, index);
+  memcpy(problem->id, shares ? problem->shared : problem->operators[0].id, sizeof problem->id);
+}
+
+/* What a baseline has keeps the id that it had before there was more of it. */
+static void name_problems(const opc_problems_t *problems) {
+  for (size_t i = 0; i < problems->count; i++)
+    if (problems->items[i].listed) name_problem(problems, i);
+  for (size_t i = 0; i < problems->count; i++)
+    if (!problems->items[i].listed) name_problem(problems, i);
 }
 
 opc_status_t opc_problems_make(opc_journal_reader_t *journal, opc_problems_t *out, opc_error_t *error) {
   *out = (opc_problems_t){.journal = journal, .names = json_object()};
   making_t making = {.problems = out, .error = error};
   if (!out->names) return opc_out_of_memory(error);
+  OPC_RETURN_IF_ERROR(opc_problems_read_known(out, error));
   for (size_t i = 0; i < opc_journal_reader_operator_count(journal); i++)
     OPC_RETURN_IF_ERROR(take_operator(&making, i));
   if (out->count > 0) qsort(out->items, out->count, sizeof *out->items, by_weight);
-  for (size_t i = 0; i < out->count; i++) OPC_RETURN_IF_ERROR(name_problem(out, i, error));
+  name_problems(out);
   return opc_problems_take_known(out, error);
 }
 

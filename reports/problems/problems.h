@@ -61,6 +61,7 @@ typedef struct opc_symptom {
 typedef struct opc_problem_operator {
   uint32_t index;                        /* in the journal reader */
   uint64_t error_checks, warning_checks; /* bits by opc_problem_check_bit */
+  char id[17];                           /* that the problem would have if only this operator had run */
 } opc_problem_operator_t;
 
 enum { OPC_PROBLEM_CASES = 16, OPC_PROBLEM_ARGUMENTS = 8, OPC_PROBLEM_PLACES = 8 };
@@ -76,6 +77,9 @@ typedef struct opc_problem_part {
 
 typedef struct opc_problem {
   char id[17];
+  char shared[17];     /* that it has in several operators because of one place in the code; "": it has none */
+  bool in_code;        /* that place is a function: one line of a baseline stands for all its operators */
+  bool listed;         /* a baseline has it: such problems are not merged with others */
   const json_t *known; /* its record "known": it must not fail the run. NULL: it is not known, or no longer */
   opc_change_kind_t change;
   bool unchecked; /* all of it is rule memory.unchecked_arguments */
@@ -118,7 +122,8 @@ void opc_problem_clear(opc_problem_t *problem);
 /* The id of a problem: a hash of the library's stem, the rule (one for all signals), and either operator, argument and
  * kind of change, or, of several operators, the function. No line, address, seed, count or path is in it, so that it
  * stays from run to run. library: path; NULL: unknown. function: "" for the form with the operator. */
-void opc_problem_id_set(opc_problem_t *problem, const char *library, const char *operator_name, const char *function);
+void opc_problem_id(const opc_problem_t *problem, const char *library, const char *operator_name, const char *function,
+                    char out[17]);
 
 typedef struct opc_problems {
   opc_journal_reader_t *journal;
@@ -144,8 +149,12 @@ const opc_problem_t *opc_problems_find(const opc_problems_t *problems, size_t op
  *
  * A baseline or an xfail file lists problems that must not fail the run; the journal has a record for each. */
 
+/* Reads the records: sets problems->known. */
+opc_status_t opc_problems_read_known(opc_problems_t *problems, opc_error_t *error) OPC_CHECKED;
 /* Takes what the records say: partitions the problems, and sets known, fresh, errors and operators. */
 opc_status_t opc_problems_take_known(opc_problems_t *problems, opc_error_t *error) OPC_CHECKED;
+/* Whether a baseline has the problem: the line of its function, or a line for each of its operators. */
+bool opc_problem_is_listed(const opc_problems_t *problems, const opc_problem_t *problem);
 /* Adds "known: in the baseline known.txt", "known: the reason in the xfail file" */
 void opc_known_say(const json_t *known, opc_text_t *out);
 

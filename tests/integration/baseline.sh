@@ -11,13 +11,30 @@ count() { echo "count $(grep -cE "$@" || true)"; }
 wrong() { grep -B1 '<failure' new.xml; }
 same() { cmp "$1" "$2" && echo same; }
 
-expect "the problems are there" 1 "FAILED: 4 problems" "${run[@]}" "$library"
+expect "the problems are there" 1 "FAILED: 5 problems" "${run[@]}" "$library"
 expect "one command writes the baseline" 0 "known.txt: written, with " "${run[@]}" --json old.json --write-baseline known.txt "$library"
 cp output last
-expect "all are known then" 0 "4 known problems" tail -1 last
-expect "one problem a line" 0 "baseline_ops::past memory.out_of_bounds_read  " cat known.txt
+expect "all are known then" 0 "5 known problems" tail -1 last
+expect "one cause a line" 0 "baseline_ops::past memory.out_of_bounds_read  " cat known.txt
 expect "without lines of code" 1 no:baseline_ops.cpp: grep baseline_ops.cpp: known.txt
-expect "the next run is green" 0 "PASSED: 6 of 6 operators and classes checked" "${run[@]}" --baseline known.txt --strict "$library"
+expect "the next run is green" 0 "PASSED: 8 of 8 operators and classes checked" "${run[@]}" --baseline known.txt --strict --html green.html --journal green.jsonl "$library"
+expect "so is its page" 0 '<span class="verdict">PASSED</span>' cat green.html
+expect "and one of the journal" 0 no:opcheck-c "$opcheck_c" report render --html again.html green.jsonl
+expect "which is green, too" 0 '<p class="lead">8 of 8 operators and classes checked; 5 known problems</p>' cat again.html
+
+# Parts of the run: a registration has a line for each operator, a function has one.
+part=("${run[@]}" --baseline known.txt --strict --check registration,memory)
+expect "a line for each operator" 0 "count 2" count 'baseline_ops::bare(_too)? registration.no_meta_kernel$' known.txt
+for op in bare bare_too past past_too; do
+  expect "$op alone is known" 0 "PASSED: 1 of 1 operators and classes checked; 1 known problem" "${part[@]}" --op "*::$op" "$library"
+done
+for shard in 1/2 2/2; do
+  expect "shard $shard is green" 0 "PASSED: 4 of 4 operators and classes checked; " "${part[@]}" --shard "$shard" "$library"
+done
+expect "another operator is new" 1 "WARN  baseline_ops::fresh  registration.no_meta_kernel" env BASELINE_OPS=no_meta "${part[@]}" --check registration "$library"
+cp output last
+expect "and named alone" 0 "1 problem (1 warning) in 1 operator; 8 of 8 operators and classes checked; 4 known problems" tail -1 last
+expect "without those that are known" 0 no:bare cat last
 
 # Other seeds, folders, lines and numbers of cases: the same file.
 expect "another build elsewhere" 0 "known problems" env -C elsewhere "${run[@]}" --seed 77 --neighbours 40 --json "$folder/moved.json.zst" --baseline "$folder/known.txt" "$moved"
@@ -38,10 +55,12 @@ expect "compare names it alone" 1 "WORSE: 1 new" "$opcheck_c" report compare old
 
 # What is fixed is reported, and can be dropped.
 expect "an old one is fixed" 0 "not found any more" env BASELINE_OPS=fixed "${run[@]}" --baseline known.txt --json fixed.json "$library"
-expect "which is an error with --strict" 1 "FAILED: a line of known problems is out of date (--strict)" env BASELINE_OPS=fixed "${run[@]}" --strict --baseline known.txt "$library"
+expect "which is an error with --strict" 1 "FAILED: a line of known problems is out of date (--strict)" env BASELINE_OPS=fixed "${run[@]}" --strict --baseline known.txt --html fixed.html --sarif fixed.sarif "$library"
+expect "on the page" 0 '<p class="lead">a line of known problems is out of date (--strict); ' cat fixed.html
+expect "and in SARIF" 0 '"harness.outdated_line"' cat fixed.sarif
 expect "in a whole run only" 0 "PASSED" env BASELINE_OPS=fixed "${run[@]}" --strict --check registration --baseline known.txt "$library"
 expect "compare says so" 0 "FIXED   baseline_ops::dense  memory.out_of_bounds_read" "$opcheck_c" report compare old.json fixed.json
-env BASELINE_OPS=refuses "${run[@]}" --json refuses.json "$library" >/dev/null || true
+env BASELINE_OPS=refuses "${run[@]}" --op "*::refuses" --json refuses.json "$library" >/dev/null || true
 expect "refusing is a fix" 0 "its input is refused, and nothing is found" "$opcheck_c" report compare old.json refuses.json
 "${run[@]}" --check registration --json less.json "$library" >/dev/null || true
 expect "not looking is none" 0 "GONE    baseline_ops::dense  memory.out_of_bounds_read" "$opcheck_c" report compare old.json less.json
@@ -49,7 +68,7 @@ cp known.txt shorter.txt
 expect "the line is dropped" 0 "shorter.txt: 1 line removed" env BASELINE_OPS=fixed "${run[@]}" --strict --baseline shorter.txt --write-baseline shorter.txt "$library"
 expect "that line" 1 "< $(grep ::dense known.txt)" diff known.txt shorter.txt
 expect "and no other" 0 same same <(grep -v ::dense known.txt) shorter.txt
-expect "new ones are not added" 1 "no line is out of date" env BASELINE_OPS=fresh "${run[@]}" --baseline known.txt --write-baseline known.txt "$library"
+expect "new ones are not added" 1 "no line is out of date" env BASELINE_OPS=fresh "${run[@]}" --op "*::fresh" --baseline known.txt --write-baseline known.txt "$library"
 expect "to a baseline that is checked" 0 same same known.txt elsewhere/moved.txt
 
 # Known failures with a date, or by the id of a problem.
@@ -74,6 +93,6 @@ expect "an update of nothing" 2 "--update-xfail: give the file" "${run[@]}" --up
 expect "an update of a part" 2 "needs a run of all operators and checks" "${run[@]}" --xfail xfail.txt --update-xfail --op x "$library"
 expect "a list of cases" 2 "--list-cases runs nothing: leave --write-baseline out" "${run[@]}" --list-cases --write-baseline x "$library"
 cp known.txt kept.txt
-expect "a library that is gone" 4 "kept.txt: not written" "${run[@]}" --write-baseline kept.txt "$library" nowhere.so
+expect "a library that is gone" 4 "kept.txt: not written" "${run[@]}" --write-baseline kept.txt --check registration "$library" nowhere.so
 expect "loses no baseline" 0 same same known.txt kept.txt
 exit "$((failures > 0))"

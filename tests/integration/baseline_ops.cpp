@@ -1,5 +1,6 @@
 // A library with old problems, for baselines. BASELINE_OPS in the environment changes it as a new version would:
-// "fresh" gives it a new defect, "fixed" repairs an old one, "refuses" makes one refuse what it did wrong.
+// "fresh" gives it a new defect, "fixed" repairs an old one, "refuses" makes one refuse what it did wrong, "no_meta"
+// takes a Meta kernel away. "bare" and "bare_too" have none.
 #include <ATen/ATen.h>
 #include <torch/library.h>
 
@@ -50,12 +51,14 @@ at::Tensor writes(const at::Tensor &x) {
   return at::full(x.sizes(), 2, x.options());
 }
 
+at::Tensor bare(const at::Tensor &x) { return at::full(x.sizes(), 5, x.options()); }
+
 at::Tensor meta(const at::Tensor &x) { return at::empty_symint(x.sym_sizes(), x.options()); }
 
 }  // namespace
 
 TORCH_LIBRARY(baseline_ops, m) {
-  for (const char *name : {"dense", "refuses", "fresh", "past", "past_too", "writes"})
+  for (const char *name : {"dense", "refuses", "fresh", "past", "past_too", "writes", "bare", "bare_too"})
     m.def((std::string(name) + "(Tensor x) -> Tensor").c_str());
 }
 
@@ -66,8 +69,11 @@ TORCH_LIBRARY_IMPL(baseline_ops, CPU, m) {
   m.impl("past", past);
   m.impl("past_too", past_too);
   m.impl("writes", writes);
+  m.impl("bare", bare);
+  m.impl("bare_too", bare);
 }
 
 TORCH_LIBRARY_IMPL(baseline_ops, Meta, m) {
-  for (const char *name : {"dense", "refuses", "fresh", "past", "past_too", "writes"}) m.impl(name, meta);
+  for (const char *name : {"dense", "refuses", "past", "past_too", "writes"}) m.impl(name, meta);
+  if (!is_version("no_meta")) m.impl("fresh", meta);
 }

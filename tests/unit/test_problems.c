@@ -2,6 +2,7 @@
 #include "base/system.h"
 #include "base/text.h"
 #include "report_journal.h"
+#include "reports/baseline.h"
 #include "reports/problems/problems.h"
 
 #define HEAD \
@@ -633,6 +634,100 @@ static void exit_codes(void **state) {
   known_free(reader, &problems);
 }
 
+/* ---- problems of several operators in a baseline ---- */
+
+#define NO_META(op) WARN_LINE(op, "registration", "-/-/-/-", "registration.no_meta_kernel")
+#define PAST(op) FOUND(op, "memory", "cpu/-/s/plain", "memory.out_of_bounds_read", FRAMES("row", "h.cpp", "8"))
+#define OPERATORS HEAD OPERATOR_LINE("n::c", "d/libops.so")
+
+static void shared_of(const char *results, const char *const *ids, const char *by, opc_journal_reader_t **out_reader,
+                      opc_problems_t *out) {
+  OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
+  opc_error_t error = {0};
+  opc_text_addf(&text, OPERATORS "%s", results);
+  for (size_t i = 0; ids[i]; i++)
+    opc_text_addf(&text, "{\"t\":\"known\",\"problem\":\"%s\",\"by\":\"%s\",\"file\":\"f\",\"line\":%zu}\n", ids[i], by,
+                  i + 1);
+  opc_text_add(&text, END_LINE(1));
+  *out_reader = journal_of(opc_text_c(&text));
+  if (opc_problems_make(*out_reader, out, &error) != OPC_OK) fail_msg("%s", error.message);
+}
+
+/* Operators of the fresh problems, joined by blanks, and how many problems are known. */
+static void expect_fresh(const char *results, const char *const *ids, const char *by, const char *fresh, size_t known) {
+  opc_journal_reader_t *reader;
+  opc_problems_t problems;
+  OPC_SCOPED(opc_text_clear) opc_text_t names = {0};
+  shared_of(results, ids, by, &reader, &problems);
+  for (size_t i = 0; i < problems.fresh; i++)
+    for (size_t k = 0; k < problems.items[i].operator_count; k++)
+      opc_text_addf(&names, "%s%s", names.length ? " " : "",
+                    opc_journal_reader_operator(reader, problems.items[i].operators[k].index)->name);
+  assert_string_equal(opc_text_c(&names), fresh);
+  assert_int_equal(problems.count - problems.fresh, known);
+  known_free(reader, &problems);
+}
+
+/* A line for each operator; runs of some operators are known, and another operator is not. */
+static void a_registration_has_a_line_for_each_operator(void **state) {
+  static const char all[] = NO_META("n::a") NO_META("n::b") NO_META("n::c");
+  static const char *const none[] = {NULL};
+  char ids[3][17], merged[17];
+  opc_journal_reader_t *reader;
+  opc_problems_t problems;
+  (void)state;
+  shared_of(all, none, "baseline", &reader, &problems);
+  assert_int_equal(problems.count, 1);
+  assert_int_equal(opc_baseline_id_count(&problems.items[0]), 3);
+  for (size_t i = 0; i < 3; i++) memcpy(ids[i], opc_baseline_id(&problems.items[0], i), sizeof *ids);
+  memcpy(merged, problems.items[0].id, sizeof merged);
+  known_free(reader, &problems);
+  const char *const every[] = {ids[0], ids[1], ids[2], NULL}, *const two[] = {ids[0], ids[1], NULL},
+                    *const last[] = {ids[2], NULL}, *const id[] = {merged, NULL};
+  expect_fresh(all, every, "baseline", "", 1);
+  expect_fresh(all, two, "baseline", "n::c", 1);
+  expect_fresh(all, last, "baseline", "n::a n::b", 1);
+  expect_fresh(NO_META("n::b"), two, "baseline", "", 1);
+  expect_fresh(NO_META("n::c"), last, "baseline", "", 1);
+  expect_fresh(all, id, "baseline", "n::a n::b n::c", 0);
+  expect_fresh(all, id, "xfail", "", 1);
+  expect_fresh(NO_META("n::b"), id, "xfail", "", 1);
+  /* The known part keeps the id, so that a comparison with an earlier run names the other alone. */
+  shared_of(all, two, "baseline", &reader, &problems);
+  assert_string_equal(problems.items[1].id, merged);
+  assert_string_equal(problems.items[0].id, ids[2]);
+  known_free(reader, &problems);
+}
+
+/* One line for a function, whichever of its operators run. */
+static void a_function_has_one_line(void **state) {
+  static const char both[] = PAST("n::a") PAST("n::b");
+  static const char *const none[] = {NULL};
+  char shared[17], own[17];
+  opc_journal_reader_t *reader;
+  opc_problems_t problems;
+  (void)state;
+  shared_of(both, none, "baseline", &reader, &problems);
+  assert_int_equal(problems.count, 1);
+  assert_int_equal(opc_baseline_id_count(&problems.items[0]), 1);
+  memcpy(shared, opc_baseline_id(&problems.items[0], 0), sizeof shared);
+  memcpy(own, problems.items[0].operators[0].id, sizeof own);
+  assert_string_equal(shared, problems.items[0].id);
+  known_free(reader, &problems);
+  const char *const line[] = {shared, NULL}, *const of_one[] = {own, NULL};
+  expect_fresh(both, line, "baseline", "", 1);
+  expect_fresh(PAST("n::b"), line, "baseline", "", 1);
+  expect_fresh(PAST("n::b"), line, "xfail", "", 1);
+  expect_fresh(PAST("n::a") PAST("n::b") PAST("n::c"), line, "baseline", "", 1);
+  expect_fresh(both, of_one, "baseline", "n::b", 1);
+  shared_of(PAST("n::b"), line, "baseline", &reader, &problems);
+  assert_int_equal(opc_known_state(&problems, json_object_get(problems.known, shared)), OPC_KNOWN_FOUND);
+  known_free(reader, &problems);
+  shared_of(both, of_one, "baseline", &reader, &problems);
+  assert_int_equal(opc_known_state(&problems, json_object_get(problems.known, own)), OPC_KNOWN_FOUND);
+  known_free(reader, &problems);
+}
+
 /* Each finding leads to its problem, after all merging. */
 static bool visit_find(const opc_case_result_t *result, void *context) {
   const opc_problems_t *problems = context;
@@ -660,6 +755,8 @@ int main(void) {
       cmocka_unit_test(known_problems),
       cmocka_unit_test(stale_lines),
       cmocka_unit_test(exit_codes),
+      cmocka_unit_test(a_registration_has_a_line_for_each_operator),
+      cmocka_unit_test(a_function_has_one_line),
       cmocka_unit_test(findings_lead_to_problems),
       cmocka_unit_test(ids_stay),
       cmocka_unit_test(a_rule_of_the_plain_sample_takes_in_its_variants),
