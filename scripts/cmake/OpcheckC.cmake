@@ -9,7 +9,7 @@
 #                  [REFERENCES pair…]     my_ops::fast_*=my_ops::slow_*: the second computes what is right for the first
 #                  [PRELOAD library…]     libraries (targets or files) that are loaded first
 #                  [BASELINE file]        problems that do not fail the test: opcheck-c run --write-baseline writes it
-#                  [XFAIL file] [JUNIT file] [JSON file] [HTML file] [STRICT]
+#                  [XFAIL file] [JUNIT file] [JSON file] [HTML file] [SARIF file] [GITLAB file] [STRICT]
 #                  [REQUIRE_CHECKED percent] the test fails where fewer of the operators and classes were called and judged
 #                  [TIMEOUT seconds]      of the whole test
 #                  [CASE_TIMEOUT seconds] of one case, default 10
@@ -21,7 +21,8 @@
 # Adds a CTest test that runs every operator of the library or module through opcheck-c. It fails where the contract is broken, an operator
 # crashes, the library does not load, and also where nothing ran at all (opcheck-c's exit status 5): a test of nothing is no success.
 # With several devices the device stands in the test's name and in the names of its reports, so that none overwrites another.
-# Relative files are taken from the current source folder, JUNIT, JSON and HTML from the current binary folder.
+# Relative files are taken from the current source folder, those of reports from the current binary folder. SARIF and GITLAB name the sources relative to
+# CMAKE_SOURCE_DIR, because CTest's current folder is not that of the sources.
 
 # A target gives its file when the build system is generated; anything else is a file.
 function(_opcheck_library_file out library)
@@ -36,7 +37,7 @@ function(_opcheck_library_file out library)
 endfunction()
 
 function(opcheck_add_test library)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "STRICT;PYTHON" "NAME;OPERATORS;XFAIL;BASELINE;JUNIT;JSON;HTML;TIMEOUT;CASE_TIMEOUT;REQUIRE_CHECKED;PYTHON_EXECUTABLE"
+  cmake_parse_arguments(PARSE_ARGV 1 arg "STRICT;PYTHON" "NAME;OPERATORS;XFAIL;BASELINE;JUNIT;JSON;HTML;SARIF;GITLAB;TIMEOUT;CASE_TIMEOUT;REQUIRE_CHECKED;PYTHON_EXECUTABLE"
                         "SAMPLES;CHECKS;DEVICES;PRELOAD;REFERENCES;ARGUMENTS")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "opcheck_add_test(${library}): what is \"${arg_UNPARSED_ARGUMENTS}\"?")
@@ -91,6 +92,9 @@ function(opcheck_add_test library)
   if(DEFINED arg_REQUIRE_CHECKED)
     list(APPEND command --require-checked "${arg_REQUIRE_CHECKED}")
   endif()
+  if(arg_SARIF OR arg_GITLAB)
+    list(APPEND command --source-root "${CMAKE_SOURCE_DIR}")
+  endif()
   list(APPEND command ${arg_ARGUMENTS})
   if(arg_PYTHON_EXECUTABLE)
     list(APPEND command --python-executable "${arg_PYTHON_EXECUTABLE}")
@@ -117,7 +121,7 @@ function(opcheck_add_test library)
     if(device_count GREATER 1)
       string(APPEND name ".${device}")
     endif()
-    foreach(report IN ITEMS JUNIT JSON HTML)
+    foreach(report IN ITEMS JUNIT JSON HTML SARIF GITLAB)
       if(arg_${report})
         get_filename_component(file "${arg_${report}}" ABSOLUTE BASE_DIR "${CMAKE_CURRENT_BINARY_DIR}")
         if(device_count GREATER 1)

@@ -50,6 +50,13 @@ run("a broken promise fails" EXPECT fail COMMAND ${ctest} -R "^must_fail\\.broke
 if(NOT text MATCHES "bitwise")
   message(FATAL_ERROR "the failed test does not name the check:\n${text}")
 endif()
+# CTest ran it in the build folder; the place is that of the source.
+foreach(report IN ITEMS broken.sarif broken.quality.json)
+  file(READ "${WORK}/build/${report}" text)
+  if(NOT text MATCHES "\"(uri|path)\": *\"consumer_ops\\.cpp\"" OR text MATCHES "\"(uri|path)\": *\"[^\"]*\\.so\"|\"(startLine|begin)\": *1[,}]")
+    message(FATAL_ERROR "${report} does not name the line in the source:\n${text}")
+  endif()
+endforeach()
 run("a broken promise that the baseline lists passes" EXPECT ok COMMAND ${ctest} -R "^known_problem$")
 
 # The GPU that CTest gives a test is the one that opcheck-c sees: a made-up machine with one, the eighth.
