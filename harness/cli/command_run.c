@@ -10,6 +10,7 @@
 
 enum {
   KEY_SAVE_SAMPLES = OPC_KEY_OWN,
+  KEY_INIT_SAMPLES,
   KEY_NO_SEARCH,
   KEY_SEEDS,
   KEY_RECIPES,
@@ -77,6 +78,11 @@ static const struct argp_option options[] = {
      2},
     {"no-search", KEY_NO_SEARCH, NULL, 0,
      "Search no inputs: use the sample files only, and skip operators that have no sample", 2},
+    {"init-samples", KEY_INIT_SAMPLES, "FILE", 0,
+     "Write a sample file to begin with: what the search found, the schemas, and an entry to complete for each "
+     "operator "
+     "for which nothing was found",
+     2},
     {"save-samples", KEY_SAVE_SAMPLES, "FILE", 0,
      "Write the samples of the run: those that it read, and those that the search found", 2},
     {"recipes", KEY_RECIPES, "FILE", 0,
@@ -271,9 +277,10 @@ static opc_status_t check_sources(const run_command_t *run) {
     return opc_error_set(run->error, OPC_ERR_USAGE,
                          "name at least one library to check, a Python module with --python, or --namespace aten for "
                          "libtorch's own operators");
-  if (to->no_search && (to->save_samples || run->recipes.count > 0 || to->seeds > 0))
+  if (to->no_search && (to->save_samples || to->init_samples || run->recipes.count > 0 || to->seeds > 0))
     return opc_error_set(run->error, OPC_ERR_USAGE, "--no-search searches no inputs: leave --%s out",
                          to->save_samples         ? "save-samples"
+                         : to->init_samples       ? "init-samples"
                          : run->recipes.count > 0 ? "recipes"
                                                   : "seeds");
   if (run->list_cases && to->seeds > 0)
@@ -331,6 +338,10 @@ static bool take_report_option(run_command_t *run, int key, const char *value, o
     case KEY_SAVE_SAMPLES:
       *out_status = opc_execution_claim(&run->execution, "--save-samples", value, run->error);
       run->execution.options.save_samples = value;
+      break;
+    case KEY_INIT_SAMPLES:
+      *out_status = opc_execution_claim(&run->execution, "--init-samples", value, run->error);
+      run->execution.options.init_samples = value;
       break;
     case KEY_JOURNAL:
       *out_status = opc_execution_claim(&run->execution, "--journal", value, run->error);

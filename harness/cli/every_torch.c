@@ -120,6 +120,7 @@ static opc_status_t adapt_execution(opc_execution_t *execution, const torch_run_
   for (size_t i = 0; i < execution->target_count; i++)
     OPC_RETURN_IF_ERROR(name_for_torch(execution->targets[i].file, run->version, &execution->targets[i].file, error));
   OPC_RETURN_IF_ERROR(name_for_torch(options->save_samples, run->version, &options->save_samples, error));
+  OPC_RETURN_IF_ERROR(name_for_torch(options->init_samples, run->version, &options->init_samples, error));
   OPC_RETURN_IF_ERROR(name_for_torch(execution->write_baseline, run->version, &execution->write_baseline, error));
   OPC_RETURN_IF_ERROR(name_for_torch(options->found_samples, run->version, &found, error));
   options->found_samples = found;

@@ -146,6 +146,11 @@ static opc_status_t execution_begin(opc_execution_t *execution, char **out_journ
   OPC_RETURN_IF_ERROR(choose_journal(execution, out_journal, error));
   execution->options.journal = *out_journal;
   OPC_RETURN_IF_ERROR(check_plain_target("--save-samples", "sample file", execution->options.save_samples, error));
+  OPC_RETURN_IF_ERROR(check_plain_target("--init-samples", "sample file", execution->options.init_samples, error));
+  if (execution->options.init_samples && access(execution->options.init_samples, F_OK) == 0)
+    return opc_error_set(error, OPC_ERR_USAGE,
+                         "--init-samples %s: the file exists, and its samples may be yours: name another, or delete it",
+                         execution->options.init_samples);
   OPC_RETURN_IF_ERROR(check_plain_target("--emit", "program", execution->options.emit_file, error));
   return begin_reports(execution, error);
 }
@@ -250,7 +255,8 @@ opc_status_t opc_execution_add_input(const char *option, const char *file, opc_s
 opc_status_t opc_execution_claim(const opc_execution_t *execution, const char *option, const char *file,
                                  opc_error_t *error) {
   bool taken = (execution->journal && strcmp(execution->journal, file) == 0) ||
-               (execution->options.save_samples && strcmp(execution->options.save_samples, file) == 0);
+               (execution->options.save_samples && strcmp(execution->options.save_samples, file) == 0) ||
+               (execution->options.init_samples && strcmp(execution->options.init_samples, file) == 0);
   taken |= execution->write_baseline && strcmp(execution->write_baseline, file) == 0;
   for (size_t i = 0; i < execution->target_count; i++) taken |= strcmp(execution->targets[i].file, file) == 0;
   if (!*file) return opc_error_set(error, OPC_ERR_USAGE, "%s: name a file", option);

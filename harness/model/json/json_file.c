@@ -59,7 +59,7 @@ opc_status_t opc_json_file_item_mistake(const opc_json_file_t *file, const char 
 
 opc_status_t opc_json_file_items(const opc_json_file_t *file, const char *format, const char *list,
                                  const json_t **out_items) {
-  const char *const fields[] = {"format", list, NULL};
+  const char *const fields[] = {"format", list, "comment", NULL}; /* a comment is for people */
   char message[128];
   opc_error_t trouble = {0};
   opc_json_reader_t reader = {.error = &trouble};

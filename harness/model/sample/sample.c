@@ -25,6 +25,8 @@ void opc_sample_clear(opc_sample_t *sample) {
   free(sample->operator_name);
   free(sample->name);
   free(sample->origin);
+  free(sample->comment);
+  free(sample->todo);
   free(sample->absent);
   opc_values_free(sample->arguments, sample->argument_count);
   expect_clear(&sample->expect);
@@ -124,6 +126,8 @@ opc_status_t opc_sample_copy(const opc_sample_t *sample, opc_sample_t *out, opc_
   OPC_RETURN_IF_ERROR(opc_string_copy_to(sample->operator_name, &copy.operator_name, error));
   OPC_RETURN_IF_ERROR(opc_string_copy_to(sample->name, &copy.name, error));
   OPC_RETURN_IF_ERROR(opc_string_copy_to(sample->origin, &copy.origin, error));
+  OPC_RETURN_IF_ERROR(opc_string_copy_to(sample->comment, &copy.comment, error));
+  OPC_RETURN_IF_ERROR(opc_string_copy_to(sample->todo, &copy.todo, error));
   OPC_RETURN_IF_ERROR(opc_values_copy(sample->arguments, count, &copy.arguments, error));
   copy.absent = calloc(count + 1, sizeof *copy.absent);
   if (!copy.absent) return opc_out_of_memory(error);

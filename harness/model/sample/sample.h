@@ -54,6 +54,8 @@ typedef struct opc_sample {
   bool uninitialised;
   char *origin;                    /* "file.json:12" for a file, "search"…; for messages; may be NULL */
   struct opc_relations *relations; /* relations between its arguments (relations.h); NULL: unknown */
+  char *comment;                   /* for people; NULL: none */
+  char *todo;                      /* for people: it is to be completed, and is no sample until then; NULL: it is one */
   char **words; /* of each string argument the other words that it takes, "nearest|up"; NULL: none are known */
 } opc_sample_t;
 
@@ -97,6 +99,9 @@ json_t *opc_sample_to_json(const opc_sample_t *sample, const opc_operator_t *op)
 typedef struct opc_sample_set {
   opc_sample_t *samples;
   size_t count;
+  const char *comment; /* for people, written to the file; NULL: none */
+  size_t todo_count;   /* samples of files that are to be completed; they are left out */
+  char *todo;          /* the first of them, "file.json:12: my_ops::f"; NULL: there are none */
 } opc_sample_set_t;
 
 void opc_sample_set_clear(opc_sample_set_t *set);
@@ -104,9 +109,10 @@ void opc_sample_set_clear(opc_sample_set_t *set);
 opc_status_t opc_sample_set_add(opc_sample_set_t *set, opc_sample_t *sample, opc_error_t *error) OPC_CHECKED;
 /* Looks up an operator by name; NULL: none in the library. */
 typedef const opc_operator_t *opc_operator_lookup_t(const char *name, void *context);
-/* Appends the samples of a file. Skips recorded samples whose operator the lookup does not find. OPC_ERR_INPUT:
- * "FILE:LINE:COLUMN: FIELD: what is wrong"; OPC_ERR_IO: unreadable. Two samples of one operator with the same name are
- * an error. classes: see opc_sample_names_t; both callbacks get the context. */
+/* Appends the samples of a file. Skips samples that are to be completed ("todo"), and recorded samples whose operator
+ * the lookup does not find. OPC_ERR_INPUT: "FILE:LINE:COLUMN: FIELD: what is wrong"; OPC_ERR_IO: unreadable. Two
+ * samples of one operator with the same name are an error. classes: see opc_sample_names_t; both callbacks get the
+ * context. */
 opc_status_t opc_sample_set_read(opc_sample_set_t *set, const char *file, opc_operator_lookup_t *lookup,
                                  opc_class_lookup_t *classes, void *context, opc_error_t *error) OPC_CHECKED;
 /* Writes a sample file: to a temporary file next to it, which is then renamed. A symbolic link is kept: its target is

@@ -49,7 +49,9 @@ json_t *opc_sample_to_json(const opc_sample_t *sample, const opc_operator_t *op)
     else opc_json_put(&kwargs, op->arguments[i].name, opc_value_to_json(&sample->arguments[i]));
   }
   json_t *expect = opc_expect_to_json(&sample->expect);
+  if (sample->comment) opc_json_put(&json, "comment", opc_json_text(sample->comment));
   opc_json_put(&json, "operator", opc_json_text(op->name));
+  if (sample->todo) opc_json_put(&json, "todo", opc_json_text(sample->todo));
   if (sample->name && sample->name[0]) opc_json_put(&json, "name", opc_json_text(sample->name));
   if (sample->source == OPC_SAMPLE_RECORDED || sample->source == OPC_SAMPLE_SEARCHED)
     opc_json_put(&json, "source", json_string(source_words[sample->source]));
@@ -76,6 +78,7 @@ static void shorten_files(json_t *json) {
     return;
   }
   json_t *file = json_object_get(json_object_get(json, "fill"), "file");
+  if (!file) file = json_object_get(json_object_get(json, "object"), "pickle");
   const char *slash = json_is_string(file) ? strrchr(json_string_value(file), '/') : NULL;
   if (slash) {
     /* json_string_set frees the string that slash points into. */
@@ -285,17 +288,26 @@ static opc_status_t sample_json_read_part(opc_json_reader_t *reader, const json_
   return OPC_OK;
 }
 
+static opc_status_t sample_json_read_comment(opc_json_reader_t *reader, const json_t *json, opc_sample_t *out) {
+  const json_t *comment = json_object_get(json, "comment");
+  const char *text = NULL;
+  if (!comment) return OPC_OK;
+  OPC_JSON_MEMBER(reader, "comment", opc_json_read_string(reader, comment, &text));
+  return opc_string_copy_to(text, &out->comment, reader->error);
+}
+
 static opc_status_t read_fields(opc_json_reader_t *reader, const json_t *json, const opc_operator_t *op,
                                 opc_sample_t *out) {
-  static const char *const fields[] = {
-      "operator", "name",      "args",          "kwargs",   "expect", "source", "relations", "by_recipe",
-      "brief",    "unchecked", "uninitialised", "recorded", "words",  NULL}; /* recorded: notes from `opcheck-c record`,
-                                                                                for people */
+  static const char *const fields[] = {"operator",  "name",      "args",  "kwargs",    "expect",        "source",
+                                       "relations", "by_recipe", "brief", "unchecked", "uninitialised", "recorded",
+                                       "words",     "comment",   NULL}; /* recorded: notes from
+                                                                 `opcheck-c record`, for people */
   char there[64];
   if (!json_is_object(json))
     return opc_json_fail(reader, "expected an object, not %s", opc_json_what(json, there, sizeof there));
   OPC_RETURN_IF_ERROR(opc_sample_init(out, op, reader->error));
   OPC_RETURN_IF_ERROR(opc_json_check_fields(reader, json, fields));
+  OPC_RETURN_IF_ERROR(sample_json_read_comment(reader, json, out));
   OPC_RETURN_IF_ERROR(read_operator(reader, json, op));
   OPC_RETURN_IF_ERROR(read_name(reader, json, out));
   OPC_RETURN_IF_ERROR(read_source(reader, json, out));

@@ -11,6 +11,7 @@ void opc_sample_set_clear(opc_sample_set_t *set) {
   if (!set) return;
   for (size_t i = 0; i < set->count; i++) opc_sample_clear(&set->samples[i]);
   free(set->samples);
+  free(set->todo);
   *set = (opc_sample_set_t){0};
 }
 
@@ -43,6 +44,16 @@ static const opc_sample_t *find_name(const opc_sample_set_t *set, const opc_samp
   return NULL;
 }
 
+/* It is to be completed. */
+static opc_status_t leave_out(const sample_file_t *file, const json_t *json, size_t index, opc_sample_set_t *set) {
+  if (!json_is_string(json_object_get(json, "todo")))
+    return sample_mistake(file, index, "todo", "expected a text: what is to be done");
+  if (set->todo_count++ > 0) return OPC_OK;
+  OPC_SCOPED(opc_scope_free) char *place = opc_json_file_place(&file->json, "samples", index);
+  set->todo = place ? opc_string_format("%s: %s", place, json_string_value(json_object_get(json, "operator"))) : NULL;
+  return set->todo ? OPC_OK : opc_out_of_memory(file->json.error);
+}
+
 static opc_status_t read_sample(const sample_file_t *file, const json_t *json, size_t index, opc_sample_set_t *set) {
   char field[OPC_FIELD_SIZE], what[512];
   opc_error_t trouble = {0};
@@ -62,6 +73,8 @@ static opc_status_t read_sample(const sample_file_t *file, const json_t *json, s
     snprintf(what, sizeof what, "no loaded library has an operator %.200s", name);
     return sample_mistake(file, index, "operator", what);
   }
+
+  if (json_object_get(json, "todo")) return leave_out(file, json, index, set);
 
   opc_sample_names_t names = {.folder = file->json.folder, .find_class = file->classes, .context = file->context};
   opc_status_t status = opc_sample_read(json, op, &names, &sample, field, sizeof field, &trouble);
@@ -100,7 +113,11 @@ opc_status_t opc_sample_set_read(opc_sample_set_t *set, const char *file, opc_op
 /* One sample per line, so that two files can be compared line by line. */
 static opc_status_t write_samples(const opc_sample_set_t *set, FILE *stream, opc_operator_lookup_t *lookup,
                                   void *context, opc_error_t *error) {
-  fprintf(stream, "{\"format\": \"%s\", \"samples\": [", format_name);
+  json_auto_t *comment = set->comment ? json_string(set->comment) : NULL;
+  OPC_SCOPED(opc_scope_free) char *said = comment ? json_dumps(comment, JSON_ENCODE_ANY) : NULL;
+  if (set->comment && !said) return opc_out_of_memory(error);
+  fprintf(stream, "{\"format\": \"%s\",%s%s%s \"samples\": [", format_name, said ? "\n \"comment\": " : "",
+          said ? said : "", said ? ",\n" : "");
   for (size_t i = 0; i < set->count; i++) {
     const opc_sample_t *sample = &set->samples[i];
     const opc_operator_t *op = lookup(sample->operator_name, context);

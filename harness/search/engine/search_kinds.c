@@ -42,15 +42,35 @@ static const opc_tensor_spec_t *main_tensor(const opc_slot_t *slots, size_t coun
   return main;
 }
 
-/* Adds dimensions in front, or removes the first ones. */
+/* Values that a larger tensor repeats become a little smaller with each repetition: among equal values an operator that
+ * sorts or takes a maximum has no gradient. */
+static void tell_apart(opc_tensor_spec_t *spec, size_t original) {
+  enum { STEPS = 256 };
+  if (spec->fill.kind != OPC_FILL_VALUES || original == 0 || opc_dtype_class(spec->dtype) != OPC_CLASS_FLOATING) return;
+  for (size_t i = original; i < spec->fill.value_count; i++) {
+    opc_number_t *number = &spec->fill.values[i];
+    if (number->kind == OPC_NUMBER_FLOAT) number->f *= 1 - (double)(i / original % STEPS) / STEPS;
+  }
+}
+
+/* Adds dimensions in front, or removes the first ones. Added ones have the size 1 once the tensor is large enough: an
+ * operator in Python may take milliseconds for each element. */
 static bool search_kinds_change_dimensions(opc_value_t *tensor, int change) {
+  enum { ELEMENTS_ENOUGH = 64 };
   static const int64_t added[DIMENSIONS_MAX] = {2, 3, 2, 3, 2};
-  int64_t sizes[OPC_MAX_DIMS];
+  int64_t sizes[OPC_MAX_DIMS], elements = opc_tensor_spec_numel(tensor->tensor);
   const opc_tensor_spec_t *spec = tensor->tensor;
   const int ndim = spec->ndim + change;
   if (ndim < 1 || ndim > DIMENSIONS_MAX) return false;
-  for (int i = 0; i < ndim; i++) sizes[i] = i < change ? added[change - 1 - i] : spec->sizes[i - change];
-  return opc_edit_shape(tensor, ndim, sizes);
+  for (int i = change - 1; i >= 0; i--) { /* the innermost added one first */
+    sizes[i] = elements * added[change - 1 - i] <= ELEMENTS_ENOUGH || i == change - 1 ? added[change - 1 - i] : 1;
+    elements *= sizes[i];
+  }
+  for (int i = change > 0 ? change : 0; i < ndim; i++) sizes[i] = spec->sizes[i - change];
+  const size_t original = spec->fill.kind == OPC_FILL_VALUES ? spec->fill.value_count : 0;
+  if (!opc_edit_shape(tensor, ndim, sizes)) return false;
+  tell_apart(tensor->tensor, original);
+  return true;
 }
 
 static bool other_dimensions(const opc_kinds_t *kinds, opc_sample_t *out) {

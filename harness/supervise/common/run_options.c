@@ -92,3 +92,5 @@ bool opc_run_is_whole(const opc_run_options_t *options) {
   return options->op_glob_count + options->namespace_count + options->check_count == 0 && options->shard_count <= 1 &&
          !options->case_id;
 }
+
+bool opc_run_keeps_samples(const opc_run_options_t *options) { return options->save_samples || options->init_samples; }

@@ -35,6 +35,7 @@ typedef struct opc_run_options {
   int seeds;                     /* --seeds: the search is made with so many seeds, from `seed` on. 0: with one */
   bool no_search;                /* --no-search: operators have the samples of files and recordings, and no others */
   const char *save_samples;      /* NULL: do not save */
+  const char *init_samples;      /* where a skeleton of a sample file is written; NULL: nowhere */
   const char *found_samples;     /* written if a search found samples, whatever they are worth: the lines that reproduce
                                     a case read it. NULL: do not write */
   const char *const *references; /* --reference: checked pairs (below) */
@@ -137,6 +138,9 @@ void opc_xfail_free(opc_xfail_t *list);
 /* The first entry for the case, one that has not expired if there is any. OPC_RULE_NONE: the case passed; matches
  * entries with any rule. Marks the entry as used. NULL: none. */
 opc_xfail_entry_t *opc_xfail_match(opc_xfail_t *list, const char *case_id, opc_rule_id_t rule);
+
+/* Samples that the search finds are kept to the end of the run, because a file of them is written. */
+bool opc_run_keeps_samples(const opc_run_options_t *options);
 
 /* --reference OPERATOR=REFERENCE: another operator computes what is right. A `*` on both sides stands for the same
  * text: my_ops::fast_*=my_ops::slow_*. */

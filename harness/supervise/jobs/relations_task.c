@@ -100,7 +100,7 @@ static json_t *relations_to_json(const opc_task_t *task) {
 
 static opc_status_t go_on(opc_task_t *task, opc_error_t *error) {
   opc_session_t *session = task->session;
-  if (session->options->save_samples) OPC_RETURN_IF_ERROR(keep_for_file(task, &session->samples, error));
+  if (opc_run_keeps_samples(session->options)) OPC_RETURN_IF_ERROR(keep_for_file(task, &session->samples, error));
   OPC_RETURN_IF_ERROR(keep_for_file(task, &session->found_samples, error));
   task->relations = relations_to_json(task);
   return opc_beside_begin(task, error);

@@ -24,7 +24,7 @@ static opc_status_t take_found(opc_task_t *task, opc_error_t *error) {
   if (!task->search_record) return opc_out_of_memory(error);
   task->source = found->samples.count > 0 ? "searched" : "none";
   const opc_run_options_t *options = task->session->options;
-  const bool saves = options->save_samples && found->clean; /* samples worth keeping */
+  const bool saves = opc_run_keeps_samples(options) && found->clean; /* samples worth keeping */
   const bool by_recipe = opc_recipe_find(&task->session->recipes, task->op->name);
   for (size_t i = 0; i < found->samples.count; i++) {
     const opc_sample_t *sample = &found->samples.samples[i];
@@ -57,7 +57,7 @@ opc_status_t opc_task_add_found(opc_task_t *task, const opc_sample_t *sample, op
   const opc_run_options_t *options = task->session->options;
   OPC_RETURN_IF_ERROR(add_copy(&task->samples, sample, error));
   if (options->found_samples) OPC_RETURN_IF_ERROR(add_copy(&task->session->found_samples, sample, error));
-  if (options->save_samples) OPC_RETURN_IF_ERROR(add_copy(&task->session->samples, sample, error));
+  if (opc_run_keeps_samples(options)) OPC_RETURN_IF_ERROR(add_copy(&task->session->samples, sample, error));
   opc_reference_give(options, &task->samples.samples[task->samples.count - 1]);
   return OPC_OK;
 }

@@ -323,9 +323,9 @@ static opc_status_t check_options(const opc_run_options_t *options, opc_error_t 
         error, OPC_ERR_USAGE,
         "--sanitize %s: give --device cuda with it, and no other device: compute-sanitizer watches kernels on a GPU",
         options->sanitize);
-  if (options->planned && (options->memcheck || options->sanitize || options->save_samples))
+  if (options->planned && (options->memcheck || options->sanitize || options->save_samples || options->init_samples))
     return opc_error_set(error, OPC_ERR_USAGE,
-                         "--list-cases runs nothing: leave --tool, --sanitize and --save-samples out");
+                         "--list-cases runs nothing: leave --tool, --sanitize, --save-samples and --init-samples out");
   if (options->jobs < 0) return opc_error_set(error, OPC_ERR_USAGE, "--jobs must be 1 or more");
   if (options->shard_count != 0 && (options->shard_index < 1 || options->shard_index > options->shard_count)) {
     return opc_error_set(error, OPC_ERR_USAGE, "--shard %d/%d: K goes from 1 to N", options->shard_index,
@@ -463,6 +463,7 @@ static opc_status_t run_session(opc_session_t *session, opc_run_options_t *own, 
   if (options->emit_file && !session->shown)
     OPC_RETURN_IF_ERROR(opc_journal_note(
         session->journal, error, "--emit: the case does not fail, so that %s was not written", options->emit_file));
+  if (options->init_samples) OPC_RETURN_IF_ERROR(opc_init_samples(session, error));
   if (!options->save_samples || options->list_only) return OPC_OK;
   return opc_sample_set_write(&session->samples, options->save_samples, opc_session_operator, session, error);
 }

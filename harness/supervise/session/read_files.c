@@ -103,6 +103,11 @@ opc_status_t opc_session_read_samples(opc_session_t *session, opc_error_t *error
   const opc_run_options_t *options = session->options;
   OPC_RETURN_IF_ERROR(
       read_files(session, "samples", options->sample_files, options->sample_file_count, read_samples, error));
+  if (session->samples.todo_count > 0)
+    OPC_RETURN_IF_ERROR(
+        opc_journal_note(session->journal, error,
+                         "%s: it is to be completed, and is no sample until its \"todo\" is deleted (%zu of these)",
+                         session->samples.todo, session->samples.todo_count));
   if (options->package) OPC_RETURN_IF_ERROR(opc_package_samples(session, error));
   for (size_t i = 0; i < session->samples.count; i++) opc_reference_give(options, &session->samples.samples[i]);
   return tell_useless_references(session, error);

@@ -1,0 +1,62 @@
+#include <string.h>
+
+#include "model/value/value_read.h"
+#include "supervise/jobs/searching.h"
+#include "supervise/run/run.h"
+
+static const char file_comment[] =
+    "Made by opcheck-c run --init-samples. Nobody vouches for an entry with \"source\": \"searched\" until that is "
+    "deleted: look whether the operator must accept these arguments, and compute the same for them in every layout. An "
+    "entry with \"todo\" is no sample until its args are completed and \"todo\" is deleted. opcheck-c explain samples "
+    "describes the format.";
+
+/* One that the operator may refuse: simple values of the right types, as far as there are any. */
+static opc_status_t make_todo(opc_session_t *session, const opc_operator_t *op, opc_sample_t *out, opc_error_t *error) {
+  const opc_searched_t *found = opc_search_found(session, op);
+  OPC_SCOPED(opc_sample_clear) opc_sample_t sample = {0};
+  OPC_RETURN_IF_ERROR(opc_sample_init(&sample, op, error));
+  for (size_t i = 0; i < op->argument_count; i++) {
+    if (sample.absent[i]) continue;
+    json_auto_t *simple = opc_simple_value(&op->arguments[i].type, 0, NULL);
+    opc_json_reader_t reader = {.error = error};
+    if (simple && opc_value_read(&reader, simple, &op->arguments[i].type, op->arguments[i].type_text,
+                                 &sample.arguments[i]) != OPC_OK)
+      opc_value_clear(&sample.arguments[i]);
+  }
+  sample.todo = opc_string_format("complete args, then delete this field%s%s", found && found->detail ? ": " : "",
+                                  found && found->detail ? found->detail : "");
+  if (!sample.todo) return opc_out_of_memory(error);
+  OPC_MOVE(out, sample);
+  return OPC_OK;
+}
+
+/* Its samples, the first of them with its schema. */
+static opc_status_t add_operator(opc_session_t *session, const opc_operator_t *op, opc_sample_set_t *out,
+                                 opc_error_t *error) {
+  const size_t before = out->count;
+  if (!opc_select_operator(session, op)) return OPC_OK;
+  for (size_t i = 0; i < session->samples.count; i++) {
+    OPC_SCOPED(opc_sample_clear) opc_sample_t copy = {0};
+    if (strcmp(session->samples.samples[i].operator_name, op->name) != 0) continue;
+    OPC_RETURN_IF_ERROR(opc_sample_copy(&session->samples.samples[i], &copy, error));
+    OPC_RETURN_IF_ERROR(opc_sample_set_add(out, &copy, error));
+  }
+  if (out->count == before) {
+    OPC_SCOPED(opc_sample_clear) opc_sample_t todo = {0};
+    OPC_RETURN_IF_ERROR(make_todo(session, op, &todo, error));
+    OPC_RETURN_IF_ERROR(opc_sample_set_add(out, &todo, error));
+  }
+  opc_sample_t *first = &out->samples[before];
+  if (first->comment) return OPC_OK;
+  return opc_string_copy_to(op->schema ? op->schema : op->name, &first->comment, error);
+}
+
+opc_status_t opc_init_samples(opc_session_t *session, opc_error_t *error) {
+  OPC_SCOPED(opc_sample_set_clear) opc_sample_set_t skeleton = {.comment = file_comment};
+  const opc_loaded_t *loaded = &session->loaded;
+  for (size_t i = 0; i < loaded->operator_count; i++)
+    OPC_RETURN_IF_ERROR(add_operator(session, &loaded->operators[i], &skeleton, error));
+  for (size_t i = 0; i < loaded->class_operator_count; i++)
+    OPC_RETURN_IF_ERROR(add_operator(session, &loaded->class_operators[i], &skeleton, error));
+  return opc_sample_set_write(&skeleton, session->options->init_samples, opc_session_operator, session, error);
+}
