@@ -100,20 +100,22 @@ static void show_tried(const opc_screen_t *screen, const opc_case_result_t *resu
   opc_screen_brief(screen, "tried", opc_text_c(&line), 2);
 }
 
-static void show_also(const opc_screen_t *screen, const opc_terminal_entry_t *entry) {
+/* The id, which a line of an xfail file takes, and what else the entry stands for. */
+static void show_id(const opc_screen_t *screen, const opc_terminal_entry_t *entry) {
   const opc_problem_t *problem = entry->problem;
+  const char *before = "; also ";
   OPC_SCOPED(opc_text_clear) opc_text_t line = {0};
-  for (size_t i = 0; i < problem->symptom_count; i++)
-    if (problem->symptoms[i].rule != opc_problem_rule(problem))
-      opc_text_addf(&line, "%s%s", line.length ? ", " : "", opc_rule_name(problem->symptoms[i].rule));
-  opc_text_t all = {0};
+  opc_text_add(&line, problem->id);
   if (entry->problems > 1)
-    opc_text_addf(&all, "%zu more problem%s, ", entry->problems - 1, entry->problems == 2 ? "" : "s");
+    opc_text_addf(&line, ", %zu more problem%s", entry->problems - 1, entry->problems == 2 ? "" : "s");
   if (entry->cases > 1)
-    opc_text_addf(&all, "%" PRIu64 " more case%s%s", entry->cases - 1, entry->cases == 2 ? "" : "s",
-                  line.length ? "; also " : "");
-  opc_text_add(&all, opc_text_c(&line));
-  opc_screen_brief(screen, "and", opc_text_c(&all), 1);
+    opc_text_addf(&line, ", %" PRIu64 " more case%s", entry->cases - 1, entry->cases == 2 ? "" : "s");
+  for (size_t i = 0; i < problem->symptom_count; i++) {
+    if (problem->symptoms[i].rule == opc_problem_rule(problem)) continue;
+    opc_text_addf(&line, "%s%s", before, opc_rule_name(problem->symptoms[i].rule));
+    before = ", ";
+  }
+  opc_screen_brief(screen, "problem", opc_text_c(&line), 1);
 }
 
 /* One line each, the case of the line to paste first. */
@@ -134,7 +136,7 @@ static void terminal_problem_show(const opc_screen_t *screen, const opc_terminal
     show_operators(screen, entry, 2);
     show_input(screen, json_object_get(result->evidence, "input"));
     show_tried(screen, result);
-    show_also(screen, entry);
+    show_id(screen, entry);
     if (detail == OPC_DETAIL_CASES) show_cases(screen, json_object_get(json, "cases"));
     opc_screen_line(screen, "repro", opc_record_text(json, "repro"));
   } else {
