@@ -45,7 +45,8 @@ static const opc_sample_t *find_name(const opc_sample_set_t *set, const opc_samp
 }
 
 /* It is to be completed. */
-static opc_status_t leave_out(const sample_file_t *file, const json_t *json, size_t index, opc_sample_set_t *set) {
+static opc_status_t sample_set_leave_out(const sample_file_t *file, const json_t *json, size_t index,
+                                         opc_sample_set_t *set) {
   if (!json_is_string(json_object_get(json, "todo")))
     return sample_mistake(file, index, "todo", "expected a text: what is to be done");
   if (set->todo_count++ > 0) return OPC_OK;
@@ -74,7 +75,7 @@ static opc_status_t read_sample(const sample_file_t *file, const json_t *json, s
     return sample_mistake(file, index, "operator", what);
   }
 
-  if (json_object_get(json, "todo")) return leave_out(file, json, index, set);
+  if (json_object_get(json, "todo")) return sample_set_leave_out(file, json, index, set);
 
   opc_sample_names_t names = {.folder = file->json.folder, .find_class = file->classes, .context = file->context};
   opc_status_t status = opc_sample_read(json, op, &names, &sample, field, sizeof field, &trouble);

@@ -11,7 +11,8 @@ static const char file_comment[] =
     "describes the format.";
 
 /* One that the operator may refuse: simple values of the right types, as far as there are any. */
-static opc_status_t make_todo(opc_session_t *session, const opc_operator_t *op, opc_sample_t *out, opc_error_t *error) {
+static opc_status_t init_samples_todo(opc_session_t *session, const opc_operator_t *op, opc_sample_t *out,
+                                      opc_error_t *error) {
   const opc_searched_t *found = opc_search_found(session, op);
   OPC_SCOPED(opc_sample_clear) opc_sample_t sample = {0};
   OPC_RETURN_IF_ERROR(opc_sample_init(&sample, op, error));
@@ -31,8 +32,8 @@ static opc_status_t make_todo(opc_session_t *session, const opc_operator_t *op, 
 }
 
 /* Its samples, the first of them with its schema. */
-static opc_status_t add_operator(opc_session_t *session, const opc_operator_t *op, opc_sample_set_t *out,
-                                 opc_error_t *error) {
+static opc_status_t init_samples_add(opc_session_t *session, const opc_operator_t *op, opc_sample_set_t *out,
+                                     opc_error_t *error) {
   const size_t before = out->count;
   if (!opc_select_operator(session, op)) return OPC_OK;
   for (size_t i = 0; i < session->samples.count; i++) {
@@ -43,7 +44,7 @@ static opc_status_t add_operator(opc_session_t *session, const opc_operator_t *o
   }
   if (out->count == before) {
     OPC_SCOPED(opc_sample_clear) opc_sample_t todo = {0};
-    OPC_RETURN_IF_ERROR(make_todo(session, op, &todo, error));
+    OPC_RETURN_IF_ERROR(init_samples_todo(session, op, &todo, error));
     OPC_RETURN_IF_ERROR(opc_sample_set_add(out, &todo, error));
   }
   opc_sample_t *first = &out->samples[before];
@@ -55,8 +56,8 @@ opc_status_t opc_init_samples(opc_session_t *session, opc_error_t *error) {
   OPC_SCOPED(opc_sample_set_clear) opc_sample_set_t skeleton = {.comment = file_comment};
   const opc_loaded_t *loaded = &session->loaded;
   for (size_t i = 0; i < loaded->operator_count; i++)
-    OPC_RETURN_IF_ERROR(add_operator(session, &loaded->operators[i], &skeleton, error));
+    OPC_RETURN_IF_ERROR(init_samples_add(session, &loaded->operators[i], &skeleton, error));
   for (size_t i = 0; i < loaded->class_operator_count; i++)
-    OPC_RETURN_IF_ERROR(add_operator(session, &loaded->class_operators[i], &skeleton, error));
+    OPC_RETURN_IF_ERROR(init_samples_add(session, &loaded->class_operators[i], &skeleton, error));
   return opc_sample_set_write(&skeleton, session->options->init_samples, opc_session_operator, session, error);
 }
