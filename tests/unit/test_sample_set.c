@@ -115,7 +115,7 @@ static void test_mistakes_around_the_samples(void **state) {
       {"{\"samples\": [],\n \"format\": \"opcheck-c/samples/2\"}",
        "samples.json:2:2: format: expected \"opcheck-c/samples/1\", the format that this program reads"},
       {"{\"format\": \"opcheck-c/samples/1\", \"sample\": []}",
-       "samples.json:1:35: sample: no such field, did you mean \"samples\"? (known here: format, samples)"},
+       "samples.json:1:35: sample: no such field, did you mean \"samples\"? (known here: format, samples, comment)"},
       {"{\"format\": \"opcheck-c/samples/1\"}", "samples.json:1:1: samples: expected the list of samples"},
       {HEAD SAMPLE(", \"args\": []") "]}", "samples.json:1:113: duplicate object key near '\"args\"'"},
       {HEAD SAMPLE(", \"name\": \"a\"") ",\n" SAMPLE(", \"name\": \"a\", \"kwargs\": {\"eps\": 2}") "]}",
