@@ -45,7 +45,7 @@ class Place:
         assert not left, left
 
     def run_replay(self, *options):
-        return subprocess.run([self.tool, "run", "--samples", self.output, "--json", f"{self.work}/report.json", "--device", "cpu", *options, self.ops],
+        return subprocess.run([self.tool, "run", "--no-search", "--samples", self.output, "--json", f"{self.work}/report.json", "--device", "cpu", *options, self.ops],
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=100, check=False)
 
     def replay(self, *options):

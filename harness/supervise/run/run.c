@@ -465,7 +465,7 @@ static opc_status_t run_session(opc_session_t *session, opc_run_options_t *own, 
         session->journal, error, "--emit: the case does not fail, so that %s was not written", options->emit_file));
   if (options->init_samples) OPC_RETURN_IF_ERROR(opc_init_samples(session, error));
   if (!options->save_samples || options->list_only) return OPC_OK;
-  return opc_sample_set_write(&session->samples, options->save_samples, opc_session_operator, session, error);
+  return opc_save_samples(session, error);
 }
 
 static opc_status_t run_run(opc_session_t *session, opc_run_options_t *own, int *out_exit_code, opc_error_t *error) {

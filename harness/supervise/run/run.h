@@ -17,6 +17,8 @@ opc_status_t opc_run_execute(const opc_run_options_t *options, int *out_exit_cod
 /* --init-samples: writes a sample file with the samples of each selected operator, and for one without any an entry
  * that is to be completed. */
 opc_status_t opc_init_samples(opc_session_t *session, opc_error_t *error) OPC_CHECKED;
+/* --save-samples: those of each operator, in the order of the operators. */
+opc_status_t opc_save_samples(opc_session_t *session, opc_error_t *error) OPC_CHECKED;
 
 /* --list-cases: the plan of a run, without running any of it. Samples of files, recordings, classes and packages are
  * planned as in a worker; operators without a sample are listed as to be searched first.

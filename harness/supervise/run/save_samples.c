@@ -31,17 +31,24 @@ static opc_status_t init_samples_todo(opc_session_t *session, const opc_operator
   return OPC_OK;
 }
 
-/* Its samples, the first of them with its schema. */
-static opc_status_t init_samples_add(opc_session_t *session, const opc_operator_t *op, opc_sample_set_t *out,
-                                     opc_error_t *error) {
-  const size_t before = out->count;
-  if (!opc_select_operator(session, op)) return OPC_OK;
+/* Its samples: of the run, in which operators end in any order. */
+static opc_status_t add_samples_of(opc_session_t *session, const opc_operator_t *op, opc_sample_set_t *out,
+                                   opc_error_t *error) {
   for (size_t i = 0; i < session->samples.count; i++) {
     OPC_SCOPED(opc_sample_clear) opc_sample_t copy = {0};
     if (strcmp(session->samples.samples[i].operator_name, op->name) != 0) continue;
     OPC_RETURN_IF_ERROR(opc_sample_copy(&session->samples.samples[i], &copy, error));
     OPC_RETURN_IF_ERROR(opc_sample_set_add(out, &copy, error));
   }
+  return OPC_OK;
+}
+
+/* The first of them with its schema. */
+static opc_status_t init_samples_add(opc_session_t *session, const opc_operator_t *op, opc_sample_set_t *out,
+                                     opc_error_t *error) {
+  const size_t before = out->count;
+  if (!opc_select_operator(session, op)) return OPC_OK;
+  OPC_RETURN_IF_ERROR(add_samples_of(session, op, out, error));
   if (out->count == before) {
     OPC_SCOPED(opc_sample_clear) opc_sample_t todo = {0};
     OPC_RETURN_IF_ERROR(init_samples_todo(session, op, &todo, error));
@@ -52,12 +59,24 @@ static opc_status_t init_samples_add(opc_session_t *session, const opc_operator_
   return opc_string_copy_to(op->schema ? op->schema : op->name, &first->comment, error);
 }
 
-opc_status_t opc_init_samples(opc_session_t *session, opc_error_t *error) {
-  OPC_SCOPED(opc_sample_set_clear) opc_sample_set_t skeleton = {.comment = file_comment};
+typedef opc_status_t samples_add_t(opc_session_t *session, const opc_operator_t *op, opc_sample_set_t *out,
+                                   opc_error_t *error);
+
+static opc_status_t write_in_order(opc_session_t *session, const char *file, const char *comment, samples_add_t *add,
+                                   opc_error_t *error) {
+  OPC_SCOPED(opc_sample_set_clear) opc_sample_set_t set = {.comment = comment};
   const opc_loaded_t *loaded = &session->loaded;
   for (size_t i = 0; i < loaded->operator_count; i++)
-    OPC_RETURN_IF_ERROR(init_samples_add(session, &loaded->operators[i], &skeleton, error));
+    OPC_RETURN_IF_ERROR(add(session, &loaded->operators[i], &set, error));
   for (size_t i = 0; i < loaded->class_operator_count; i++)
-    OPC_RETURN_IF_ERROR(init_samples_add(session, &loaded->class_operators[i], &skeleton, error));
-  return opc_sample_set_write(&skeleton, session->options->init_samples, opc_session_operator, session, error);
+    OPC_RETURN_IF_ERROR(add(session, &loaded->class_operators[i], &set, error));
+  return opc_sample_set_write(&set, file, opc_session_operator, session, error);
+}
+
+opc_status_t opc_init_samples(opc_session_t *session, opc_error_t *error) {
+  return write_in_order(session, session->options->init_samples, file_comment, init_samples_add, error);
+}
+
+opc_status_t opc_save_samples(opc_session_t *session, opc_error_t *error) {
+  return write_in_order(session, session->options->save_samples, NULL, add_samples_of, error);
 }
