@@ -10,7 +10,7 @@
  * Ownership: the caller owns what is read. Threads: one. */
 #pragma once
 
-#include "reports/report.h"
+#include "reports/format/report.h"
 
 /* A list of records "known" for the journal (journal_reader.h); a new reference. OPC_ERR_INPUT: "FILE:LINE:COLUMN: what
  * is wrong". */

@@ -6,8 +6,8 @@
 #include "base/owned.h"
 #include "model/json/json_write.h"
 #include "model/schema/schema.h"
-#include "reports/gaps.h"
-#include "reports/report.h"
+#include "reports/format/report.h"
+#include "reports/text/gaps.h"
 
 typedef struct json_writer {
   opc_journal_reader_t *journal;

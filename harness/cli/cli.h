@@ -5,8 +5,8 @@
 
 #include <argp.h>
 
-#include "reports/report.h"
-#include "reports/screen.h"
+#include "reports/reports.h"
+#include "reports/text/screen.h"
 
 /* Exit codes; users' scripts depend on them. */
 enum {

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "cli/execution.h"
-#include "reports/terminal.h"
+#include "reports/terminal/terminal.h"
 
 enum { KEY_FORMAT = OPC_KEY_OWN, KEY_NAMESPACE, KEY_OP };
 

@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "cli/execution.h"
-#include "reports/terminal.h"
+#include "reports/terminal/terminal.h"
 
 enum { KEY_LIBRARY = OPC_KEY_OWN, KEY_DEVICE, KEY_CASE };
 

@@ -2,9 +2,9 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "reports/ci.h"
-#include "reports/comparison.h"
-#include "reports/terminal.h"
+#include "reports/ci/ci.h"
+#include "reports/compare/comparison.h"
+#include "reports/terminal/terminal.h"
 
 enum {
   KEY_FIRST_REPORT = 256,

@@ -4,7 +4,7 @@
 
 #include "cli/execution.h"
 #include "cli/settings.h"
-#include "reports/terminal.h"
+#include "reports/terminal/terminal.h"
 #include "supervise/emit/program.h"
 #include "supervise/tools/sanitize.h"
 

@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "cli/execution.h"
 #include "inspect/package.h"
-#include "reports/comparison.h"
+#include "reports/compare/comparison.h"
 #include "supervise/process/worker_find.h"
 
 typedef struct torch_run {

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "inspect/package.h"
-#include "reports/ci.h"
+#include "reports/ci/ci.h"
 #include "supervise/common/devices.h"
 
 /* The first record of a run's journal. The run overwrites it with its own; the early reports are made from this one. */

@@ -15,7 +15,7 @@
 #include "cli/execution.h"
 #include "inspect/elf_file.h"
 #include "inspect/package.h"
-#include "reports/comparison.h"
+#include "reports/compare/comparison.h"
 #include "supervise/common/run_options.h"
 
 enum {

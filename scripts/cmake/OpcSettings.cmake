@@ -54,7 +54,7 @@ if(OPC_SANITIZE)
   target_compile_definitions(opc_sanitizers INTERFACE "$<${opc_is_program}:OPC_SANITIZER_REPORTS=\"${PROJECT_BINARY_DIR}/sanitizer\">")
 endif()
 
-# Includes read "base/status.h", "bridge/api/bridge.h", "reports/report.h".
+# Includes read "base/status.h", "bridge/api/bridge.h", "reports/format/report.h".
 include_directories("${PROJECT_SOURCE_DIR}/harness" "${PROJECT_SOURCE_DIR}")
 
 # The sloppiness lets ccache hit on files that use a precompiled header; without it each of them is a miss.

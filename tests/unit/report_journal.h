@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "reports/report.h"
+#include "reports/reports.h"
 
 #define RUN_LINE                                   \
   "{\"t\":\"run\",\"format\":\"opcheck-c/journal/" \

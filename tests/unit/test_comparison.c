@@ -1,5 +1,5 @@
 /* What `report compare` says of two runs of one library. */
-#include "reports/comparison.h"
+#include "reports/compare/comparison.h"
 
 #include <errno.h>
 

@@ -4,7 +4,7 @@
 #include <jansson.h>
 #include <string.h>
 
-#include "reports/terminal.h"
+#include "reports/text/finding_text.h"
 
 static void each_part_is_a_line_in_words(void **state) {
   (void)state;

@@ -1,5 +1,5 @@
 #include "report_journal.h"
-#include "reports/ci.h"
+#include "reports/ci/ci.h"
 
 #define LIBRARY "lib/libx.so"
 

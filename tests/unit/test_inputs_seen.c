@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "plan_fixture.h"
-#include "reports/gaps.h"
+#include "reports/text/gaps.h"
 #include "unit.h"
 
 typedef struct seen {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "reports/screen.h"
+#include "reports/text/screen.h"
 #include "unit.h"
 
 static void set(const char *name, const char *value) {

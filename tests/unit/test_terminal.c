@@ -1,6 +1,6 @@
 #include "base/text.h"
 #include "report_journal.h"
-#include "reports/terminal.h"
+#include "reports/terminal/terminal.h"
 
 static char *shown_as(const char *journal, int width, opc_terminal_view_t view) {
   opc_journal_reader_t *reader = journal_of(journal);

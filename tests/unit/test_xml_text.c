@@ -1,5 +1,5 @@
 #include "report_journal.h"
-#include "reports/screen.h"
+#include "reports/text/screen.h"
 
 typedef void add_t(opc_text_t *out, const char *bytes, size_t length);
 

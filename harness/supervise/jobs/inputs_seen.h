@@ -1,6 +1,6 @@
 /* The inputs with which an operator was called, and what it did with them: for each tensor argument the numbers of
  * dimensions, dtypes, layouts and sizes, for other arguments the values, and the devices. Reports show it as the
- * operator's coverage (reports/gaps.c).
+ * operator's coverage (reports/text/gaps.c).
  *
  * Ownership: opc_inputs_seen_clear. A zeroed value is empty and valid. Threads: one. */
 #pragma once

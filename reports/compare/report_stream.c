@@ -1,0 +1,125 @@
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "reports/compare/comparison.h"
+
+#define REPORT_FORMAT "opcheck-c/report/1"
+
+typedef struct report_stream {
+  FILE *stream;
+  const char *path, *list; /* the field that is being read; NULL: none yet */
+  size_t items;            /* of it */
+  bool known;              /* it has said its format */
+  opc_report_visit_t *visit;
+  void *context;
+  opc_error_t *error;
+} report_stream_t;
+
+static opc_status_t stream_fail(const report_stream_t *report, const char *what) {
+  if (ferror(report->stream) && errno != EBADMSG)
+    return opc_error_set(report->error, OPC_ERR_IO, "cannot read %s: %s", report->path, strerror(errno));
+  if (!ferror(report->stream) && !report->known && (!report->list || !feof(report->stream)))
+    return opc_error_set(report->error, OPC_ERR_INPUT,
+                         "%s is neither a JSON report nor a journal of opcheck-c (run --json FILE writes a report)",
+                         report->path);
+  if (ferror(report->stream) || feof(report->stream)) {
+    OPC_SCOPED(opc_text_clear) opc_text_t where = {0};
+    if (report->list) opc_text_addf(&where, " after item %zu of \"%s\"", report->items, report->list);
+    return opc_error_set(report->error, OPC_ERR_INPUT,
+                         "%s is cut off%s: copy it again, or write it again with opcheck-c report render --json FILE "
+                         "JOURNAL",
+                         report->path, opc_text_c(&where));
+  }
+  return opc_error_set(report->error, OPC_ERR_INPUT, "%s: item %zu of \"%s\": %s", report->path, report->items + 1,
+                       report->list ? report->list : "the report", what);
+}
+
+/* The next character that is no blank, which stays to be read. */
+static int peek(const report_stream_t *report) {
+  int next;
+  do next = getc_unlocked(report->stream);
+  while (next != EOF && isspace(next));
+  if (next != EOF) ungetc(next, report->stream);
+  return next;
+}
+
+static bool stream_take_mark(const report_stream_t *report, int mark) {
+  if (peek(report) != mark) return false;
+  getc_unlocked(report->stream);
+  return true;
+}
+
+/* A number or a word, which jansson would read too far. */
+static json_t *stream_read_word(const report_stream_t *report, json_error_t *why) {
+  char word[64];
+  size_t length = 0;
+  int next;
+  while ((next = getc_unlocked(report->stream)) != EOF && (isalnum(next) || strchr("+-.", next)) &&
+         length + 1 < sizeof word)
+    word[length++] = (char)next;
+  if (next != EOF) ungetc(next, report->stream);
+  return json_loadb(word, length, JSON_DECODE_ANY, why);
+}
+
+static opc_status_t stream_read_value(const report_stream_t *report, json_t **out) {
+  json_error_t why = {.text = ""};
+  const int next = peek(report);
+  *out = next != EOF && strchr("{[\"", next)
+             ? json_loadf(report->stream, JSON_DISABLE_EOF_CHECK | JSON_DECODE_ANY | JSON_ALLOW_NUL, &why)
+             : stream_read_word(report, &why);
+  return *out ? OPC_OK : stream_fail(report, why.text);
+}
+
+static opc_status_t stream_take_value(report_stream_t *report) {
+  json_auto_t *value = NULL;
+  OPC_RETURN_IF_ERROR(stream_read_value(report, &value));
+  if (strcmp(report->list, "format") == 0) {
+    const char *format = json_string_value(value);
+    report->known = format && strcmp(format, REPORT_FORMAT) == 0;
+    if (!report->known)
+      return opc_error_set(report->error, OPC_ERR_INPUT,
+                           "%s has the format %.60s, and this opcheck-c reads " REPORT_FORMAT, report->path,
+                           format ? format : "of something else");
+  }
+  OPC_RETURN_IF_ERROR(report->visit(report->list, value, report->context, report->error));
+  report->items++;
+  return OPC_OK;
+}
+
+/* Each item of a list alone: a report may have millions of them. */
+static opc_status_t take_field(report_stream_t *report) {
+  report->items = 0;
+  if (!stream_take_mark(report, '[')) return stream_take_value(report);
+  if (stream_take_mark(report, ']')) return OPC_OK;
+  do OPC_RETURN_IF_ERROR(stream_take_value(report));
+  while (stream_take_mark(report, ','));
+  return stream_take_mark(report, ']') ? OPC_OK : stream_fail(report, "a comma or a bracket is missing");
+}
+
+static opc_status_t take_fields(report_stream_t *report) {
+  if (!stream_take_mark(report, '{')) return stream_fail(report, "no object");
+  do {
+    json_auto_t *name = NULL;
+    if (peek(report) != '"') return stream_fail(report, "the name of a field is missing");
+    OPC_RETURN_IF_ERROR(stream_read_value(report, &name));
+    if (!stream_take_mark(report, ':')) return stream_fail(report, "a colon is missing");
+    report->list = json_string_value(name);
+    OPC_RETURN_IF_ERROR(take_field(report));
+    report->list = NULL;
+  } while (stream_take_mark(report, ','));
+  if (!stream_take_mark(report, '}') || peek(report) != EOF || ferror(report->stream))
+    return stream_fail(report, "something is left after the end");
+  return OPC_OK;
+}
+
+opc_status_t opc_report_stream_read(FILE *stream, const char *path, opc_report_visit_t *visit, void *context,
+                                    opc_error_t *error) {
+  report_stream_t report = {.stream = stream, .path = path, .visit = visit, .context = context, .error = error};
+  OPC_RETURN_IF_ERROR(take_fields(&report));
+  if (report.known) return OPC_OK;
+  return opc_error_set(error, OPC_ERR_INPUT,
+                       "%s is neither a JSON report nor a journal of opcheck-c (run --json FILE writes a report)",
+                       path);
+}
