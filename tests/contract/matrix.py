@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Runs broken operators and their look-alikes, and holds the findings against the expectation file. Standard library only.
 
-An expectation file: {"device": "cuda-sim", "options": ["--memory", "256"], "operators": {"ns::op": {"primary": RULE, "or": [RULE, …], "allowed": [RULE, …], "arguments": [ARGUMENT, …],
+An expectation file: {"device": "cuda-sim", "options": ["--memory", "256"], "operators": {"ns::op": {"primary": RULE, "or": [RULE, …], "allowed": [RULE, …], "searched": [RULE, …], "arguments": [ARGUMENT, …],
 "says": TEXT, "severity": "warning", "on_device": true, "not_sanitized": REASON, "since": "2.10", "until": "2.12"}}}. A custom class is named as an operator is,
 ns::Name, and a library's file library::FILE. "or": what finds it in place of the primary rule with another version of libtorch, or on a GPU.
 Samples are in the file of the same name beside it, else beside the library. A broken operator's
-run exits 1, finds its primary rule (with the text in its message, and of that severity), and nothing besides but what is allowed. A look-alike has "primary": null: exit 0, no finding, no warning;
+run exits 1, finds its primary rule (with the text in its message, and of that severity), and nothing besides but what is allowed, or what is "searched" and shows on searched input alone. A look-alike has "primary": null: exit 0, no finding, no warning;
 "allowed" names what is true of it all the same, as that torch.compile takes no operator that is declared a view, and must show.
 "options" are given to every run. The device is cpu where none is named. What is named for another is run there, and once more with --unharmed on the CPU, where its kernels are right: no finding on
 any operator, and no pass without a kernel for it.
@@ -130,6 +130,12 @@ def findings_of(report, operator):
     return found
 
 
+def only_on_searched_input(report, operator, rule):
+    """Every finding of the rule is on an input that the search found: "searched" of an expectation, where a declared sample must not show it."""
+    return all(result["standing"].startswith("searched/") for result in report["results"]
+               if result["operator"] == operator and result["rule"] == rule and result["verdict"] in ("fail", "error"))
+
+
 def mistakes_of(operator, expectation, report):
     found = findings_of(report, operator)
     verdicts = {result["verdict"] for result in report["results"] if result["operator"] == operator}
@@ -148,7 +154,8 @@ def mistakes_of(operator, expectation, report):
         wrong += [f"{rule} was not found" for rule in expectation.get("allowed", []) if rule not in found]
     if primary is None and "pass" not in verdicts:
         wrong.append("nothing passed: a look-alike that is only skipped shows nothing")
-    for rule in sorted(set(found) - {primary, *expectation.get("allowed", [])}):
+    searched = {rule for rule in expectation.get("searched", []) if only_on_searched_input(report, operator, rule)}
+    for rule in sorted(set(found) - {primary, *expectation.get("allowed", []), *searched}):
         case, message, _ = found[rule]
         wrong.append(f"{rule} is not expected: {case}: {message}")
     for result in report["results"]:

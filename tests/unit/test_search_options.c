@@ -341,7 +341,7 @@ static void run_rows(const opc_sample_t *sample, opc_tried_t *tried, char *messa
   const opc_tensor_spec_t *x = tensor(sample, 0);
   const bool given = !sample->absent[1] && sample->arguments[1].kind == OPC_VALUE_TENSOR;
   if (x->ndim < 1) REJECT("x must have dimensions");
-  if (x->dtype != OPC_DTYPE_FLOAT32 && x->dtype != OPC_DTYPE_BFLOAT16) REJECT("x must be float32 or bfloat16");
+  if (x->dtype != OPC_DTYPE_FLOAT32 && x->dtype != OPC_DTYPE_FLOAT16) REJECT("x must be float32 or float16");
   if (given && (tensor(sample, 1)->ndim != 1 || tensor(sample, 1)->sizes[0] != x->sizes[x->ndim - 1]))
     REJECT("bias must have an element a column");
   returned(tried, opc_tensor_spec_numel(x));
@@ -355,9 +355,10 @@ static void run_first_two(const opc_sample_t *sample, opc_tried_t *tried, char *
   returned(tried, x->ndim > 1 ? 6 : 1);
 }
 
-/* x is 2 by 3 in the sample that exists, and the second argument is left out. */
-static void search_beside(const fake_t *fake, const opc_relations_t *relations, bool kinds_only,
-                          opc_sample_set_t *out) {
+/* x is 2 by 3 in the sample that exists, with the values given (NULL: of the usual fill), and the second argument is
+ * left out. */
+static void search_beside_values(const fake_t *fake, const opc_relations_t *relations, bool kinds_only,
+                                 const int64_t *values, opc_sample_set_t *out) {
   const int64_t sizes[] = {2, 3};
   uint64_t digests[OPC_SEARCH_SAMPLES_MAX];
   opc_operator_t op = fake_operator(fake);
@@ -368,6 +369,12 @@ static void search_beside(const fake_t *fake, const opc_relations_t *relations, 
   assert_ok(opc_sample_init(&sample, &op, &error), error);
   sample.arguments[0] =
       (opc_value_t){.kind = OPC_VALUE_TENSOR, .tensor = opc_tensor_spec_new(OPC_DTYPE_FLOAT32, 2, sizes)};
+  if (values) {
+    opc_fill_t *fill = &sample.arguments[0].tensor->fill;
+    *fill = (opc_fill_t){.kind = OPC_FILL_VALUES, .values = calloc(6, sizeof *fill->values), .value_count = 6};
+    assert_non_null(fill->values);
+    for (size_t i = 0; i < 6; i++) fill->values[i] = (opc_number_t){.kind = OPC_NUMBER_INT, .i = values[i]};
+  }
   sample.source = OPC_SAMPLE_FILE;
   assert_ok(opc_relations_copy(relations, &sample.relations, &error), error);
   assert_ok(opc_sample_set_add(&known, &sample, &error), error);
@@ -388,6 +395,11 @@ static void search_beside(const fake_t *fake, const opc_relations_t *relations, 
   opc_operator_clear(&op);
 }
 
+static void search_beside(const fake_t *fake, const opc_relations_t *relations, bool kinds_only,
+                          opc_sample_set_t *out) {
+  search_beside_values(fake, relations, kinds_only, NULL, out);
+}
+
 static const fake_t rows = {
     "ns::rows", {{"x", "Tensor", NULL, false}, {"bias", "Tensor?", "None", false}}, run_rows, OPC_SEARCH_RICH};
 
@@ -402,13 +414,44 @@ static void test_kinds_that_a_sample_lacks(void **state) {
       const bool given = !sample->absent[1] && sample->arguments[1].kind == OPC_VALUE_TENSOR;
       assert_true(tensor(sample, 0)->ndim != 2 || tensor(sample, 0)->dtype != OPC_DTYPE_FLOAT32 || given);
       dimensions[tensor(sample, 0)->ndim] = true;
-      narrow |= tensor(sample, 0)->dtype == OPC_DTYPE_BFLOAT16;
+      narrow |= tensor(sample, 0)->dtype == OPC_DTYPE_FLOAT16;
       biased |= given;
     }
     assert_true(dimensions[1] && dimensions[3] && dimensions[4] && dimensions[5]);
     assert_int_equal(narrow, kinds_only == 0);
     assert_int_equal(biased, kinds_only == 0);
   }
+}
+
+/* Among equal values, an operator that sorts has no gradient: those that a larger tensor repeats differ a little, also
+ * zeros and values that a file writes without a point. */
+static void test_repeated_values_differ(void **state) {
+  (void)state;
+  const int64_t values[] = {0, 1, 2, 3, 4, 5};
+  OPC_SCOPED(opc_sample_set_clear) opc_sample_set_t found = {0};
+  bool larger = false;
+  search_beside_values(&rows, NULL, true, values, &found);
+  for (size_t i = 0; i < found.count; i++) {
+    const opc_fill_t *fill = &tensor(&found.samples[i], 0)->fill;
+    assert_int_equal(fill->kind, OPC_FILL_VALUES);
+    if (fill->value_count != 12) continue;
+    larger = true;
+    for (size_t k = 0; k < 6; k++) {
+      assert_int_equal(fill->values[k + 6].kind, OPC_NUMBER_FLOAT);
+      assert_true(fill->values[k + 6].f != (double)values[k]);
+    }
+  }
+  assert_true(larger);
+}
+
+/* Values of float32 that float16 cannot hold are not cast to it. */
+static void test_values_that_another_dtype_cannot_hold(void **state) {
+  (void)state;
+  const int64_t values[] = {0, 1000000, 2, 3, 4, 5};
+  OPC_SCOPED(opc_sample_set_clear) opc_sample_set_t found = {0};
+  search_beside_values(&rows, NULL, false, values, &found);
+  assert_true(found.count > 0);
+  for (size_t i = 0; i < found.count; i++) assert_int_not_equal(tensor(&found.samples[i], 0)->dtype, OPC_DTYPE_FLOAT16);
 }
 
 /* The dimension that was added has no effect on the result. */
@@ -445,6 +488,8 @@ int main(void) {
       cmocka_unit_test(test_patterns_of_integers),
       cmocka_unit_test(test_a_hang_is_followed_by_what_ends),
       cmocka_unit_test(test_kinds_that_a_sample_lacks),
+      cmocka_unit_test(test_repeated_values_differ),
+      cmocka_unit_test(test_values_that_another_dtype_cannot_hold),
       cmocka_unit_test(test_dimensions_that_nothing_reads),
       cmocka_unit_test(test_relations_that_nothing_checks),
   };

@@ -7,9 +7,10 @@
 #include "memory/heap_pages.h"
 
 /* Addresses that no process uses by itself, so that a cache keyed by addresses knows none of them. Check memory reports
- * accesses slightly out of bounds: they must not end the process here. */
+ * accesses slightly out of bounds: they must not end the process here. The step is no power of two, so that a hash of
+ * the address tells two places apart. */
 enum { CACHE_LINE = 64, PLACES = 64, SLACK = 64 << 10 };
-static const uintptr_t places_first = (uintptr_t)1 << 44, places_step = (uintptr_t)1 << 32;
+static const uintptr_t places_first = (uintptr_t)1 << 44, places_step = ((uintptr_t)1 << 32) + (37 << 12);
 
 struct opc_places {
   unsigned char *memory;

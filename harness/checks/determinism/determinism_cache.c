@@ -128,43 +128,7 @@ static opc_status_t call_elsewhere(opc_case_context_t *context, opc_replay_t *ot
   return opc_trial_run(&trial, out, error);
 }
 
-/* A result that is computed from an address is another one elsewhere for the sample's own data, too. */
-static opc_status_t is_same_elsewhere(const reuse_t *reuse, opc_case_context_t *context, bool *out,
-                                      opc_error_t *error) {
-  OPC_SCOPED(opc_trial_outcome_clear) opc_trial_outcome_t elsewhere = {0};
-  OPC_RETURN_IF_ERROR(call_elsewhere(context, NULL, &elsewhere, error));
-  *out = !opc_trial_differ(&reuse->own, &elsewhere, "", NULL);
-  return OPC_OK;
-}
-
-opc_status_t opc_determinism_cache_check(opc_case_context_t *context, int *calls, opc_finding_t *finding,
-                                         opc_error_t *error) {
-  OPC_SCOPED(reuse_clear) reuse_t reuse = {0};
-  OPC_SCOPED(opc_trial_outcome_clear) opc_trial_outcome_t elsewhere = {0};
-  OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
-  bool differs = false;
-  OPC_RETURN_IF_ERROR(reuse_prepare(&reuse, context, error));
-  for (int attempt = 0; reuse.changed && attempt < ATTEMPTS && !differs; attempt++) {
-    if (attempt && reuse.met == reuse.all) break;
-    OPC_RETURN_IF_ERROR(run_both(&reuse, context, attempt, attempt == 0, error));
-    *calls += 1 + reuse.called;
-    if (!reuse.called) continue;
-    if (attempt == 0) { /* after the first pair: what is kept for the sample's own values comes from there */
-      OPC_RETURN_IF_ERROR(call_elsewhere(context, &reuse.other, &elsewhere, error));
-      ++*calls;
-    }
-    differs = !opc_trial_out_of_bounds() && !opc_places_kept(reuse.places) &&
-              opc_trial_differ(&reuse.there, &elsewhere, elsewhere_name, &text);
-  }
-  if (differs) {
-    OPC_RETURN_IF_ERROR(is_same_elsewhere(&reuse, context, &differs, error));
-    ++*calls;
-  }
-  if (differs) opc_finding_fail(finding, rule, "%s%s", before_text, opc_text_c(&text));
-  return OPC_OK;
-}
-
-/* ---- for an operator whose result differs between addresses ---- */
+/* ---- several places ---- */
 
 /* Places that exist at the same time, so that they have different addresses. */
 enum { PLACES = 4, MOST = PLACES - 1 };
@@ -200,6 +164,50 @@ static int count_equal(const trials_t *trials, const opc_trial_outcome_t *to) {
   for (int i = 0; i < PLACES; i++) count += !opc_trial_differ(&trials->outcomes[i], to, "", NULL);
   return count;
 }
+
+/* A result that is computed from an address is another one in other places. */
+static opc_status_t is_same_everywhere(opc_case_context_t *context, opc_replay_t *values,
+                                       const opc_trial_outcome_t *expected, bool *out, opc_error_t *error) {
+  OPC_SCOPED(trials_clear) trials_t trials = {0};
+  OPC_RETURN_IF_ERROR(trials_run(&trials, context, values, error));
+  *out = count_equal(&trials, expected) == PLACES;
+  return OPC_OK;
+}
+
+/* ---- for an operator whose result is the same at all addresses ---- */
+
+opc_status_t opc_determinism_cache_check(opc_case_context_t *context, int *calls, opc_finding_t *finding,
+                                         opc_error_t *error) {
+  OPC_SCOPED(reuse_clear) reuse_t reuse = {0};
+  OPC_SCOPED(opc_trial_outcome_clear) opc_trial_outcome_t elsewhere = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
+  bool differs = false;
+  OPC_RETURN_IF_ERROR(reuse_prepare(&reuse, context, error));
+  for (int attempt = 0; reuse.changed && attempt < ATTEMPTS && !differs; attempt++) {
+    if (attempt && reuse.met == reuse.all) break;
+    OPC_RETURN_IF_ERROR(run_both(&reuse, context, attempt, attempt == 0, error));
+    *calls += 1 + reuse.called;
+    if (!reuse.called) continue;
+    if (attempt == 0) { /* after the first pair: what is kept for the sample's own values comes from there */
+      OPC_RETURN_IF_ERROR(call_elsewhere(context, &reuse.other, &elsewhere, error));
+      ++*calls;
+    }
+    differs = !opc_trial_out_of_bounds() && !opc_places_kept(reuse.places) &&
+              opc_trial_differ(&reuse.there, &elsewhere, elsewhere_name, &text);
+  }
+  if (differs) {
+    OPC_RETURN_IF_ERROR(is_same_everywhere(context, NULL, &reuse.own, &differs, error));
+    *calls += PLACES;
+  }
+  if (differs) {
+    OPC_RETURN_IF_ERROR(is_same_everywhere(context, &reuse.other, &elsewhere, &differs, error));
+    *calls += PLACES;
+  }
+  if (differs) opc_finding_fail(finding, rule, "%s%s", before_text, opc_text_c(&text));
+  return OPC_OK;
+}
+
+/* ---- for an operator whose result differs between addresses ---- */
 
 /* The outcome that most places have; NULL: there is none, so the address itself counts. */
 static const opc_trial_outcome_t *usual(const trials_t *trials) {

@@ -108,40 +108,61 @@ static opc_status_t call_on_sample(opc_case_context_t *context, const opc_object
 
 static void candidates_clear(opc_candidates_t *list) { opc_candidates_clear(list); }
 
-/* Tries what the message of the last call asks for. *sample: the rejected arguments; afterwards those of the first try
- * that got another message, *out_other, from which to go on. */
+/* The search for arguments that a method accepts: the last rejected ones, why, and how many calls are left. */
+typedef struct asking {
+  opc_sample_t sample;
+  opc_text_t message;
+  int left;
+} asking_t;
+
+static void asking_clear(asking_t *asking) {
+  opc_sample_clear(&asking->sample);
+  opc_text_clear(&asking->message);
+}
+
+/* Tries what the message asks for. *call changes only if the method returns. *out_other: a try got another message,
+ * from which to go on. */
 static opc_status_t call_repaired(opc_case_context_t *context, const opc_object_t *object, const opc_operator_t *method,
-                                  opc_sample_t *sample, opc_call_t *call, bool *out_other, opc_error_t *error) {
+                                  asking_t *asking, opc_call_t *call, bool *out_other, opc_error_t *error) {
   OPC_SCOPED(candidates_clear) opc_candidates_t tries = {0};
-  OPC_SCOPED(opc_scope_free) char *message = opc_string_copy(opc_text_c(&call->message));
   opc_rng_t rng = {.seed = context->seed};
-  if (!message) return opc_out_of_memory(error);
   *out_other = false;
-  opc_repair_message(method, sample, message, &rng, &tries);
-  for (size_t i = 0; i < tries.count && !*out_other; i++) {
-    OPC_RETURN_IF_ERROR(call_on_sample(context, object, method, &tries.items[i].sample, call, error));
-    if (call->outcome != OPC_CALL_REJECTED) return OPC_OK;
-    *out_other = strcmp(message, opc_text_c(&call->message)) != 0;
+  opc_repair_message(method, &asking->sample, opc_text_c(&asking->message), &rng, &tries);
+  for (size_t i = 0; i < tries.count && !*out_other && asking->left-- > 0; i++) {
+    OPC_SCOPED(opc_call_clear) opc_call_t attempt = {0};
+    const opc_status_t status = call_on_sample(context, object, method, &tries.items[i].sample, &attempt, error);
+    if (status == OPC_ERR_MEMORY) return status;
+    if (status != OPC_OK) continue; /* such arguments cannot be made */
+    if (attempt.outcome == OPC_CALL_RETURNED) {
+      opc_call_clear(call);
+      OPC_MOVE(call, attempt);
+      return OPC_OK;
+    }
+    *out_other =
+        attempt.outcome == OPC_CALL_REJECTED && strcmp(opc_text_c(&asking->message), opc_text_c(&attempt.message)) != 0;
     if (!*out_other) continue;
-    opc_sample_clear(sample);
-    OPC_MOVE(sample, tries.items[i].sample);
+    opc_text_reset(&asking->message);
+    opc_text_add(&asking->message, opc_text_c(&attempt.message));
+    opc_sample_clear(&asking->sample);
+    OPC_MOVE(&asking->sample, tries.items[i].sample);
   }
   return OPC_OK;
 }
 
 opc_status_t opc_class_method_call(opc_case_context_t *context, const opc_object_t *object,
                                    const opc_operator_t *method, opc_call_t *call, opc_error_t *error) {
-  enum { STEPS = 4 };
-  OPC_SCOPED(opc_sample_clear) opc_sample_t sample = {0};
+  enum { REPAIRED_CALLS = 16 };
+  OPC_SCOPED(asking_clear) asking_t asking = {.left = REPAIRED_CALLS};
   bool goes_on = true;
   for (int round = 0; round < OPC_SIMPLE_ROUNDS; round++) {
-    opc_sample_clear(&sample);
-    OPC_RETURN_IF_ERROR(method_sample(context, method, round, &sample, error));
-    OPC_RETURN_IF_ERROR(call_on_sample(context, object, method, &sample, call, error));
+    opc_sample_clear(&asking.sample);
+    OPC_RETURN_IF_ERROR(method_sample(context, method, round, &asking.sample, error));
+    OPC_RETURN_IF_ERROR(call_on_sample(context, object, method, &asking.sample, call, error));
     if (call->outcome != OPC_CALL_REJECTED) return OPC_OK;
   }
-  for (int step = 0; step < STEPS && goes_on && call->outcome == OPC_CALL_REJECTED; step++)
-    OPC_RETURN_IF_ERROR(call_repaired(context, object, method, &sample, call, &goes_on, error));
+  opc_text_add(&asking.message, opc_text_c(&call->message));
+  while (goes_on && asking.left > 0 && call->outcome == OPC_CALL_REJECTED)
+    OPC_RETURN_IF_ERROR(call_repaired(context, object, method, &asking, call, &goes_on, error));
   return OPC_OK;
 }
 

@@ -73,6 +73,8 @@ opc_status_t opc_json_file_items(const opc_json_file_t *file, const char *format
     const char *what = strstr(trouble.message, ": ");
     return opc_json_file_mistake(file, reader.path, what ? what + 2 : trouble.message);
   }
+  if (json_object_get(file->top, "comment") && !json_is_string(json_object_get(file->top, "comment")))
+    return opc_json_file_mistake(file, "comment", "expected a text");
   if (!json_is_string(given) || strcmp(json_string_value(given), format) != 0) {
     snprintf(message, sizeof message, "expected \"%s\", the format that this program reads", format);
     return opc_json_file_mistake(file, "format", message);

@@ -88,13 +88,18 @@ opc_reason_t Writer::integer(int64_t value, const c10::Type &type, opc_text_t *o
   return OPC_REASON_NONE;
 }
 
-// Runs the class's __getstate__, which the observer does not look at.
+// Runs the class's __getstate__, which the observer does not look at. Values on a GPU are copied only with --values.
 opc_reason_t Writer::object(const c10::IValue &value, opc_text_t *out) {
   const at::RecordFunctionGuard unobserved(false);
   std::vector<char> bytes;
   try {
+    std::vector<at::Tensor> tensors;
+    torch::jit::pickle(value, &tensors);
+    for (const auto &tensor : tensors) {
+      if (!tensor.is_cpu() && !opc_recorder_keeps_values()) return OPC_REASON_OBJECT;
+    }
     bytes = torch::jit::pickle_save(value);
-  } catch (const std::exception &) {
+  } catch (...) {
     return OPC_REASON_OBJECT;
   }
   static const std::string prefix = "__torch__.torch.classes.";

@@ -90,7 +90,7 @@ opc_seen_tensor_t tensor_seen(const at::Tensor &tensor, const CallTensors &all, 
   if (tensor.device().is_cpu()) {
     if (inside && bytes != nullptr)
       seen.data = bytes + seen.storage_offset * static_cast<int64_t>(opc_dtype_size(seen.dtype));
-  } else if (opc_recorder_values_folder()[0] != '\0') {
+  } else if (opc_recorder_keeps_values()) {
     const at::DisableRecordFunctionGuard untracked;
     const c10::AutoGradMode no_grad(false);
     *copy = tensor.resolve_conj().resolve_neg().to(c10::kCPU).contiguous();

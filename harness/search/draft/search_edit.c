@@ -53,6 +53,23 @@ size_t opc_slots_of(const opc_sample_t *sample, opc_slot_t slots[OPC_SLOTS_MAX])
   return count;
 }
 
+int64_t opc_sample_elements(const opc_sample_t *sample, size_t *out_tensors, size_t *out_empty) {
+  opc_slot_t slots[OPC_SLOTS_MAX];
+  const size_t count = opc_slots_of(sample, slots);
+  size_t tensors = 0, empty = 0;
+  int64_t numel = 0;
+  for (size_t i = 0; i < count; i++) {
+    if (slots[i].value->kind != OPC_VALUE_TENSOR) continue;
+    const int64_t own = opc_tensor_spec_numel(slots[i].value->tensor);
+    numel += own;
+    tensors++;
+    empty += own == 0;
+  }
+  if (out_tensors) *out_tensors = tensors;
+  if (out_empty) *out_empty = empty;
+  return numel;
+}
+
 /* ---- tensors ---- */
 
 bool opc_edit_shape(opc_value_t *tensor, int ndim, const int64_t *sizes) {

@@ -1,4 +1,5 @@
-/* Internals of the search, shared by its files. Not for use outside harness/search.
+/* Internals of the search, shared by its files. Outside harness/search only checks/objects uses them: it repairs the
+ * arguments of methods.
  *
  *   search.c                 the state: what was tried, what was accepted, what is tried next
  *   search_seed.c            fresh arguments from the schema and the hints of search_hints.def
@@ -7,9 +8,7 @@
  *   search_edit.c            the edits themselves
  *   search_library.c         what other operators have found
  *   search_offer.c           what an operator is offered of that
- *   search_edit.c           which operators are related, by their names
  *   search_backward.c        a backward operator's arguments from those of its forward operator
- *   search_tabu.c          digests of tuples and values
  *   search_tabu.c            forms of arguments that only kill the process
  *   search_redraw.c          other sizes and values for a tuple whose dtypes and ranks got far
  *   search_options.c         other values for switches, modes and optional arguments of accepted tuples
@@ -150,6 +149,8 @@ enum { OPC_SLOTS_MAX = 96 };
 
 /* In schema order: the n-th slot of a copy is the copy of the n-th slot. */
 size_t opc_slots_of(const opc_sample_t *sample, opc_slot_t slots[OPC_SLOTS_MAX]);
+/* Elements of all given tensors. *out_tensors and *out_empty (both may be NULL) count the tensors. */
+int64_t opc_sample_elements(const opc_sample_t *sample, size_t *out_tensors, size_t *out_empty);
 
 /* ---- fresh arguments ---- */
 

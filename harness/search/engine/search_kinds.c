@@ -2,6 +2,7 @@
  *
  * A kernel that does not check the number of dimensions may take the first two of three for all of them. Then what was
  * added has no effect on the result, and the arguments are not kept. */
+#include <math.h>
 #include <string.h>
 
 #include "model/sample/relations.h"
@@ -42,14 +43,22 @@ static const opc_tensor_spec_t *main_tensor(const opc_slot_t *slots, size_t coun
   return main;
 }
 
-/* Values that a larger tensor repeats become a little smaller with each repetition: among equal values an operator that
- * sorts or takes a maximum has no gradient. */
+static bool finite_value(const opc_number_t *number, double *out) {
+  *out = number->kind == OPC_NUMBER_INT ? (double)number->i : number->f;
+  return (number->kind == OPC_NUMBER_INT || number->kind == OPC_NUMBER_FLOAT) && isfinite(*out);
+}
+
+/* Values that a larger tensor repeats become a little smaller with each repetition, and zeros a little larger: among
+ * equal values an operator that sorts or takes a maximum has no gradient. */
 static void tell_apart(opc_tensor_spec_t *spec, size_t original) {
   enum { STEPS = 256 };
+  double value;
   if (spec->fill.kind != OPC_FILL_VALUES || original == 0 || opc_dtype_class(spec->dtype) != OPC_CLASS_FLOATING) return;
   for (size_t i = original; i < spec->fill.value_count; i++) {
-    opc_number_t *number = &spec->fill.values[i];
-    if (number->kind == OPC_NUMBER_FLOAT) number->f *= 1 - (double)(i / original % STEPS) / STEPS;
+    const double step = (double)(i / original % STEPS) / STEPS;
+    if (!finite_value(&spec->fill.values[i], &value)) continue;
+    spec->fill.values[i] =
+        (opc_number_t){.kind = OPC_NUMBER_FLOAT, .f = value == 0 ? step / STEPS : value * (1 - step)};
   }
 }
 
@@ -106,6 +115,39 @@ static bool keeps_unchecked_relations(const opc_search_t *search, const opc_samp
   return true;
 }
 
+/* ---- other dtypes ---- */
+
+/* Explicit values survive the cast: none becomes infinite, and they do not all become equal. */
+static bool holds_values(const opc_tensor_spec_t *spec) {
+  const bool integral = opc_dtype_is_integral(spec->dtype);
+  double first = 0, first_before = 0, value;
+  bool varied = false, varied_before = false;
+  for (size_t i = 0; spec->fill.kind == OPC_FILL_VALUES && i < spec->fill.value_count; i++) {
+    if (!finite_value(&spec->fill.values[i], &value)) {
+      if (integral) return false;
+      continue;
+    }
+    if (fabs(value) > opc_dtype_max(spec->dtype)) return false;
+    const double after = integral ? trunc(value) : value;
+    if (i == 0) first = after, first_before = value;
+    varied |= after != first;
+    varied_before |= value != first_before;
+  }
+  return varied || !varied_before;
+}
+
+static bool other_dtype(const opc_kinds_t *kinds, opc_sample_t *out) {
+  const opc_dtype_t dtype = dtypes[kinds->row][kinds->column];
+  opc_slot_t slots[OPC_SLOTS_MAX];
+  if (!opc_sample_cast(out, dtype)) return false;
+  const size_t count = opc_slots_of(out, slots);
+  for (size_t i = 0; i < count; i++) {
+    const opc_value_t *value = slots[i].value;
+    if (value->kind == OPC_VALUE_TENSOR && value->tensor->dtype == dtype && !holds_values(value->tensor)) return false;
+  }
+  return true;
+}
+
 /* ---- the order ---- */
 
 static void next_stage(opc_kinds_t *kinds) {
@@ -141,7 +183,7 @@ static bool search_kinds_make(const opc_search_t *search, opc_kinds_t *kinds) {
     kinds->over = true;
     return false;
   }
-  if (kinds->stage == DTYPES) return opc_sample_cast(&kinds->next, dtypes[kinds->row][kinds->column]);
+  if (kinds->stage == DTYPES) return other_dtype(kinds, &kinds->next);
   return other_dimensions(kinds, &kinds->next) && keeps_unchecked_relations(search, &kinds->next);
 }
 
@@ -159,20 +201,11 @@ opc_search_family_t opc_kinds_family(const opc_kinds_t *kinds) {
   return kinds->stage == DTYPES ? OPC_FAMILY_OTHER_DTYPE : OPC_FAMILY_OTHER_RANK;
 }
 
-static int64_t count_elements_of(const opc_sample_t *sample) {
-  opc_slot_t slots[OPC_SLOTS_MAX];
-  const size_t count = opc_slots_of(sample, slots);
-  int64_t elements = 0;
-  for (size_t i = 0; i < count; i++)
-    if (slots[i].value->kind == OPC_VALUE_TENSOR) elements += opc_tensor_spec_numel(slots[i].value->tensor);
-  return elements;
-}
-
 /* With more or fewer elements in other dimensions, the result has another size, unless it has only one element anyway.
  */
 static bool has_followed(const opc_kinds_t *kinds, const opc_tried_t *tried) {
   return kinds->stage == DTYPES || tried->output_numel != kinds->base->results || kinds->base->results <= 1 ||
-         count_elements_of(&kinds->next) == kinds->base->numel;
+         opc_sample_elements(&kinds->next, NULL, NULL) == kinds->base->numel;
 }
 
 bool opc_kinds_report(opc_kinds_t *kinds, const opc_tried_t *tried, bool effect) {

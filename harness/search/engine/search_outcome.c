@@ -12,22 +12,6 @@ enum {
   HOPELESS_MAX = 8
 };
 
-/* Elements of all given tensors; *out_tensors and *out_empty count them. */
-static int64_t count_elements(const opc_sample_t *sample, size_t *out_tensors, size_t *out_empty) {
-  opc_slot_t slots[OPC_SLOTS_MAX];
-  int64_t numel = 0;
-  size_t count = opc_slots_of(sample, slots);
-  *out_tensors = *out_empty = 0;
-  for (size_t i = 0; i < count; i++) {
-    if (slots[i].value->kind != OPC_VALUE_TENSOR) continue;
-    int64_t own = opc_tensor_spec_numel(slots[i].value->tensor);
-    numel += own;
-    (*out_tensors)++;
-    *out_empty += own == 0;
-  }
-  return numel;
-}
-
 /* ---- results of a try ---- */
 
 static int depth_of(const opc_search_t *search) {
@@ -114,7 +98,7 @@ static void tell_unclean(opc_search_t *search, const char *message) {
 /* Keeps one, in case every try crashes. */
 static void search_outcome_keep_crashing(opc_search_t *search) {
   size_t tensors, empty;
-  int64_t numel = count_elements(&search->current, &tensors, &empty);
+  int64_t numel = opc_sample_elements(&search->current, &tensors, &empty);
   opc_kept_t kept = {.numel = numel, .rich = empty == 0}, *best = &search->crashing;
   bool better = search->crashes == 0 || (kept.rich != best->rich ? kept.rich : numel < best->numel);
   if (!better || opc_sample_copy(&search->current, &kept.sample, NULL) != OPC_OK) return;
@@ -183,7 +167,7 @@ static bool is_lone_tensor(const opc_search_t *search, size_t tensors) {
 /* Keeps one, in case there will be no clean try. */
 static void keep_doubtful(opc_search_t *search, const opc_tried_t *tried, opc_doubtful_t *doubtful) {
   size_t tensors, empty;
-  int64_t numel = count_elements(&search->current, &tensors, &empty);
+  int64_t numel = opc_sample_elements(&search->current, &tensors, &empty);
   opc_kept_t kept = kept_of(search, tried, empty > 0, numel), *best = &doubtful->best;
   uint64_t place = overrun_of(&tried->access);
   bool lone = is_lone_tensor(search, tensors), known = false;
@@ -254,7 +238,7 @@ static void search_outcome_keep(opc_search_t *search, const opc_tried_t *tried, 
 
 static void tell_returned(opc_search_t *search, const opc_tried_t *tried) {
   size_t tensors, empty;
-  int64_t numel = count_elements(&search->current, &tensors, &empty);
+  int64_t numel = opc_sample_elements(&search->current, &tensors, &empty);
   if (tried->effect && (tensors == 0 || empty < tensors)) {
     search_outcome_keep(search, tried, empty > 0, numel);
     if (tried->refused_on_meta) tell_rejected(search, tried->refused_on_meta, "the Meta kernel");
@@ -276,7 +260,7 @@ static void tell_option(opc_search_t *search, const opc_tried_t *tried) {
   const bool patterns = opc_options_at_patterns(&search->options),
              integers = patterns || opc_options_at_integers(&search->options);
   size_t tensors, empty, before = opc_options_found(&search->options, found);
-  (void)count_elements(&search->current, &tensors, &empty);
+  (void)opc_sample_elements(&search->current, &tensors, &empty);
   opc_tried_t told = *tried;
   if (told.refused_on_meta && !opc_search_is_contradicted(search)) {
     told.outcome = OPC_TRY_REJECTED;
@@ -295,7 +279,7 @@ static void tell_option(opc_search_t *search, const opc_tried_t *tried) {
 
 static void tell_kind(opc_search_t *search, const opc_tried_t *tried) {
   size_t tensors, empty;
-  (void)count_elements(&search->current, &tensors, &empty);
+  (void)opc_sample_elements(&search->current, &tensors, &empty);
   search->accepted[search->family] +=
       opc_kinds_report(&search->kinds, tried, tried->effect && (tensors == 0 || empty < tensors));
   search->crashes += tried->outcome == OPC_TRY_CRASHED;

@@ -43,7 +43,9 @@ static opc_status_t take_samples(opc_task_t *task, opc_error_t *error) {
   for (size_t i = 0; i < all->count; i++)
     if (strcmp(all->samples[i].operator_name, task->op->name) == 0)
       OPC_RETURN_IF_ERROR(add_copy(&task->samples, &all->samples[i], error));
-  task->source = task->samples.count > 0 ? sources[task->samples.samples[0].source] : "none";
+  size_t best = 0; /* one that somebody vouches for, if there is one */
+  while (best + 1 < task->samples.count && task->samples.samples[best].source == OPC_SAMPLE_SEARCHED) best++;
+  task->source = task->samples.count > 0 ? sources[task->samples.samples[best].source] : "none";
   return task->samples.count == 0 ? take_found(task, error) : OPC_OK;
 }
 

@@ -54,6 +54,7 @@ static opc_status_t init_samples_add(opc_session_t *session, const opc_operator_
     OPC_RETURN_IF_ERROR(init_samples_todo(session, op, &todo, error));
     OPC_RETURN_IF_ERROR(opc_sample_set_add(out, &todo, error));
   }
+  for (size_t i = before; i < out->count; i++) out->samples[i].brief = false; /* a person decides what they are for */
   opc_sample_t *first = &out->samples[before];
   if (first->comment) return OPC_OK;
   return opc_string_copy_to(op->schema ? op->schema : op->name, &first->comment, error);
