@@ -217,9 +217,10 @@ static void say_not_looked(const opc_comparison_t *comparison, const json_t *pro
   } else if (again & OPC_AGAIN_FOUND) {
     opc_text_add(out, "its cases fail by another rule now");
   } else if (again) {
-    opc_text_add(out, "not known: its cases were skipped (");
+    opc_text_addf(out, "not known: %sits cases were skipped (",
+                  again & (OPC_AGAIN_PASSED | OPC_AGAIN_REFUSED) ? "some of " : "");
     for (size_t reason = 0, named = 0; reason < OPC_SKIP_COUNT; reason++)
-      if (again & (1U << (OPC_AGAIN_REASONS + reason)))
+      if (again & OPC_AGAIN_SKIPPED(reason))
         opc_text_addf(out, "%s%s", named++ ? ", " : "", opc_skip_reason_name((opc_skip_reason_t)reason));
     opc_text_add(out, ")");
   } else if (name && failed_now(comparison, library_of(comparison->before->operators, name))) {
@@ -232,11 +233,16 @@ static void say_not_looked(const opc_comparison_t *comparison, const json_t *pro
   }
 }
 
+/* Skips of cases that might have shown the problem. */
+static const unsigned not_tried = OPC_AGAIN_SKIPPED(OPC_SKIP_BUDGET) | OPC_AGAIN_SKIPPED(OPC_SKIP_AFTER_CRASH) |
+                                  OPC_AGAIN_SKIPPED(OPC_SKIP_NO_DEVICE) | OPC_AGAIN_SKIPPED(OPC_SKIP_NO_SAMPLE) |
+                                  OPC_AGAIN_SKIPPED(OPC_SKIP_OFF);
+
 static opc_status_t compare_missing(opc_comparison_t *comparison, const json_t *problem, opc_error_t *error) {
   OPC_SCOPED(opc_text_clear) opc_text_t why = {0};
   const unsigned again = opc_compare_again_find(comparison->now->again, problem);
   const bool looked =
-      !(again & (OPC_AGAIN_FOUND | OPC_AGAIN_EXCUSED)) && (again & (OPC_AGAIN_PASSED | OPC_AGAIN_REFUSED));
+      !(again & (OPC_AGAIN_FOUND | OPC_AGAIN_EXCUSED | not_tried)) && (again & (OPC_AGAIN_PASSED | OPC_AGAIN_REFUSED));
   if (looked)
     opc_text_add(&why, again & OPC_AGAIN_PASSED ? "passes now" : "its input is refused, and nothing is found");
   else say_not_looked(comparison, problem, again, &why);

@@ -50,7 +50,7 @@ bool opc_compare_again_note(json_t *again, const opc_case_id_t *id, opc_verdict_
                         : verdict != OPC_VERDICT_SKIP ? OPC_AGAIN_FOUND
                         : reason == OPC_SKIP_REJECTED ? OPC_AGAIN_REFUSED
                         : reason == OPC_SKIP_XFAIL    ? OPC_AGAIN_EXCUSED
-                                                      : 1U << (OPC_AGAIN_REASONS + (unsigned)reason);
+                                                      : OPC_AGAIN_SKIPPED(reason);
   opc_case_id_format(id, key);
   if (!add_bits(again, key, bits)) return false;
   key_without_sample(id, key);

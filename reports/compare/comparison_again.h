@@ -12,8 +12,9 @@ enum {
   OPC_AGAIN_REFUSED = 1 << 1,
   OPC_AGAIN_FOUND = 1 << 2, /* something was found */
   OPC_AGAIN_EXCUSED = 1 << 3,
-  OPC_AGAIN_REASONS = 4 /* 1 << (4 + opc_skip_reason_t): it was skipped */
+  OPC_AGAIN_REASONS = 4
 };
+#define OPC_AGAIN_SKIPPED(reason) (1U << (OPC_AGAIN_REASONS + (unsigned)(reason))) /* opc_skip_reason_t */
 
 /* The cases to look for; before NULL: none. NULL: out of memory. */
 json_t *opc_compare_again_of(const opc_compare_run_t *before);

@@ -72,8 +72,8 @@ static bool keep_library(compare_reading_t *reading, const json_t *record) {
       0)
     return false;
   if (strcmp(opc_record_text(record, "status"), "failed") != 0) return true;
-  return json_object_set(reading->run->failed, opc_record_text(record, "path"),
-                         json_object_get(json_object_get(record, "error"), "message")) == 0;
+  return json_object_set_new(reading->run->failed, opc_record_text(record, "path"),
+                             json_string(opc_record_text(json_object_get(record, "error"), "message"))) == 0;
 }
 
 static json_t *sorted_names(const json_t *names) {
@@ -120,6 +120,24 @@ static bool keep_torch(compare_reading_t *reading, const json_t *record) {
   return (reading->run->torch = opc_string_copy(torch));
 }
 
+static bool is_list_of_texts(const json_t *list) {
+  size_t index;
+  json_t *item;
+  json_array_foreach((json_t *)list, index, item) {
+    if (!json_is_string(item)) return false;
+  }
+  return json_array_size(list) > 0;
+}
+
+static opc_status_t check_problem(const compare_reading_t *reading, const json_t *problem, opc_error_t *error) {
+  static const char *const lists[] = {"operators", "cases"};
+  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+    if (!is_list_of_texts(json_object_get(problem, lists[i])))
+      return opc_error_set(error, OPC_ERR_INPUT, "%s: \"%s\" of the problem \"%.80s\" is no list of texts",
+                           reading->run->name, lists[i], opc_record_text(problem, "id"));
+  return OPC_OK;
+}
+
 static bool keep_problem(compare_reading_t *reading, json_t *problem) {
   opc_compare_run_t *run = reading->run;
   size_t index;
@@ -127,7 +145,7 @@ static bool keep_problem(compare_reading_t *reading, json_t *problem) {
   bool kept = json_array_append(run->problems, problem) == 0 &&
               json_object_set(run->ids, opc_record_text(problem, "id"), problem) == 0;
   json_array_foreach(json_object_get(problem, "cases"), index, name) {
-    const char *key = json_is_string(name) ? json_string_value(name) : "";
+    const char *key = json_string_value(name);
     if (!json_object_get(run->by_case, key)) kept = kept && json_object_set_new(run->by_case, key, json_array()) == 0;
     kept = kept && json_array_append(json_object_get(run->by_case, key), problem) == 0;
   }
@@ -207,6 +225,7 @@ static opc_status_t compare_visit_item(const char *list, const json_t *item, voi
   reading->error = error;
   bool kept = true;
   if (strcmp(list, "results") == 0) return take_result(reading, item, error);
+  if (strcmp(list, "problems") == 0) OPC_RETURN_IF_ERROR(check_problem(reading, item, error));
   if (strcmp(list, "tool") == 0) kept = keep_torch(reading, item);
   else if (strcmp(list, "run") == 0) run->complete = json_is_true(json_object_get(item, "complete"));
   else if (strcmp(list, "libraries") == 0) kept = keep_library(reading, item);
@@ -223,29 +242,33 @@ static opc_status_t compare_visit_item(const char *list, const json_t *item, voi
 
 /* ---- the file ---- */
 
-static void scope_unlink(char **path) {
-  if (*path) unlink(*path);
-  free(*path);
-}
-
-/* Records of a journal are read by their places in the file. */
-static opc_status_t copy_journal(FILE *stream, const char *path, char **out, opc_error_t *error) {
+/* Records of a journal are read by their places in the file. The copy has no name from the beginning: whatever ends the
+ * process, nothing is left. */
+static opc_status_t copy_journal(FILE *stream, const char *path, FILE **out, opc_error_t *error) {
   const char *folder = getenv("TMPDIR");
   char block[1 << 16];
   size_t length;
-  *out = opc_string_format("%s/opcheck-c-XXXXXX.jsonl", folder && *folder ? folder : "/tmp");
-  if (!*out) return opc_out_of_memory(error);
-  const int file = mkstemps(*out, (int)strlen(".jsonl"));
-  OPC_SCOPED(opc_scope_fclose) FILE *copy = file >= 0 ? fdopen(file, "w") : NULL;
-  if (!copy)
-    return opc_error_set(error, OPC_ERR_IO, "cannot write %s, which %s is unpacked to: %s; set TMPDIR", *out, path,
+  OPC_SCOPED(opc_scope_free)
+  char *name = opc_string_format("%s/opcheck-c-XXXXXX.jsonl", folder && *folder ? folder : "/tmp");
+  if (!name) return opc_out_of_memory(error);
+  const int file = mkstemps(name, (int)strlen(".jsonl"));
+  FILE *copy = *out = file >= 0 ? fdopen(file, "w") : NULL;
+  if (file >= 0) unlink(name);
+  while (copy && (length = fread(block, 1, sizeof block, stream)) > 0)
+    if (fwrite(block, 1, length, copy) != length) copy = NULL;
+  if (!copy || fflush(copy) != 0)
+    return opc_error_set(error, OPC_ERR_IO, "cannot write %s, which %s is unpacked to: %s; set TMPDIR", name, path,
                          strerror(errno));
-  while ((length = fread(block, 1, sizeof block, stream)) > 0)
-    if (fwrite(block, 1, length, copy) != length)
-      return opc_error_set(error, OPC_ERR_IO, "cannot write %s, which %s is unpacked to: %s; set TMPDIR", *out, path,
-                           strerror(errno));
-  if (ferror(stream)) return opc_error_set(error, OPC_ERR_INPUT, "%s is cut off or damaged: copy it again", path);
-  return fflush(copy) == 0 ? OPC_OK : opc_error_set(error, OPC_ERR_IO, "cannot write %s: %s", *out, strerror(errno));
+  return ferror(stream) ? opc_error_set(error, OPC_ERR_INPUT, "%s is cut off or damaged: copy it again", path) : OPC_OK;
+}
+
+static opc_status_t open_journal(FILE *stream, const char *path, opc_journal_reader_t **out, opc_error_t *error) {
+  OPC_SCOPED(opc_scope_fclose) FILE *copy = NULL;
+  char name[64];
+  if (opc_compression_in(path) == OPC_COMPRESSION_NONE) return opc_journal_reader_open(path, out, error);
+  OPC_RETURN_IF_ERROR(copy_journal(stream, path, &copy, error));
+  snprintf(name, sizeof name, "/proc/self/fd/%d", fileno(copy));
+  return opc_journal_reader_open(name, out, error);
 }
 
 /* A journal's lines begin with their kind; a report has no such field. */
@@ -279,10 +302,8 @@ static opc_status_t read_file(compare_reading_t *reading, const char *path, opc_
   stream = compare_open(path, error, &status);
   OPC_RETURN_IF_ERROR(status);
   if (!journal) return opc_report_stream_read(stream, path, compare_visit_item, reading, error);
-  OPC_SCOPED(scope_unlink) char *copy = NULL;
   OPC_SCOPED(opc_scope_journal_reader) opc_journal_reader_t *reader = NULL;
-  if (opc_compression_in(path) != OPC_COMPRESSION_NONE) OPC_RETURN_IF_ERROR(copy_journal(stream, path, &copy, error));
-  OPC_RETURN_IF_ERROR(opc_journal_reader_open(copy ? copy : path, &reader, error));
+  OPC_RETURN_IF_ERROR(open_journal(stream, path, &reader, error));
   reading->journal = reader;
   return take_journal(reading);
 }

@@ -1,7 +1,12 @@
 /* What `report compare` says of two runs of one library. */
 #include "reports/compare/comparison.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 
 #include "report_journal.h"
 
@@ -126,6 +131,16 @@ static void test_fixed_and_gone(void **state) {
          RUN(OP("ns::a") SKIP_LINE("ns::a", "stride", "cpu/float32/s/x.transposed", "xfail")), "0 0 0 0 1",
          "a line of --xfail excuses it now\n");
   expect(RUN(OP("ns::a") WRONG("ns::a")), RUN(OP("ns::a")), "0 0 0 0 1", "not known: none of its cases ran\n");
+  static const char *const reasons[] = {"budget", "after_crash", "no_device", "no_sample", "off"};
+  for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
+    OPC_SCOPED(opc_text_clear) opc_text_t now = {0}, why = {0};
+    opc_text_addf(&now, RUN("%s" SKIP_LINE("ns::a", "stride", "cpu/float32/t/x.transposed", "%s") "%s"), OP("ns::a"),
+                  reasons[i], RIGHT("ns::a"));
+    opc_text_addf(&why, "not known: some of its cases were skipped (%s)\n", reasons[i]);
+    expect(RUN(OP("ns::a") WRONG("ns::a")
+                   FAIL_LINE("ns::a", "stride", "cpu/float32/t/x.transposed", "stride.wrong_result")),
+           opc_text_c(&now), "0 0 0 0 1", opc_text_c(&why));
+  }
   expect(RUN(OP("ns::a") OP("ns::b") WRONG("ns::a")), RUN(OP("ns::b")), "0 0 0 0 1", "the operator was removed\n");
 }
 
@@ -307,6 +322,28 @@ static void test_bad_input(void **state) {
   expect_mistake(good, RUN_LINE, "stopped before a library was loaded");
 }
 
+/* A report that somebody else wrote, or edited. */
+static void test_other_lists(void **state) {
+#define REPORT(problem) "{\"format\": \"opcheck-c/report/1\", \"problems\": [{\"id\": \"x\", " problem "}]}"
+  static const char *const operators[] = {"\"operators\": [1, 2]", "\"operators\": [\"ns::a\", null]",
+                                          "\"operators\": \"ns::a\"", "\"operators\": []", "\"rule\": 7"};
+  static const char good[] = RUN(OP("ns::a"));
+  (void)state;
+  for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
+    OPC_SCOPED(opc_text_clear) opc_text_t report = {0};
+    opc_text_addf(&report, REPORT("\"cases\": [\"ns::a/meta/-/-/-/-\"], %s"), operators[i]);
+    expect_mistake(good, opc_text_c(&report), ": \"operators\" of the problem \"x\" is no list of texts");
+  }
+  expect_mistake(good, REPORT("\"operators\": [\"ns::a\"], \"cases\": [1]"),
+                 ": \"cases\" of the problem \"x\" is no list of texts");
+  compared_t compared;
+  compare(&compared, good,
+          "{\"format\": \"opcheck-c/report/1\", \"run\": {\"complete\": true}, "
+          "\"libraries\": [{\"path\": \"" LIB "\", \"status\": \"failed\", \"error\": null}]}");
+  assert_contains(compared.text, "a library can no longer be loaded");
+  compared_clear(&compared);
+}
+
 /* However the report is laid out. */
 static void test_layouts(void **state) {
   char *report = report_of(RUN(OP("ns::a") WRONG("ns::a")));
@@ -361,6 +398,39 @@ static void test_compressed(void **state) {
   free(report);
 }
 
+static size_t files_in(const char *folder) {
+  size_t count = 0;
+  DIR *stream = opendir(folder);
+  assert_non_null(stream);
+  for (const struct dirent *entry; (entry = readdir(stream));) count += *entry->d_name != '.';
+  closedir(stream);
+  return count;
+}
+
+/* Whatever ends the process while a journal is unpacked: nothing is left. */
+static void test_ended(void **state) {
+  char path[32], folder[] = "/tmp/opcheck-c-unit-XXXXXX";
+  const struct rlimit no_bytes = {1, 1};
+  int status = 0;
+  (void)state;
+  write_bytes(path, "", 0);
+  compress(path, OPC_COMPRESSION_GZIP, RUN(OP("ns::a") WRONG("ns::a")), SIZE_MAX);
+  assert_non_null(mkdtemp(folder));
+  const pid_t child = fork();
+  if (child == 0) {
+    opc_compare_run_t run;
+    signal(SIGXFSZ, SIG_DFL);
+    if (setenv("TMPDIR", folder, 1) == 0 && prctl(PR_SET_DUMPABLE, 0) == 0 && setrlimit(RLIMIT_FSIZE, &no_bytes) == 0)
+      status = opc_compare_run_read(path, NULL, &run, NULL);
+    _exit(1);
+  }
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGXFSZ);
+  assert_int_equal(files_in(folder), 0);
+  assert_int_equal(rmdir(folder), 0);
+  unlink(path);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_the_same),
@@ -377,7 +447,9 @@ int main(void) {
       cmocka_unit_test(test_no_longer_loaded),
       cmocka_unit_test(test_json),
       cmocka_unit_test(test_bad_input),
+      cmocka_unit_test(test_other_lists),
       cmocka_unit_test(test_layouts),
+      cmocka_unit_test(test_ended),
       cmocka_unit_test(test_compressed),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
