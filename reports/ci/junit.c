@@ -240,7 +240,8 @@ static void make_junit(opc_junit_t *junit, FILE *stream) {
   if (!junit->status) opc_junit_keep(junit, opc_journal_reader_first(journal, "tool", &junit->tool, junit->error));
   size_t operators = opc_journal_reader_operator_count(journal);
   junit->tests = calloc(operators + 1, sizeof *junit->tests);
-  if (!junit->tests && !junit->status) junit->status = opc_out_of_memory(junit->error);
+  junit->shared = calloc(junit->source->problems->count + 1, sizeof *junit->shared);
+  if ((!junit->tests || !junit->shared) && !junit->status) junit->status = opc_out_of_memory(junit->error);
   if (!junit->status) junit_walk(junit);
   opc_hash_set_clear(&junit->names);
   if (!junit->status) write_document(junit, stream);
@@ -254,6 +255,8 @@ static opc_status_t write_junit(const opc_report_source_t *source, FILE *stream,
   json_decref(junit.tool);
   opc_text_clear(&junit.text);
   free(junit.tests);
+  for (size_t i = 0; junit.shared && i < source->problems->count; i++) free(junit.shared[i]);
+  free(junit.shared);
   return junit.status;
 }
 

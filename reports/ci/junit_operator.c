@@ -42,20 +42,32 @@ static void add_problem(opc_text_t *out, const json_t *problem) {
   if (*opc_record_text(problem, "repro")) opc_text_addf(out, "  repro: %s\n", opc_record_text(problem, "repro"));
 }
 
+/* A problem of many operators is written with each of them. */
+static opc_status_t add_problem_text(opc_junit_t *junit, const opc_problem_t *problem, opc_text_t *out) {
+  const opc_problems_t *problems = junit->source->problems;
+  char **shared = &junit->shared[problem - problems->items];
+  OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
+  json_auto_t *json = NULL;
+  if (!*shared) {
+    OPC_RETURN_IF_ERROR(opc_problem_to_json(problems, problem, &json, NULL, junit->error));
+    add_problem(&text, json);
+    if (text.failed) return opc_out_of_memory(junit->error);
+  }
+  opc_text_add(out, *shared ? *shared : opc_text_c(&text));
+  if (!*shared && problem->operator_count > 1) *shared = opc_text_take(&text);
+  return OPC_OK;
+}
+
 /* Adds the problems that have a finding of this check of the operator, without those that are known. */
 static opc_status_t junit_operator_add_problems(opc_junit_t *junit, size_t operator_index, const char *check,
                                                 opc_text_t *out) {
   const opc_problems_t *problems = junit->source->problems;
   uint64_t bit = opc_problem_check_bit(check);
-  for (size_t i = 0; i < problems->fresh; i++) {
-    const opc_problem_t *problem = &problems->items[i];
-    for (size_t k = 0; k < problem->operator_count; k++) {
-      const opc_problem_operator_t *op = &problem->operators[k];
-      json_auto_t *json = NULL;
-      if (op->index != operator_index || !((op->error_checks | op->warning_checks) & bit)) continue;
-      OPC_RETURN_IF_ERROR(opc_problem_to_json(problems, problem, &json, NULL, junit->error));
-      add_problem(out, json);
-    }
+  const opc_problem_of_t *own;
+  const size_t count = opc_problems_of(problems, operator_index, &own);
+  for (size_t i = 0; i < count; i++) {
+    if (own[i].problem->known || !((own[i].op->error_checks | own[i].op->warning_checks) & bit)) continue;
+    OPC_RETURN_IF_ERROR(add_problem_text(junit, own[i].problem, out));
   }
   return OPC_OK;
 }

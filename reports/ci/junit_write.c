@@ -65,11 +65,9 @@ void opc_junit_body(opc_junit_t *junit, const opc_text_t *value) {
 
 /* "libops.so.1" -> "libops": a classname is dotted, so the stem holds no dot. */
 void opc_junit_stem(opc_text_t *out, const char *path) {
-  const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-  const char *end = strstr(name, ".so");
-  while (end && end[3] != '\0' && end[3] != '.') end = strstr(end + 1, ".so");
-  if (!end || end == name) end = name + strlen(name);
-  for (; name < end; name++) opc_text_add_bytes(out, *name == '.' ? "_" : name, 1);
+  const char *name = opc_base_name(path);
+  for (const char *end = name + opc_library_stem(name); name < end; name++)
+    opc_text_add_bytes(out, *name == '.' ? "_" : name, 1);
 }
 
 static void add_classname(opc_text_t *out, const char *library, const char *operator_name) {

@@ -18,6 +18,7 @@ typedef struct opc_junit {
   opc_journal_summary_t summary;
   opc_hash_set_t names;
   opc_journal_counts_t *tests; /* testcases by operator, counted during the pass that only looks at names */
+  char **shared;               /* by problem: its text, if it is of several operators and has been written */
   json_t *suites;              /* paths of the libraries that have had their suite in this pass */
   json_t *run, *tool;          /* records; may be NULL */
   const json_t *library; /* record of the suite that is being written; NULL in the last one, which is about the run */

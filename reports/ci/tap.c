@@ -56,14 +56,13 @@ static void add_problem_ids(const tap_t *tap, size_t operator_index, const char 
   const opc_problems_t *problems = tap->source->problems;
   const uint64_t bit = opc_problem_check_bit(check);
   bool first = true;
-  for (size_t i = 0; i < problems->fresh; i++) {
-    for (size_t k = 0; k < problems->items[i].operator_count; k++) {
-      const opc_problem_operator_t *op = &problems->items[i].operators[k];
-      if (op->index != operator_index || !((op->error_checks | op->warning_checks) & bit)) continue;
-      if (first) opc_text_add(out, "  problems:\n");
-      first = false;
-      add_yaml(out, "  - ", problems->items[i].id);
-    }
+  const opc_problem_of_t *own;
+  const size_t count = opc_problems_of(problems, operator_index, &own);
+  for (size_t i = 0; i < count; i++) {
+    if (own[i].problem->known || !((own[i].op->error_checks | own[i].op->warning_checks) & bit)) continue;
+    if (first) opc_text_add(out, "  problems:\n");
+    first = false;
+    add_yaml(out, "  - ", own[i].problem->id);
   }
 }
 

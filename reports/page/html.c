@@ -52,33 +52,36 @@ static void add_subject(opc_html_t *html, opc_text_t *out) {
 
 /* ---- the first screen ---- */
 
-/* Operators by the worst that was found in them. */
-static opc_status_t count_operators(const opc_problems_t *problems, opc_html_part_t parts[4], opc_error_t *error) {
-  const size_t count = opc_journal_reader_operator_count(problems->journal);
-  OPC_SCOPED(opc_scope_free) unsigned char *worst = calloc(count + 1, 1);
-  if (!worst) return opc_out_of_memory(error);
-  for (size_t i = problems->count; i-- > 0;)
-    for (size_t k = 0; k < problems->items[i].operator_count; k++)
-      worst[problems->items[i].operators[k].index] = problems->items[i].warning ? 1 : 2;
-  for (size_t i = 0; i < count; i++) {
-    const opc_journal_operator_t *op = opc_journal_reader_operator(problems->journal, i);
-    if (worst[i]) parts[worst[i] == 2 ? 0 : 1].count++;
-    else if (opc_operator_is_counted(op)) parts[opc_operator_is_checked(op) ? 2 : 3].count++;
-  }
-  return OPC_OK;
+enum { WITH_ERRORS, WITH_WARNINGS, KNOWN_ONLY, CLEAN, NOT_CHECKED, OPERATOR_PARTS };
+
+/* By its first problem: errors come first, and known ones last. */
+static int part_of_operator(const opc_problems_t *problems, size_t index) {
+  const opc_problem_of_t *own;
+  if (opc_problems_of(problems, index, &own) > 0)
+    return own->problem->known ? KNOWN_ONLY : own->problem->warning ? WITH_WARNINGS : WITH_ERRORS;
+  return opc_operator_is_checked(opc_journal_reader_operator(problems->journal, index)) ? CLEAN : NOT_CHECKED;
+}
+
+static void count_operators(const opc_problems_t *problems, opc_html_part_t parts[OPERATOR_PARTS]) {
+  for (size_t i = 0; i < opc_journal_reader_operator_count(problems->journal); i++)
+    if (opc_operator_is_counted(opc_journal_reader_operator(problems->journal, i)))
+      parts[part_of_operator(problems, i)].count++;
 }
 
 static void put_bars(opc_html_t *html, const opc_journal_summary_t *summary) {
-  opc_html_part_t operators[] = {
-      {"w", "with errors", 0}, {"d", "with warnings", 0}, {"a", "clean", 0}, {"n", "not checked", 0}};
+  opc_html_part_t operators[OPERATOR_PARTS] = {[WITH_ERRORS] = {"w", "with errors", 0},
+                                               [WITH_WARNINGS] = {"d", "with warnings", 0},
+                                               [KNOWN_ONLY] = {"k", "known problems only", 0},
+                                               [CLEAN] = {"a", "clean", 0},
+                                               [NOT_CHECKED] = {"n", "not checked", 0}};
   const opc_html_part_t cases[] = {{"c", "error", summary->error},
                                    {"w", "fail", summary->fail},
                                    {"d", "warning", summary->warnings},
                                    {"a", "pass", summary->pass},
                                    {"n", "skip", summary->skip}};
-  opc_html_keep(html, count_operators(html->source->problems, operators, html->error));
+  count_operators(html->source->problems, operators);
   opc_html_put(html, "<div class=\"bars\">\n");
-  opc_html_bar(html, "Operators", operators, sizeof operators / sizeof *operators);
+  opc_html_bar(html, "Operators", operators, OPERATOR_PARTS);
   opc_html_bar(html, "Cases", cases, sizeof cases / sizeof *cases);
   opc_html_put(html, "</div>\n");
 }

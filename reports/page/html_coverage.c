@@ -19,17 +19,11 @@ static const char *const reason_texts[OPC_SKIP_COUNT] = {
     [OPC_SKIP_BUDGET] = "the time or memory limit was reached",
     [OPC_SKIP_AFTER_CRASH] = "the same arguments, or this check, had crashed before",
     [OPC_SKIP_SIMULATED] = "a simulated device computes no values",
+    [OPC_SKIP_OFF] = "the project's settings switch its rule off",
 };
 
 const char *opc_html_reason(opc_skip_reason_t reason) {
   return reason_texts[reason] ? reason_texts[reason] : "no case of it ran";
-}
-
-static const char *main_skip(const opc_journal_operator_t *op) {
-  size_t most = OPC_SKIP_NONE;
-  for (size_t i = 0; i < OPC_SKIP_COUNT; i++)
-    if (op->skips[i] > op->skips[most]) most = i;
-  return opc_html_reason((opc_skip_reason_t)most);
 }
 
 static void put_unchecked_operators(opc_html_t *html) {
@@ -43,7 +37,7 @@ static void put_unchecked_operators(opc_html_t *html) {
     opc_html_put(html, first ? "<h3>Operators that were not checked</h3>\n<dl class=\"facts\">\n" : "");
     opc_html_put(html, "<dt><code>");
     opc_html_text(html, op->name, OPC_HTML_WORD);
-    opc_html_putf(html, "</code></dt><dd>%s", main_skip(op));
+    opc_html_putf(html, "</code></dt><dd>%s", opc_html_reason(opc_operator_main_skip(op)));
     if (*opc_record_text(source, "detail")) {
       opc_html_put(html, " <span class=\"quiet\">(");
       opc_html_text(html, opc_record_text(source, "detail"), OPC_HTML_WORD);
@@ -70,7 +64,7 @@ static void put_skips(opc_html_t *html) {
                    "scope=\"col\">cases</th><th scope=\"col\">meaning</th></tr></thead><tbody>\n");
     opc_html_putf(html,
                   "<tr><th scope=\"row\"><code>%s</code></th><td>%" PRIu64 "</td><td class=\"text\">%s</td></tr>\n",
-                  opc_skip_reason_name((opc_skip_reason_t)k), counts[k], reason_texts[k]);
+                  opc_skip_reason_name((opc_skip_reason_t)k), counts[k], opc_html_reason((opc_skip_reason_t)k));
     first = false;
   }
   if (!first) opc_html_put(html, "</tbody></table></div>\n");

@@ -9,6 +9,13 @@ bool opc_operator_is_counted(const opc_journal_operator_t *op) {
   return !op->is_file && counts->pass + counts->fail + counts->error + counts->warnings + counts->skip > 0;
 }
 
+opc_skip_reason_t opc_operator_main_skip(const opc_journal_operator_t *op) {
+  size_t most = OPC_SKIP_NONE;
+  for (size_t i = 0; i < OPC_SKIP_COUNT; i++)
+    if (op->skips[i] > op->skips[most]) most = i;
+  return (opc_skip_reason_t)most;
+}
+
 opc_coverage_t opc_coverage_of(const opc_journal_reader_t *journal) {
   opc_journal_summary_t summary;
   opc_journal_reader_summary(journal, &summary);

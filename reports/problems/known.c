@@ -6,17 +6,22 @@
 
 enum { LAST_CHECK = 63 };
 
+static bool is_expired(const json_t *known) { return *opc_record_text(known, "expired"); }
+
+/* The first record of a problem, or the first one that has not expired. */
 static bool keep_known(const json_t *record, void *context) {
   json_t *known = context;
   const char *id = opc_record_text(record, "problem");
-  return json_object_get(known, id) || json_object_set(known, id, (json_t *)record) == 0;
+  const json_t *earlier = json_object_get(known, id);
+  if (earlier && (!is_expired(earlier) || is_expired(record))) return true;
+  return json_object_set(known, id, (json_t *)record) == 0;
 }
 
 /* The line with this id, unless it has expired or is of the other kind of file. */
 static const json_t *line_with(const opc_problems_t *problems, const char *id, bool baseline) {
   const json_t *known = json_object_get(problems->known, id);
   const bool of_baseline = strcmp(opc_record_text(known, "by"), "baseline") == 0;
-  return of_baseline != baseline || *opc_record_text(known, "expired") ? NULL : known;
+  return of_baseline != baseline || is_expired(known) ? NULL : known;
 }
 
 bool opc_problem_is_listed(const opc_problems_t *problems, const opc_problem_t *problem) {
@@ -63,6 +68,37 @@ static opc_status_t count_fresh(opc_problems_t *problems, opc_error_t *error) {
   return OPC_OK;
 }
 
+/* ---- the problems of each operator ---- */
+
+static opc_status_t index_operators(opc_problems_t *problems, opc_error_t *error) {
+  const size_t total = opc_journal_reader_operator_count(problems->journal);
+  OPC_SCOPED(opc_scope_free) size_t *ends = calloc(total + 1, sizeof *ends);
+  opc_problem_of_t *list;
+  if (!ends) return opc_out_of_memory(error);
+  for (size_t i = 0; i < problems->count; i++)
+    for (size_t k = 0; k < problems->items[i].operator_count; k++) ends[problems->items[i].operators[k].index + 1]++;
+  for (size_t i = 0; i < total; i++) ends[i + 1] += ends[i];
+  list = calloc(ends[total] + 1, sizeof *list);
+  if (!list) return opc_out_of_memory(error);
+  free(problems->by_operator);
+  problems->by_operator = list;
+  /* ends[i] is where operator i begins, and moves to its end. */
+  for (size_t i = 0; i < problems->count; i++)
+    for (size_t k = 0; k < problems->items[i].operator_count; k++) {
+      const opc_problem_operator_t *op = &problems->items[i].operators[k];
+      list[ends[op->index]++] = (opc_problem_of_t){&problems->items[i], op};
+    }
+  free(problems->ends);
+  OPC_MOVE(&problems->ends, ends);
+  return OPC_OK;
+}
+
+size_t opc_problems_of(const opc_problems_t *problems, size_t operator_index, const opc_problem_of_t **out) {
+  const size_t first = operator_index > 0 ? problems->ends[operator_index - 1] : 0;
+  *out = problems->by_operator + first;
+  return problems->ends[operator_index] - first;
+}
+
 opc_status_t opc_problems_read_known(opc_problems_t *problems, opc_error_t *error) {
   if (!problems->known && !(problems->known = json_object())) return opc_out_of_memory(error);
   return opc_journal_reader_each(problems->journal, "known", keep_known, problems->known, error);
@@ -70,6 +106,7 @@ opc_status_t opc_problems_read_known(opc_problems_t *problems, opc_error_t *erro
 
 opc_status_t opc_problems_take_known(opc_problems_t *problems, opc_error_t *error) {
   OPC_RETURN_IF_ERROR(put_known_last(problems, error));
+  OPC_RETURN_IF_ERROR(index_operators(problems, error));
   return count_fresh(problems, error);
 }
 
@@ -157,10 +194,12 @@ int opc_known_exit_code(const opc_problems_t *problems, int code, bool strict, b
 const opc_problem_t *opc_problems_find(const opc_problems_t *problems, size_t operator_index,
                                        const opc_case_result_t *result) {
   opc_finding_facts_t facts;
+  const opc_problem_of_t *own;
+  const size_t count = opc_problems_of(problems, operator_index, &own);
   if (!opc_case_result_is_finding(result)) return NULL;
   opc_finding_facts_of(result, opc_journal_reader_operator(problems->journal, operator_index)->library, &facts);
-  for (size_t i = 0; i < problems->count; i++) {
-    const opc_problem_t *problem = &problems->items[i];
+  for (size_t i = 0; i < count; i++) {
+    const opc_problem_t *problem = own[i].problem;
     for (size_t k = 0; k < problem->part_count; k++) {
       const opc_problem_part_t *part = &problem->parts[k];
       if (part->operator_index == operator_index && part->rule == facts.rule && part->change == facts.change &&

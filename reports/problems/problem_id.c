@@ -4,16 +4,21 @@
 #include <string.h>
 #include <xxhash.h>
 
+size_t opc_library_stem(const char *name) {
+  const char *end = strstr(name, ".so");
+  while (end && end[3] != '\0' && end[3] != '.') end = strstr(end + 1, ".so");
+  return end && end > name ? (size_t)(end - name) : strlen(name);
+}
+
 /* "libops" of "libops.so.1", "_C" of "_C.cpython-311-x86_64-linux-gnu.so": another Python finds no other problem. */
 static void add_stem(opc_text_t *out, const char *library) {
-  const char *name = library ? opc_base_name(library) : "", *end = strstr(name, ".so");
-  size_t length = end && end > name ? (size_t)(end - name) : strlen(name);
   static const char *const tags[] = {".cpython-", ".abi3"};
-  for (size_t i = 0; end && i < sizeof tags / sizeof *tags; i++) {
+  const char *name = library ? opc_base_name(library) : "", *end = name + opc_library_stem(name);
+  for (size_t i = 0; *end && i < sizeof tags / sizeof *tags; i++) {
     const char *tag = strstr(name, tags[i]);
-    if (tag && tag > name && tag < end) length = (size_t)(tag - name);
+    if (tag && tag > name && tag < end) end = tag;
   }
-  opc_text_add_bytes(out, name, length);
+  opc_text_add_bytes(out, name, (size_t)(end - name));
 }
 
 void opc_problem_id(const opc_problem_t *problem, const char *library, const char *operator_name, const char *function,

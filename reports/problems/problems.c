@@ -160,5 +160,7 @@ void opc_problems_clear(opc_problems_t *problems) {
   free(problems->items);
   json_decref(problems->names);
   json_decref(problems->known);
+  free(problems->by_operator);
+  free(problems->ends);
   *problems = (opc_problems_t){0};
 }

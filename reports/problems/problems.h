@@ -125,6 +125,12 @@ void opc_problem_clear(opc_problem_t *problem);
 void opc_problem_id(const opc_problem_t *problem, const char *library, const char *operator_name, const char *function,
                     char out[17]);
 
+/* A problem of an operator, and what the problem says of the operator. */
+typedef struct opc_problem_of {
+  const opc_problem_t *problem;
+  const opc_problem_operator_t *op;
+} opc_problem_of_t;
+
 typedef struct opc_problems {
   opc_journal_reader_t *journal;
   json_t *names;        /* owns rules and arguments */
@@ -135,13 +141,17 @@ typedef struct opc_problems {
   size_t errors;    /* the first of the fresh ones; the others are warnings */
   size_t operators; /* that have any fresh one */
   json_t *known;    /* id -> record "known" */
+  opc_problem_of_t *by_operator;
+  size_t *ends; /* in by_operator, of each operator */
 } opc_problems_t;
 
 opc_status_t opc_problems_make(opc_journal_reader_t *journal, opc_problems_t *out, opc_error_t *error) OPC_CHECKED;
 void opc_problems_clear(opc_problems_t *problems);
 
-/* The problem that a finding is part of; NULL: none, because it is no finding. operator_index: in the journal reader.
+/* How many problems an operator has; *out: all of them, in the order of items. operator_index: in the journal reader.
  */
+size_t opc_problems_of(const opc_problems_t *problems, size_t operator_index, const opc_problem_of_t **out);
+/* The problem that a finding is part of; NULL: none, because it is no finding. */
 const opc_problem_t *opc_problems_find(const opc_problems_t *problems, size_t operator_index,
                                        const opc_case_result_t *result);
 
@@ -151,7 +161,7 @@ const opc_problem_t *opc_problems_find(const opc_problems_t *problems, size_t op
 
 /* Reads the records: sets problems->known. */
 opc_status_t opc_problems_read_known(opc_problems_t *problems, opc_error_t *error) OPC_CHECKED;
-/* Takes what the records say: partitions the problems, and sets known, fresh, errors and operators. */
+/* Takes what the records say: partitions the problems, and sets what depends on their order. */
 opc_status_t opc_problems_take_known(opc_problems_t *problems, opc_error_t *error) OPC_CHECKED;
 /* Whether a baseline has the problem: the line of its function, or a line for each of its operators. */
 bool opc_problem_is_listed(const opc_problems_t *problems, const opc_problem_t *problem);
@@ -178,6 +188,9 @@ int opc_known_exit_code(const opc_problems_t *problems, int code, bool strict, b
 opc_status_t opc_problem_to_json(const opc_problems_t *problems, const opc_problem_t *problem, json_t **out,
                                  opc_case_result_t **out_result, opc_error_t *error) OPC_CHECKED;
 
+/* How many bytes of a library's file name come before its ending, ".so" or ".so.1.2"; all of them if it has none. */
+size_t opc_library_stem(const char *name);
+
 /* How much of what was selected was really checked: a run that called two operators of fourteen proves little.
  *
  * Threads: pure functions. */
@@ -192,6 +205,8 @@ typedef struct opc_coverage {
 /* A call of it was checked or refused; where no check that calls was asked for: any verdict. */
 bool opc_operator_is_checked(const opc_journal_operator_t *op);
 bool opc_operator_is_counted(const opc_journal_operator_t *op); /* it has results, and is no file */
+/* Why most of its cases were skipped. */
+opc_skip_reason_t opc_operator_main_skip(const opc_journal_operator_t *op);
 opc_coverage_t opc_coverage_of(const opc_journal_reader_t *journal);
 /* How many have to be checked for so many percent of them. */
 uint64_t opc_coverage_required(const opc_coverage_t *coverage, int percent);

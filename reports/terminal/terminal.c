@@ -179,14 +179,6 @@ static opc_status_t show_every_problem(const opc_problems_t *problems, const opc
   return OPC_OK;
 }
 
-/* Why most of its cases were skipped. */
-static opc_skip_reason_t main_reason(const opc_journal_operator_t *op) {
-  size_t reason = OPC_SKIP_NONE;
-  for (size_t i = 0; i < OPC_SKIP_COUNT; i++)
-    if (op->skips[i] > op->skips[reason]) reason = i;
-  return (opc_skip_reason_t)reason;
-}
-
 static void show_unchecked(const opc_problems_t *problems, const opc_screen_t *screen) {
   OPC_SCOPED(opc_text_clear) opc_text_t names = {0};
   opc_coverage_t coverage = opc_coverage_of(problems->journal);
@@ -194,7 +186,7 @@ static void show_unchecked(const opc_problems_t *problems, const opc_screen_t *s
   for (size_t i = 0; i < opc_journal_reader_operator_count(problems->journal) && shown < NAMES_SHOWN; i++) {
     const opc_journal_operator_t *op = opc_journal_reader_operator(problems->journal, i);
     if (opc_operator_is_checked(op) || !opc_operator_is_counted(op)) continue;
-    const opc_skip_reason_t most = main_reason(op);
+    const opc_skip_reason_t most = opc_operator_main_skip(op);
     const char *reason = most == OPC_SKIP_NO_SAMPLE ? "" : opc_skip_reason_name(most); /* the line above says so */
     opc_text_addf(&names, *reason ? "%s%s (%s)" : "%s%s", shown ? ", " : "", op->name, reason);
     shown++;
@@ -284,7 +276,7 @@ static const char *why_nothing(const opc_problems_t *problems) {
     const opc_journal_operator_t *op = opc_journal_reader_operator(problems->journal, i);
     if (!opc_operator_is_counted(op)) continue;
     all++;
-    inapplicable += main_reason(op) == OPC_SKIP_NOT_APPLICABLE;
+    inapplicable += opc_operator_main_skip(op) == OPC_SKIP_NOT_APPLICABLE;
   }
   if (all == 0) return "there are no operators, or none is selected; ";
   if (inapplicable == all) return "nothing that was selected applies to these operators (--verbose says why); ";

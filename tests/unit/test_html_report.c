@@ -1,5 +1,6 @@
 #include "report_journal.h"
 #include "reports/ci/ci.h"
+#include "reports/page/html_page.h"
 
 #define LIBRARY "lib/libx.so"
 
@@ -167,6 +168,63 @@ static void the_matrix_marks_what_is_wrong(void **state) {
   free(text);
 }
 
+/* An operator counts by its worst problem that is not known; a library's file is no operator. */
+static void the_bar_counts_operators(void **state) {
+  char id[17];
+  (void)state;
+  OPC_SCOPED(opc_text_clear) opc_text_t journal = {0};
+  opc_problems_t problems;
+  opc_error_t error = {0};
+  for (int i = 0; i < 2; i++) {
+    opc_text_reset(&journal);
+    opc_text_add(
+        &journal, RUN_LINE
+        "{\"t\":\"library\",\"path\":\"" LIBRARY
+        "\",\"status\":\"loaded\",\"checked_as\":\"library::libx.so\"}\n" OPERATOR_LINE("n::a", LIBRARY)
+            OPERATOR_LINE("n::b", LIBRARY) FAIL_LINE("n::a", "alias", "cpu/-/s/plain", "alias.undeclared_input")
+                PASS_LINE("n::b", "meta", "cpu/-/s/plain")
+                    FAIL_LINE("library::libx.so", "registration", "-/-/-/-", "registration.no_meta_kernel"));
+    if (i) opc_text_addf(&journal, "{\"t\":\"known\",\"problem\":\"%s\",\"by\":\"baseline\",\"file\":\"k\"}\n", id);
+    opc_text_add(&journal, END_LINE(1));
+    opc_journal_reader_t *reader = journal_of(opc_text_c(&journal));
+    assert_int_equal(opc_problems_make(reader, &problems, &error), OPC_OK);
+    assert_int_equal(problems.count, 2);
+    for (size_t k = 0; k < 2; k++)
+      if (!opc_journal_reader_operator(reader, problems.items[k].operators[0].index)->is_file)
+        snprintf(id, sizeof id, "%s", problems.items[k].id);
+    const opc_report_source_t source = {.journal = reader, .problems = &problems};
+    char *page = text_of(&opc_report_html, &source);
+    assert_contains(page, i ? "<ul><li><i class=\"k\"></i><b>1</b> known problems only</li>"
+                              "<li><i class=\"a\"></i><b>1</b> clean</li></ul>"
+                            : "<ul><li><i class=\"w\"></i><b>1</b> with errors</li>"
+                              "<li><i class=\"a\"></i><b>1</b> clean</li></ul>");
+    free(page);
+    opc_problems_clear(&problems);
+    opc_journal_reader_close(reader);
+  }
+}
+
+static void every_reason_has_a_text(void **state) {
+  (void)state;
+  for (int i = OPC_SKIP_NONE + 1; i < OPC_SKIP_COUNT; i++)
+    assert_string_not_equal(opc_html_reason((opc_skip_reason_t)i), opc_html_reason(OPC_SKIP_NONE));
+  char *text =
+      page_of(RUN_LINE OPERATOR_LINE("n::op", LIBRARY) SKIP_LINE("n::op", "meta", "cpu/-/t/plain", "off") END_LINE(0));
+  assert_contains(text, "the project's settings switch its rule off");
+  assert_lacks(text, "(null)");
+  free(text);
+}
+
+static void texts_are_cut_between_characters(void **state) {
+  static const char *const expected[] = {"…", "a…", "a…", "aé…", "aéz", "aéz"};
+  (void)state;
+  for (size_t limit = 0; limit < sizeof expected / sizeof *expected; limit++) {
+    OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
+    opc_ci_text(&text, "aéz", limit);
+    assert_string_equal(opc_text_c(&text), expected[limit]);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_first_screen_has_the_verdict),
@@ -175,6 +233,9 @@ int main(void) {
       cmocka_unit_test(an_early_page_says_so),
       cmocka_unit_test(passes_are_rows),
       cmocka_unit_test(the_matrix_marks_what_is_wrong),
+      cmocka_unit_test(the_bar_counts_operators),
+      cmocka_unit_test(every_reason_has_a_text),
+      cmocka_unit_test(texts_are_cut_between_characters),
   };
   return cmocka_run_group_tests_name("html report", tests, NULL, NULL);
 }

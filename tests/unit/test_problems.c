@@ -516,6 +516,7 @@ static void ids_stay(void **state) {
                                         {"/x/_C.so", "signal.SIGFPE", "-/s/plain"},
                                         {"/x/_C.so", "signal.SIGSEGV", "-/s-17/plain"}};
   static const char *const others[][3] = {{"/x/_D.so", "signal.SIGSEGV", "-/s/plain"},
+                                          {"/x/_C.sort.so", "signal.SIGSEGV", "-/s/plain"},
                                           {"/x/_C.so", "exit", "-/s/plain"},
                                           {"/x/_C.so", "signal.SIGSEGV", "-/s/x.empty0"}};
   char first[17], own[17];
@@ -579,6 +580,58 @@ static void known_problems(void **state) {
   opc_error_t error;
   assert_int_equal(opc_problem_to_json(&problems, &problems.items[0], &json, NULL, &error), OPC_OK);
   assert_contains(opc_record_text(json, "message"), "line 7 of known.txt expired on 2026-01-31: depends on");
+  known_free(reader, &problems);
+}
+
+/* Of several lines of a problem the first counts that has not expired. */
+static void one_of_several_lines_counts(void **state) {
+#define EXPIRED ",\"expired\":\"2026-01-31\"}\n"
+  static const struct {
+    const char *more; /* %s: the problem */
+    size_t fresh;
+    const char *reason;
+  } lines[] = {{EXPIRED "{\"t\":\"known\",\"problem\":\"%s\",\"by\":\"xfail\",\"reason\":\"second\"", 2, "second"},
+               {",\"reason\":\"first\"}\n{\"t\":\"known\",\"problem\":\"%s\",\"by\":\"xfail\",\"reason\":\"second\"", 2,
+                "first"},
+               {EXPIRED "{\"t\":\"known\",\"problem\":\"%s\",\"by\":\"xfail\",\"expired\":\"2026-02-01\"", 3, NULL}};
+  char id[17];
+  opc_journal_reader_t *reader;
+  opc_problems_t problems;
+  (void)state;
+  known_of(NULL, "", &reader, &problems);
+  snprintf(id, sizeof id, "%s", problems.items[0].id);
+  known_free(reader, &problems);
+  for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+    OPC_SCOPED(opc_scope_free) char *more = opc_string_format(lines[i].more, id);
+    known_of(id, more, &reader, &problems);
+    assert_int_equal(problems.fresh, lines[i].fresh);
+    if (lines[i].reason) assert_string_equal(opc_record_text(problems.items[2].known, "reason"), lines[i].reason);
+    known_free(reader, &problems);
+  }
+}
+
+/* Known ones are last, as in the list of all. */
+static void problems_of_each_operator(void **state) {
+  char id[17];
+  const opc_problem_of_t *own;
+  opc_journal_reader_t *reader;
+  opc_problems_t problems;
+  (void)state;
+  known_of(NULL, "", &reader, &problems);
+  for (size_t i = 0; i < problems.count; i++)
+    if (problems.items[i].operators[0].index == 1 && !problems.items[i].warning)
+      snprintf(id, sizeof id, "%s", problems.items[i].id);
+  known_free(reader, &problems);
+  known_of(id, "", &reader, &problems);
+  assert_int_equal(opc_problems_of(&problems, 0, &own), 1);
+  assert_int_equal(own[0].op->index, 0);
+  assert_int_equal(opc_problems_of(&problems, 1, &own), 2);
+  assert_true(own[0].problem->warning && !own[0].problem->known);
+  assert_string_equal(own[1].problem->id, id);
+  assert_non_null(own[1].problem->known);
+  assert_ptr_equal(own[1].op, &own[1].problem->operators[0]);
+  assert_int_equal(opc_problems_of(&problems, 2, &own), 0);
+  assert_int_equal(opc_problems_of(&problems, 3, &own), 0);
   known_free(reader, &problems);
 }
 
@@ -753,6 +806,8 @@ static void findings_lead_to_problems(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(known_problems),
+      cmocka_unit_test(one_of_several_lines_counts),
+      cmocka_unit_test(problems_of_each_operator),
       cmocka_unit_test(stale_lines),
       cmocka_unit_test(exit_codes),
       cmocka_unit_test(a_registration_has_a_line_for_each_operator),
