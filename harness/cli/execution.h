@@ -4,6 +4,8 @@
  * Ownership: the caller's strings outlive the call. Threads: one. */
 #pragma once
 
+#include <sys/stat.h>
+
 #include "cli/cli.h"
 #include "supervise/run/run.h"
 
@@ -63,7 +65,8 @@ typedef struct opc_execution {
   const char *baseline, *write_baseline; /* --baseline, --write-baseline; NULL: not given */
   json_t *known;                         /* records for the journal (opc_known_begin); owned */
   size_t lines_removed, xfail_removed;   /* of those two files, at the end */
-  bool known_kept;                       /* they could not be updated: the run did not see everything */
+  const char *known_kept;                /* why neither was written; NULL: they were, or there is nothing to write */
+  struct stat baseline_before, xfail_before; /* the files that are read, at the beginning */
   bool timeout_given;
   int required;             /* --require-checked: percent of operators and classes; 0: no minimum */
   opc_progress_t *progress; /* (optional) shown during the run */

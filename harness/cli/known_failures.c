@@ -39,11 +39,25 @@ static opc_status_t check_target(const char *option, const char *file, opc_error
   return opc_error_set(error, OPC_ERR_IO, "%s %s: its folder cannot be written: %s", option, file, strerror(errno));
 }
 
+/* Lines are removed by their numbers, which an editor changes. */
+static void stamp(const char *file, struct stat *out) {
+  if (!file || stat(file, out) != 0) *out = (struct stat){0};
+}
+
+static bool is_edited(const char *file, const struct stat *before) {
+  struct stat now;
+  stamp(file, &now);
+  return now.st_ino != before->st_ino || now.st_size != before->st_size ||
+         now.st_mtim.tv_sec != before->st_mtim.tv_sec || now.st_mtim.tv_nsec != before->st_mtim.tv_nsec;
+}
+
 opc_status_t opc_known_begin(opc_execution_t *execution, opc_error_t *error) {
   OPC_RETURN_IF_ERROR(check_target("--write-baseline", execution->write_baseline, error));
   json_decref(execution->known);
   execution->known = NULL;
   execution->lines_removed = execution->xfail_removed = 0;
+  stamp(execution->baseline, &execution->baseline_before);
+  stamp(execution->options.xfail_file, &execution->xfail_before);
   if (execution->baseline) OPC_RETURN_IF_ERROR(opc_baseline_read(execution->baseline, &execution->known, error));
   else execution->known = json_array();
   return execution->options.xfail_file ? add_xfail_problems(execution, error) : OPC_OK;
@@ -131,11 +145,20 @@ static opc_status_t update_xfail(opc_execution_t *execution, const opc_problems_
   return rewrite_without(execution->options.xfail_file, execution->options.xfail_file, lines, error);
 }
 
-opc_status_t opc_known_finish(opc_execution_t *execution, opc_problems_t *problems, opc_error_t *error) {
+static const char *why_kept(const opc_execution_t *execution, const opc_problems_t *problems) {
   opc_journal_summary_t summary;
   opc_journal_reader_summary(problems->journal, &summary);
+  if (!summary.complete || summary.libraries_failed > 0)
+    return "the run stopped early, or a library could not be loaded";
+  if ((execution->write_baseline && is_edited(execution->baseline, &execution->baseline_before)) ||
+      (execution->options.update_xfail && is_edited(execution->options.xfail_file, &execution->xfail_before)))
+    return "a file of known failures was edited during the run; run again";
+  return NULL;
+}
+
+opc_status_t opc_known_finish(opc_execution_t *execution, opc_problems_t *problems, opc_error_t *error) {
   if (!execution->write_baseline && !execution->options.update_xfail) return OPC_OK;
-  execution->known_kept = !summary.complete || summary.libraries_failed > 0;
+  execution->known_kept = why_kept(execution, problems);
   if (execution->known_kept) return OPC_OK;
   if (execution->write_baseline) OPC_RETURN_IF_ERROR(update_baseline(execution, problems, error));
   return execution->options.update_xfail ? update_xfail(execution, problems, error) : OPC_OK;
@@ -148,9 +171,9 @@ static void say_lines(const opc_screen_t *screen, const char *file, size_t remov
 }
 
 void opc_known_list(const opc_execution_t *execution, const opc_problems_t *problems, const opc_screen_t *screen) {
-  const char *unchanged = execution->known_kept ? "not written: the run stopped early, or a library could not be loaded"
-                                                : "no line is out of date";
-  OPC_SCOPED(opc_text_clear) opc_text_t written = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t written = {0}, kept = {0};
+  opc_text_addf(&kept, "not written: %s", execution->known_kept ? execution->known_kept : "");
+  const char *unchanged = execution->known_kept ? opc_text_c(&kept) : "no line is out of date";
   opc_text_addf(&written, "written, with %zu known problem%s", problems->count, problems->count == 1 ? "" : "s");
   if (execution->write_baseline)
     say_lines(screen, execution->write_baseline, execution->lines_removed,

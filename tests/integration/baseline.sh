@@ -10,6 +10,14 @@ run=("$opcheck_c" run --device cpu --neighbours 0 --samples "$samples")
 count() { echo "count $(grep -cE "$@" || true)"; }
 wrong() { grep -B1 '<failure' new.xml; }
 same() { cmp "$1" "$2" && echo same; }
+# FILE COMMAND…: somebody edits the file while the command runs.
+editing() {
+  while touch "$1"; do sleep 0.02; done &
+  local editor=$! code=0
+  "${@:2}" || code=$?
+  kill "$editor"
+  return "$code"
+}
 
 expect "the problems are there" 1 "FAILED: 5 problems" "${run[@]}" "$library"
 expect "one command writes the baseline" 0 "known.txt: written, with " "${run[@]}" --json old.json --write-baseline known.txt "$library"
@@ -65,6 +73,8 @@ expect "refusing is a fix" 0 "its input is refused, and nothing is found" "$opch
 "${run[@]}" --check registration --json less.json "$library" >/dev/null || true
 expect "not looking is none" 0 "GONE    baseline_ops::dense  memory.out_of_bounds_read" "$opcheck_c" report compare old.json less.json
 cp known.txt shorter.txt
+expect "an edited file stays" 0 "shorter.txt: not written: a file of known failures was edited during the run" editing shorter.txt env BASELINE_OPS=fixed "${run[@]}" --baseline shorter.txt --write-baseline shorter.txt "$library"
+expect "as it is" 0 same same known.txt shorter.txt
 expect "the line is dropped" 0 "shorter.txt: 1 line removed" env BASELINE_OPS=fixed "${run[@]}" --strict --baseline shorter.txt --write-baseline shorter.txt "$library"
 expect "that line" 1 "< $(grep ::dense known.txt)" diff known.txt shorter.txt
 expect "and no other" 0 same same <(grep -v ::dense known.txt) shorter.txt
