@@ -22,9 +22,7 @@ void opc_progress_show(const opc_run_progress_t *state, void *context) {
   opc_xml_text_message(&clean, opc_text_c(&line), line.length);
   /* A line that wraps could not be erased again. */
   size_t width = (size_t)(progress->screen.width ? progress->screen.width : DEFAULT_WIDTH) - 1;
-  size_t length = clean.length < width ? clean.length : width;
-  while (length > 0 && length < clean.length && ((unsigned char)clean.data[length] & 0xc0) == 0x80) length--;
-  fprintf(stderr, "\r%.*s\x1b[K", (int)length, opc_text_c(&clean));
+  fprintf(stderr, "\r%.*s\x1b[K", (int)opc_xml_text_cut(opc_text_c(&clean), clean.length, width), opc_text_c(&clean));
   fflush(stderr);
   progress->shown = true;
 }

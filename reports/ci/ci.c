@@ -17,18 +17,11 @@ enum { TITLE_LIMIT = 400 };
 
 /* ---- texts ---- */
 
-/* As many bytes as the limit allows, up to the end of a character. */
-static size_t whole_characters(const char *text, size_t length, size_t limit) {
-  if (length <= limit) return length;
-  while (limit > 0 && ((unsigned char)text[limit] & 0xc0) == 0x80) limit--;
-  return limit;
-}
-
 void opc_ci_text(opc_text_t *out, const char *text, size_t limit) {
   OPC_SCOPED(opc_text_clear) opc_text_t clean = {0};
-  const size_t length = strlen(text), read = whole_characters(text, length, limit);
+  const size_t length = strlen(text), read = opc_xml_text_cut(text, length, limit);
   opc_xml_text_add(&clean, text, read);
-  const size_t kept = whole_characters(opc_text_c(&clean), clean.length, limit);
+  const size_t kept = opc_xml_text_cut(opc_text_c(&clean), clean.length, limit);
   opc_text_add_bytes(out, opc_text_c(&clean), kept);
   if (read < length || kept < clean.length) opc_text_add(out, "…");
 }

@@ -2,6 +2,7 @@
 
 #include "reports/ci/check_rows.h"
 #include "reports/ci/junit_write.h"
+#include "reports/text/screen.h"
 
 enum { SHOWN_NAMES = 20, MESSAGE_SHOWN = 1000 };
 static void count_row(const opc_check_row_t *row, opc_journal_counts_t *counts) {
@@ -26,9 +27,7 @@ static void junit_operator_add_names(opc_text_t *out, const json_t *names) {
 
 static void add_problem(opc_text_t *out, const json_t *problem) {
   const char *message = opc_record_text(problem, "message");
-  size_t shown = strlen(message);
-  if (shown > MESSAGE_SHOWN)
-    for (shown = MESSAGE_SHOWN; ((unsigned char)message[shown] & 0xc0) == 0x80;) shown--;
+  const size_t shown = opc_xml_text_cut(message, strlen(message), MESSAGE_SHOWN);
   opc_text_addf(out, "problem %s, %s: %.*s%s\n", opc_record_text(problem, "id"), opc_record_text(problem, "severity"),
                 (int)shown, message, message[shown] ? "…" : "");
   opc_text_add(out, "  rules: ");

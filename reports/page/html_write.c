@@ -38,9 +38,7 @@ static size_t direction_length(const char *at) {
 
 void opc_html_clean(const char *text, size_t limit, opc_text_t *out) {
   OPC_SCOPED(opc_text_clear) opc_text_t plain = {0};
-  const size_t length = strlen(text);
-  size_t kept = length <= limit ? length : limit;
-  while (kept > 0 && kept < length && ((unsigned char)text[kept] & 0xc0) == 0x80) kept--;
+  const size_t length = strlen(text), kept = opc_xml_text_cut(text, length, limit);
   opc_xml_text_add(&plain, text, kept);
   for (const char *at = opc_text_c(&plain); *at;) {
     const size_t turns = direction_length(at), plainly = turns ? 0 : strcspn(at, "\xe2");

@@ -87,9 +87,7 @@ static void screen_field(const opc_screen_t *screen, const char *label, const ch
   OPC_SCOPED(opc_text_clear) opc_text_t clean = {0};
   opc_xml_text_add(&clean, text, strlen(text));
   if (clean.length > LONGEST_TEXT) {
-    size_t kept = LONGEST_TEXT, left_out;
-    while (((unsigned char)clean.data[kept] & 0xc0) == 0x80) kept--;
-    left_out = clean.length - kept;
+    const size_t kept = opc_xml_text_cut(clean.data, clean.length, LONGEST_TEXT), left_out = clean.length - kept;
     clean.data[kept] = '\0';
     clean.length = kept;
     opc_text_addf(&clean, " [… %zu bytes more, in the JSON report]", left_out);

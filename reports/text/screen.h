@@ -51,3 +51,5 @@ void opc_xml_text_message(opc_text_t *out, const char *bytes, size_t length);
 /* As opc_xml_text_add for a stream: OPC_XML_HEAD bytes from its beginning and OPC_XML_TAIL from its end, with a line
  * between them that says how much was left out. */
 void opc_xml_text_stream(opc_text_t *out, const char *bytes, size_t length);
+/* How many of the bytes may be kept: `limit`, or fewer, so that no character is cut. */
+size_t opc_xml_text_cut(const char *bytes, size_t length, size_t limit);

@@ -95,6 +95,14 @@ void opc_xml_text_message(opc_text_t *out, const char *bytes, size_t length) {
   }
 }
 
+size_t opc_xml_text_cut(const char *bytes, size_t length, size_t limit) {
+  enum { CONTINUATIONS = 3 }; /* more of them are not UTF-8 */
+  size_t kept = limit;
+  if (length <= limit) return length;
+  while (kept > 0 && limit - kept < CONTINUATIONS && ((unsigned char)bytes[kept] & 0xc0) == 0x80) kept--;
+  return kept;
+}
+
 void opc_xml_text_stream(opc_text_t *out, const char *bytes, size_t length) {
   OPC_SCOPED(opc_text_clear) opc_text_t clean = {0};
   opc_xml_text_add(&clean, bytes, length);
@@ -103,8 +111,7 @@ void opc_xml_text_stream(opc_text_t *out, const char *bytes, size_t length) {
     opc_text_add_bytes(out, text, clean.length);
   } else {
     /* Both cuts move to the beginning of a character, so that more is left out. */
-    size_t head = OPC_XML_HEAD, tail = clean.length - OPC_XML_TAIL;
-    while (((unsigned char)text[head] & 0xc0) == 0x80) head--;
+    size_t head = opc_xml_text_cut(text, clean.length, OPC_XML_HEAD), tail = clean.length - OPC_XML_TAIL;
     while (((unsigned char)text[tail] & 0xc0) == 0x80) tail++;
     opc_text_add_bytes(out, text, head);
     opc_text_addf(out, "\n[… %zu bytes left out …]\n", tail - head);

@@ -96,12 +96,21 @@ static void a_stream_keeps_head_and_tail(void **state) {
   free(bytes);
 }
 
+/* Text that is not UTF-8 is cut somewhere, and not left out. */
+static void a_cut_is_between_characters(void **state) {
+  static const size_t kept[][7] = {{0, 1, 1, 3, 3, 3, 6}, {0, 0, 0, 0, 1, 2, 6}};
+  (void)state;
+  for (size_t limit = 0; limit < 7; limit++) {
+    assert_int_equal(opc_xml_text_cut("a\xc3\xa9\xe2\x82\xac", 6, limit), kept[0][limit]);
+    assert_int_equal(opc_xml_text_cut("\x80\x80\x80\x80\x80\x80", 6, limit), kept[1][limit]);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(terminal_sequences_go),
-      cmocka_unit_test(only_xml_characters_stay),
-      cmocka_unit_test(a_message_is_one_short_line),
-      cmocka_unit_test(a_stream_keeps_head_and_tail),
+      cmocka_unit_test(terminal_sequences_go),       cmocka_unit_test(only_xml_characters_stay),
+      cmocka_unit_test(a_message_is_one_short_line), cmocka_unit_test(a_stream_keeps_head_and_tail),
+      cmocka_unit_test(a_cut_is_between_characters),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
