@@ -38,9 +38,9 @@ static void add_check_names(opc_text_t *out) {
   for (size_t i = 0; i < opc_check_info_count; i++) opc_text_addf(out, "%s%s", i ? " " : "", opc_check_infos[i].name);
 }
 
-/* "a|b" as "a b". */
+/* "a|b" as "a b"; what comes after a blank is another word of the command line: "cpp|python FILE". */
 static void add_value_words(opc_text_t *out, const struct argp_option *option) {
-  for (const char *at = option->arg; *at; at++) opc_text_add_bytes(out, *at == '|' ? " " : at, 1);
+  for (const char *at = option->arg; *at && *at != ' '; at++) opc_text_add_bytes(out, *at == '|' ? " " : at, 1);
 }
 
 /* What may stand after a command besides files: "render" of "render JOURNAL|compare OLD NEW"; the rules of "RULE...".

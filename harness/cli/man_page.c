@@ -132,7 +132,7 @@ int opc_man_page_print(void) {
   puts(
       ".SH FILES\n.TP\n.I .opcheck\\-c.json\nSettings of a project for \\fBrun\\fR, in the current folder or the "
       "nearest "
-      "one above that has it: samples, recipes, xfail, checks, severities.\n"
+      "one above that has it: samples, recipes, xfail, baseline, checks, severities.\n"
       ".SH ENVIRONMENT\n.TP\n.BR NO_COLOR ,\\~ CLICOLOR ,\\~ CLICOLOR_FORCE\n"
       "No colours if NO_COLOR is set, or if CLICOLOR is 0; colours without a terminal if CLICOLOR_FORCE is set, and "
       "not "

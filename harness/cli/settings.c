@@ -100,6 +100,8 @@ static opc_status_t settings_read_choice(opc_json_reader_t *reader, const char *
   if (out[rule] == OPC_CHOICE_NONE)
     return opc_json_fail(reader, "expected \"error\", \"warning\" or \"off\", not %s",
                          opc_json_what(json, what, sizeof what));
+  if (rule == OPC_RULE_xfail_unexpected_pass)
+    return opc_json_fail(reader, "this is always an error: remove the line of the xfail file");
   if (out[rule] == OPC_CHOICE_ERROR && rule == OPC_RULE_memory_unchecked_arguments)
     return opc_json_fail(reader, "such input is an error only with --untrusted-input");
   return OPC_OK;

@@ -37,8 +37,8 @@ run() {
   local output="${OPCHECK_C_OUTPUT:-opcheck-c-report}" options=() words=()
   find_libraries
   if [[ -n "${OPCHECK_C_OPTIONS:-}" ]]; then
-    xargs -n 1 true <<<"$OPCHECK_C_OPTIONS" 2>/dev/null || die "OPCHECK_C_OPTIONS: a quote is not closed: $OPCHECK_C_OPTIONS"
-    mapfile -t words < <(xargs -n 1 printf '%s\n' <<<"$OPCHECK_C_OPTIONS")
+    xargs -r -n 1 true <<<"$OPCHECK_C_OPTIONS" 2>/dev/null || die "OPCHECK_C_OPTIONS: a quote is not closed: $OPCHECK_C_OPTIONS"
+    mapfile -t words < <(xargs -r -n 1 printf '%s\n' <<<"$OPCHECK_C_OPTIONS")
   fi
   if [[ -n "${OPCHECK_C_BASELINE:-}" ]]; then
     [[ -f "$OPCHECK_C_BASELINE" ]] || die "OPCHECK_C_BASELINE: there is no file $OPCHECK_C_BASELINE in $PWD; make it with opcheck-c run --write-baseline $OPCHECK_C_BASELINE LIBRARY, and commit it"

@@ -48,6 +48,7 @@ unset OPCHECK_C_BASELINE
 OPCHECK_C_LIBRARIES="gone/*.so" expect "a library that is not there" 2 "there is no file gone/*.so" "$ci/opcheck.sh" run
 OPCHECK_C_LIBRARIES="" expect "no library" 2 "name at least one library" "$ci/opcheck.sh" run
 OPCHECK_C_OPTIONS="--op 'x" expect "a quote that is not closed" 2 "a quote is not closed" "$ci/opcheck.sh" run
+OPCHECK_C_LIBRARIES="build one/libgood.so" OPCHECK_C_OPTIONS=$' \n ' expect "blank options" 0 "PASSED: " "$ci/opcheck.sh" run
 OPCHECK_C_OPTIONS="--strcit" expect "a wrong option" 2 "unknown option --strcit; did you mean --strict?" "$ci/opcheck.sh" run
 expect "no word" 2 "usage: opcheck.sh install|run" "$ci/opcheck.sh"
 printf 'file\n' >"$folder/file"

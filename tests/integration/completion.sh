@@ -33,6 +33,7 @@ completes "an option" "--junit --junit-cases" run --juni
 completes "a value after a blank" "cpu cuda cuda-sim" run --device c
 completes "a value after =" "cuda cuda-sim" run --device = cu
 completes "an empty value after =" "case operator" run --junit-cases =
+completes "a language, not what comes after it" "cpp python" run --emit ""
 completes "a check" "memory meta mutation" run --check m
 completes "a check after a comma" "stride,memory stride,meta stride,mutation" run --check stride,m
 completes "a library" "libmy_ops.so" run lib

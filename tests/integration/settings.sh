@@ -48,6 +48,7 @@ mistake "an unknown key" $'{\n  "check": ["alias"]}' "2:3" 'check: no such field
 mistake "an unknown rule" '{"severities": {"alias.input_return": "off"}}' "1:17" 'severities["alias.input_return"]: no rule is called this, did you mean "alias.input_returned"?'
 mistake "an unknown severity" '{"severities": {"alias.input_returned": "fatal"}}' "1:17" 'severities["alias.input_returned"]: expected "error", "warning" or "off", not "fatal"'
 mistake "untrusted input" '{"severities": {"memory.unchecked_arguments": "error"}}' "1:17" 'severities["memory.unchecked_arguments"]: such input is an error only with --untrusted-input'
+mistake "a pass that is not expected" '{"severities": {"xfail.unexpected_pass": "warning"}}' "1:17" 'severities["xfail.unexpected_pass"]: this is always an error: remove the line of the xfail file'
 mistake "an unknown check" '{"checks": ["meta", "strid"]}' "1:21" 'checks[1]: no check is called "strid"; did you mean stride?'
 mistake "a file that is not there" '{"samples": ["gone.json"]}' "1:14" 'samples[0]: gone.json: No such file or directory'
 mistake "no list" '{"recipes": "one"}' "1:2" 'recipes: expected a list of strings, not "one"'

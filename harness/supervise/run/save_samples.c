@@ -78,6 +78,12 @@ opc_status_t opc_init_samples(opc_session_t *session, opc_error_t *error) {
   return write_in_order(session, session->options->init_samples, file_comment, init_samples_add, error);
 }
 
+/* Entries to complete are no samples: the files that were read are the only place that has them. */
 opc_status_t opc_save_samples(opc_session_t *session, opc_error_t *error) {
-  return write_in_order(session, session->options->save_samples, NULL, add_samples_of, error);
+  const size_t count = session->samples.todo_count;
+  OPC_RETURN_IF_ERROR(write_in_order(session, session->options->save_samples, NULL, add_samples_of, error));
+  if (count == 0) return OPC_OK;
+  return opc_journal_note(session->journal, error,
+                          "--save-samples: %s has none of the %zu entr%s with \"todo\" that were read",
+                          session->options->save_samples, count, count == 1 ? "y" : "ies");
 }
