@@ -9,6 +9,7 @@
 #include "inspect/package.h"
 #include "reports/ci/ci.h"
 #include "supervise/common/devices.h"
+#include "supervise/emit/program.h"
 
 /* The first record of a run's journal. The run overwrites it with its own; the early reports are made from this one. */
 static json_t *early_record(const opc_run_options_t *options) {
@@ -56,30 +57,15 @@ static opc_status_t choose_journal(opc_execution_t *execution, char **out, opc_e
   return OPC_OK;
 }
 
-/* Checks that the file can be written: an hour-long run must not fail at its end. A target that is not a regular file
- * would be replaced by one. */
-static opc_status_t check_plain_target(const char *option, const char *what, const char *file, opc_error_t *error) {
-  struct stat info;
-  if (!file) return OPC_OK;
-  bool exists = stat(file, &info) == 0;
-  if (exists && !S_ISREG(info.st_mode))
-    return opc_error_set(error, OPC_ERR_USAGE, "%s %s: give a regular file", option, file);
-  OPC_SCOPED(opc_scope_free) char *folder = opc_string_copy(file);
-  char *slash = folder ? strrchr(folder, '/') : NULL;
-  if (!folder) return opc_out_of_memory(error);
-  if (slash) slash[slash == folder] = '\0';
-  if (access(slash ? folder : ".", W_OK) == 0) return OPC_OK;
-  return opc_error_set(error, OPC_ERR_IO, "cannot write the %s %s: its folder: %s", what, file, strerror(errno));
-}
-
 static opc_report_source_t execution_source(const opc_execution_t *execution, const opc_problems_t *problems) {
-  return (opc_report_source_t){.journal = problems->journal,
-                               .problems = problems,
-                               .junit_cases = execution->junit_cases,
-                               .source_root = execution->source_root,
-                               .strict = execution->options.strict,
-                               .required = execution->required,
-                               .updated = execution->write_baseline || execution->options.update_xfail};
+  return (opc_report_source_t){
+      .journal = problems->journal,
+      .problems = problems,
+      .junit_cases = execution->junit_cases,
+      .source_root = execution->source_root,
+      .strict = execution->options.strict,
+      .required = execution->required,
+      .updated = !execution->known_kept && (execution->write_baseline || execution->options.update_xfail)};
 }
 
 static opc_status_t begin_reports(const opc_execution_t *execution, opc_error_t *error) {
@@ -145,13 +131,18 @@ static opc_status_t execution_begin(opc_execution_t *execution, char **out_journ
   OPC_RETURN_IF_ERROR(opc_known_begin(execution, error));
   OPC_RETURN_IF_ERROR(choose_journal(execution, out_journal, error));
   execution->options.journal = *out_journal;
-  OPC_RETURN_IF_ERROR(check_plain_target("--save-samples", "sample file", execution->options.save_samples, error));
-  OPC_RETURN_IF_ERROR(check_plain_target("--init-samples", "sample file", execution->options.init_samples, error));
+  OPC_RETURN_IF_ERROR(opc_execution_check_target("--save-samples", execution->options.save_samples, error));
+  OPC_RETURN_IF_ERROR(opc_execution_check_target("--init-samples", execution->options.init_samples, error));
   if (execution->options.init_samples && access(execution->options.init_samples, F_OK) == 0)
     return opc_error_set(error, OPC_ERR_USAGE,
                          "--init-samples %s: the file exists, and its samples may be yours: name another, or delete it",
                          execution->options.init_samples);
-  OPC_RETURN_IF_ERROR(check_plain_target("--emit", "program", execution->options.emit_file, error));
+  OPC_RETURN_IF_ERROR(opc_execution_check_target("--emit", execution->options.emit_file, error));
+  if (execution->options.emit_file && !opc_program_may_replace(execution->options.emit_file))
+    return opc_error_set(error, OPC_ERR_USAGE,
+                         "--emit %s: the file exists, and --emit did not write it: name another after the language, or "
+                         "delete it",
+                         execution->options.emit_file);
   return begin_reports(execution, error);
 }
 
@@ -219,12 +210,10 @@ const char *opc_execution_whole(const opc_execution_t *execution) {
 
 static opc_status_t add_library(const char *path, void *context, opc_error_t *error) {
   opc_strings_t *libraries = context;
-  struct stat own, other;
   bool known = false;
   for (size_t i = 0; !known && i < libraries->count; i++)
     known = strcmp(libraries->items[i], path) == 0 ||
-            (stat(opc_package_file(path), &own) == 0 && stat(opc_package_file(libraries->items[i]), &other) == 0 &&
-             own.st_dev == other.st_dev && own.st_ino == other.st_ino);
+            opc_execution_is_same_file(opc_package_file(path), opc_package_file(libraries->items[i]));
   if (!known) return opc_strings_add(libraries, path, error);
   opc_complain("%s is given twice; it is loaded once", path);
   return OPC_OK;
@@ -258,6 +247,7 @@ opc_status_t opc_execution_claim(const opc_execution_t *execution, const char *o
                (execution->options.save_samples && strcmp(execution->options.save_samples, file) == 0) ||
                (execution->options.init_samples && strcmp(execution->options.init_samples, file) == 0);
   taken |= execution->write_baseline && strcmp(execution->write_baseline, file) == 0;
+  taken |= execution->options.emit_file && strcmp(execution->options.emit_file, file) == 0;
   for (size_t i = 0; i < execution->target_count; i++) taken |= strcmp(execution->targets[i].file, file) == 0;
   if (!*file) return opc_error_set(error, OPC_ERR_USAGE, "%s: name a file", option);
   if (strcmp(file, "-") == 0)
@@ -366,13 +356,10 @@ bool opc_execution_option(opc_execution_t *execution, int key, const char *value
 
 /* The file is an input of this run, or --save-samples writes it: it is left alone. */
 static bool reads_found_samples(const opc_execution_t *execution) {
-  struct stat own, other;
   const char *found = execution->found_samples, *saved = execution->options.save_samples;
-  if (!found) return false;
-  if (saved && strcmp(saved, found) == 0) return true;
-  for (size_t i = 0; stat(found, &own) == 0 && i < execution->samples.count; i++)
-    if (stat(execution->samples.items[i], &other) == 0 && own.st_dev == other.st_dev && own.st_ino == other.st_ino)
-      return true;
+  if (found && saved && strcmp(saved, found) == 0) return true;
+  for (size_t i = 0; i < execution->samples.count; i++)
+    if (opc_execution_is_same_file(found, execution->samples.items[i])) return true;
   return false;
 }
 

@@ -86,6 +86,11 @@ opc_status_t opc_execution_add_input(const char *option, const char *file, opc_s
 /* Rejects an output file that another option writes too: the two would silently overwrite each other. */
 opc_status_t opc_execution_claim(const opc_execution_t *execution, const char *option, const char *file,
                                  opc_error_t *error) OPC_CHECKED;
+/* Tests a file that is written at the end of the run: its folder can be written, and it is a regular file, which a
+ * rename replaces. NULL: not given. execution_target.c */
+opc_status_t opc_execution_check_target(const char *option, const char *file, opc_error_t *error) OPC_CHECKED;
+/* The two are the same file. NULL: none. */
+bool opc_execution_is_same_file(const char *left, const char *right);
 void opc_execution_options(opc_execution_t *execution, const opc_arguments_t *arguments);
 void opc_execution_clear(opc_execution_t *execution);
 

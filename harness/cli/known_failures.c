@@ -1,9 +1,6 @@
 /* Known failures of a run: what --baseline and --xfail list goes to the journal, and --write-baseline and
  * --update-xfail write the files. */
-#include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "cli/execution.h"
 #include "model/json/json_write.h"
@@ -26,19 +23,6 @@ static opc_status_t add_xfail_problems(opc_execution_t *execution, opc_error_t *
   return execution->known ? OPC_OK : opc_out_of_memory(error);
 }
 
-static opc_status_t check_target(const char *option, const char *file, opc_error_t *error) {
-  struct stat info;
-  if (!file) return OPC_OK;
-  if (stat(file, &info) == 0 && !S_ISREG(info.st_mode))
-    return opc_error_set(error, OPC_ERR_USAGE, "%s %s: give a regular file", option, file);
-  OPC_SCOPED(opc_scope_free) char *folder = opc_string_copy(file);
-  char *slash = folder ? strrchr(folder, '/') : NULL;
-  if (!folder) return opc_out_of_memory(error);
-  if (slash) slash[slash == folder] = '\0';
-  if (access(slash ? folder : ".", W_OK) == 0) return OPC_OK;
-  return opc_error_set(error, OPC_ERR_IO, "%s %s: its folder cannot be written: %s", option, file, strerror(errno));
-}
-
 /* Lines are removed by their numbers, which an editor changes. */
 static void stamp(const char *file, struct stat *out) {
   if (!file || stat(file, out) != 0) *out = (struct stat){0};
@@ -52,7 +36,7 @@ static bool is_edited(const char *file, const struct stat *before) {
 }
 
 opc_status_t opc_known_begin(opc_execution_t *execution, opc_error_t *error) {
-  OPC_RETURN_IF_ERROR(check_target("--write-baseline", execution->write_baseline, error));
+  OPC_RETURN_IF_ERROR(opc_execution_check_target("--write-baseline", execution->write_baseline, error));
   json_decref(execution->known);
   execution->known = NULL;
   execution->lines_removed = execution->xfail_removed = 0;

@@ -1,7 +1,9 @@
 /* What programs of --emit consist of. tests/python/emit.py runs some. */
 #include "supervise/emit/program.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "plan_fixture.h"
 
@@ -58,12 +60,14 @@ static const fixture_argument_t arguments[] = {
     {.name = "in", .type = "Tensor[]"},
     {.name = "size", .type = "int[2]"},
     {.name = "mode", .type = "str", .default_text = "\"sum\""},
-    {.name = "dtype", .type = "ScalarType?", .default_text = "None", .kwarg_only = true}};
+    {.name = "dtype", .type = "ScalarType?", .default_text = "None", .kwarg_only = true},
+    {.name = "in_0", .type = "Tensor?", .default_text = "None", .kwarg_only = true},
+    {.name = "const", .type = "Tensor?", .default_text = "None", .kwarg_only = true}};
 static const fixture_argument_t returns[] = {{.name = "", .type = "Tensor"}};
 
 /* The text of a program about stride.wrong_result; the caller frees. */
 static char *program_of(const char *fields, opc_language_t language, opc_status_t expected, opc_error_t *error) {
-  opc_operator_t op = fixture_operator("my::op.other", "", arguments, 5, returns, 1);
+  opc_operator_t op = fixture_operator("my::op.other", "", arguments, 7, returns, 1);
   opc_sample_t sample = fixture_sample(&op, "%s", fields);
   opc_case_result_t *result = NULL;
   opc_text_t text = {0};
@@ -91,7 +95,8 @@ static char *program_of(const char *fields, opc_language_t language, opc_status_
 static const char *const fields =
     "'name': 'a', 'args': [{'tensor': {'shape': [2, 2], 'strides': [1, 2], 'fill': {'values': [1, 2, 'nan', 4]}}}, "
     "[{'tensor': {'shape': [3], 'dtype': 'int64', 'fill': 'arange'}}, {'tensor': {'shape': [9], 'fill': 'ones'}}], "
-    "[3, 4]], 'kwargs': {'dtype': {'dtype': 'float64'}}";
+    "[3, 4]], 'kwargs': {'dtype': {'dtype': 'float64'}, 'in_0': {'tensor': {'shape': [3], 'fill': 'arange'}}, "
+    "'const': {'tensor': {'shape': [4], 'fill': 'ones'}}}";
 
 static void has_line(const char *text, const char *line) {
   if (!strstr(text, line)) print_error("not there: %s\nin: %s\n", line, text);
@@ -108,10 +113,13 @@ static void arguments_are_written_in_python(void **state) {
   has_line(text, "\nimport importlib\n");
   has_line(text, "op = torch.ops.my.op.other\n");
   has_line(text,
-           "x = torch.tensor([1.0, float(\"nan\"), 2.0, 4.0], dtype=torch.float32).as_strided((2, 2), (1, 2), 0)\n");
-  has_line(text, "in_0 = torch.arange(3).to(torch.int64)\n");
-  has_line(text, "in_1 = torch.full((9,), 1.0).to(torch.float32)\n");
-  has_line(text, "return [x, [in_0, in_1], [3, 4]], {\"dtype\": torch.float64}\n");
+           "x_ = torch.tensor([1.0, float(\"nan\"), 2.0, 4.0], dtype=torch.float32).as_strided((2, 2), (1, 2), 0)\n");
+  has_line(text, "in_0_ = torch.arange(3).to(torch.int64)\n");
+  has_line(text, "in_1_ = torch.full((9,), 1.0).to(torch.float32)\n");
+  has_line(text, "in_0__ = torch.arange(3).to(torch.float32)\n");
+  has_line(text, "const_ = torch.full((4,), 1.0).to(torch.float32)\n");
+  has_line(text,
+           "return [x_, [in_0_, in_1_], [3, 4]], {\"dtype\": torch.float64, \"in_0\": in_0__, \"const\": const_}\n");
   assert_null(strstr(text, "WRITABLE"));
   assert_null(strstr(text, "# part "));
   free(text);
@@ -126,6 +134,60 @@ static void too_many_numbers_are_refused(void **state) {
   free(text);
 }
 
+static bool may_replace_file_with(const char *content) {
+  char path[] = "/tmp/opcheck-c-unit-XXXXXX";
+  const int file = mkstemp(path);
+  assert_true(file >= 0);
+  assert_int_equal(write(file, content, strlen(content)), (ssize_t)strlen(content));
+  close(file);
+  const bool may = opc_program_may_replace(path);
+  unlink(path);
+  return may;
+}
+
+/* A library whose FILE was forgotten is not overwritten. */
+static void only_programs_are_replaced(void **state) {
+  (void)state;
+  char *python = program_of(fields, OPC_LANGUAGE_PYTHON, OPC_OK, NULL),
+       *cpp = program_of(fields, OPC_LANGUAGE_CPP, OPC_OK, NULL);
+  assert_true(may_replace_file_with(python));
+  assert_true(may_replace_file_with(cpp));
+  assert_true(may_replace_file_with(""));
+  assert_true(opc_program_may_replace("/nonexistent/a.py"));
+  assert_false(may_replace_file_with("import torch\n"));
+  assert_false(may_replace_file_with("# what opcheck-c 1 found it with libtorch 2\n"));
+  assert_false(opc_program_may_replace("/proc/self/exe"));
+  free(python);
+  free(cpp);
+}
+
+/* A link stays a link, and what could not be written keeps what it was. */
+static void programs_are_written_beside(void **state) {
+  (void)state;
+  char folder[] = "/tmp/opcheck-c-unit-XXXXXX", file[64], link[64], read[16] = "";
+  OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
+  opc_error_t error = {0};
+  assert_non_null(mkdtemp(folder));
+  snprintf(file, sizeof file, "%s/a.py", folder);
+  snprintf(link, sizeof link, "%s/link.py", folder);
+  opc_text_add(&text, "program");
+  assert_int_equal(opc_program_write(file, &text, &error), OPC_OK);
+  assert_int_equal(symlink("a.py", link), 0);
+  opc_text_add(&text, " 2");
+  assert_int_equal(opc_program_write(link, &text, &error), OPC_OK);
+  assert_int_equal(readlink(link, read, sizeof read), strlen("a.py"));
+  FILE *stream = fopen(file, "r");
+  assert_non_null(stream);
+  assert_int_equal(fread(read, 1, sizeof read, stream), strlen("program 2"));
+  fclose(stream);
+  assert_memory_equal(read, "program 2", strlen("program 2"));
+  assert_int_equal(opc_program_write("/nonexistent/a.py", &text, &error), OPC_ERR_IO);
+  assert_string_equal(error.message, "--emit: cannot write /nonexistent/a.py: No such file or directory");
+  unlink(link);
+  unlink(file);
+  assert_int_equal(rmdir(folder), 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_rule_has_a_row),
@@ -134,6 +196,8 @@ int main(void) {
       cmocka_unit_test(a_reason_is_given),
       cmocka_unit_test(arguments_are_written_in_python),
       cmocka_unit_test(too_many_numbers_are_refused),
+      cmocka_unit_test(only_programs_are_replaced),
+      cmocka_unit_test(programs_are_written_beside),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

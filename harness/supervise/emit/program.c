@@ -121,7 +121,7 @@ static void add_header(const opc_program_t *program, opc_text_t *out) {
                 mark);
   for (const char *at = program->result->message; *at; at++)
     opc_text_add_bytes(out, (unsigned char)*at < 0x20 ? " " : at, 1);
-  opc_text_addf(out, "\n%s\n%s opcheck-c %s found it with libtorch %s:\n%s   %s\n%s\n", mark, mark, program->version,
+  opc_text_addf(out, "\n%s\n%s opcheck-c %s" OPC_PROGRAM_FOUND "%s:\n%s   %s\n%s\n", mark, mark, program->version,
                 program->torch, mark, program->repro ? program->repro : "", mark);
   opc_text_addf(out, "%s Exit status: 1: the operator fails, 0: it does not, 125: this program cannot tell.\n", mark);
   if (cpp)

@@ -51,5 +51,10 @@ typedef struct opc_program {
   int seconds; /* after which a call hangs */
 } opc_program_t;
 
+/* False: the file exists, has something in it, and does not begin as programs do: it is somebody's. */
+bool opc_program_may_replace(const char *file);
+/* Writes it beside the file and renames. OPC_ERR_IO: the file keeps what it held. */
+opc_status_t opc_program_write(const char *file, const opc_text_t *text, opc_error_t *error) OPC_CHECKED;
+
 /* OPC_ERR_UNSUPPORTED: the arguments cannot be written down; the message says which and why. */
 opc_status_t opc_program_text(const opc_program_t *program, opc_text_t *out, opc_error_t *error) OPC_CHECKED;

@@ -5,6 +5,9 @@
 
 #include "supervise/emit/program.h"
 
+/* In the comments that a program begins with. */
+#define OPC_PROGRAM_FOUND " found it with libtorch "
+
 /* The texts of the parts, made from the files of these names. */
 extern const char opc_python_parts[], opc_cpp_parts[];
 

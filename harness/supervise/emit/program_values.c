@@ -165,22 +165,19 @@ typedef struct tensor_writer {
   opc_error_t *error;
 } tensor_writer_t;
 
-/* "tensors[1]" becomes tensors_1. Some names are words of a language, or of the program. */
-static char *variable_name(const char *path) {
-  static const char *const taken[] = {
-      "and",    "as",    "at",        "auto",   "bool",     "class", "default", "del",      "double", "else",
-      "false",  "float", "for",       "from",   "global",   "if",    "import",  "in",       "int",    "is",
-      "lambda", "long",  "namespace", "new",    "not",      "op",    "or",      "operator", "return", "short",
-      "signed", "std",   "sys",       "switch", "template", "this",  "torch",   "true",     "try",    "union",
-      "using",  "while", "with",      "yield",  "c10",      "call",  "what"};
+static bool is_taken_variable(const tensor_writer_t *writer, const char *name) {
+  for (size_t i = 0; i < writer->count; i++)
+    if (strcmp(writer->names[i], name) == 0) return true;
+  return false;
+}
+
+/* "x" becomes x_, "tensors[1]" tensors_1_. No word of a language and no name of the parts ends with "_". */
+static char *variable_name(const tensor_writer_t *writer, const char *path) {
   opc_text_t name = {0};
   for (const char *from = path; *from; from++)
     if (*from != ']') opc_text_add_bytes(&name, opc_is_plain_word(from, 1) && *from != '-' ? from : "_", 1);
-  for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
-    if (strcmp(opc_text_c(&name), taken[i]) == 0) {
-      opc_text_add(&name, "_");
-      break;
-    }
+  do opc_text_add(&name, "_");
+  while (!name.failed && is_taken_variable(writer, opc_text_c(&name)));
   return opc_text_take(&name);
 }
 
@@ -270,9 +267,9 @@ static void tensor_write(const char *path, opc_value_t *value, void *context) {
     return;
   }
   writer->specs[writer->count] = spec;
-  writer->names[writer->count++] = variable_name(path);
-  writer->status =
-      writer->names[writer->count - 1] ? write_tensor(writer, path, spec) : opc_out_of_memory(writer->error);
+  char *name = variable_name(writer, path);
+  if (name) writer->names[writer->count++] = name;
+  writer->status = name ? write_tensor(writer, path, spec) : opc_out_of_memory(writer->error);
 }
 
 opc_status_t opc_program_tensors(const opc_program_t *program, const char *indent, char ***names, size_t *name_count,

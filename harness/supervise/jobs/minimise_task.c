@@ -1,6 +1,5 @@
 /* --emit: once the case has failed, it runs again with simpler samples, and the simplest that fails the same way
  * becomes a program. A case about all samples runs on each alone first: the program has one. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,12 +72,6 @@ static opc_status_t emitted_sample(const opc_task_t *task, opc_sample_t *out, op
   return OPC_OK;
 }
 
-static opc_status_t write_text(const char *file, const opc_text_t *text, opc_error_t *error) {
-  OPC_SCOPED(opc_scope_fclose) FILE *stream = fopen(file, "we");
-  if (stream && fwrite(opc_text_c(text), 1, text->length, stream) == text->length && fflush(stream) == 0) return OPC_OK;
-  return opc_error_set(error, OPC_ERR_IO, "--emit: cannot write %s: %s", file, strerror(errno));
-}
-
 static size_t emitted_libraries(const opc_session_t *session, opc_program_library_t *out) {
   const opc_loaded_t *loaded = &session->loaded;
   size_t count = 0;
@@ -116,7 +109,7 @@ static opc_status_t program_write(opc_task_t *task, opc_error_t *error) {
                                  .seed = options->seed,
                                  .seconds = options->timeout > 1 ? (int)options->timeout : 1};
   OPC_RETURN_IF_ERROR(opc_program_text(&program, &text, error));
-  OPC_RETURN_IF_ERROR(write_text(options->emit_file, &text, error));
+  OPC_RETURN_IF_ERROR(opc_program_write(options->emit_file, &text, error));
   return opc_journal_note(session->journal, error, "--emit: %s shows it without opcheck-c", options->emit_file);
 }
 
