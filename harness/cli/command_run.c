@@ -137,7 +137,8 @@ static const struct argp_option options[] = {
      "problem=ID, "
      "reason",
      4},
-    {"update-xfail", KEY_UPDATE_XFAIL, NULL, 0, "Remove the lines of --xfail that nothing needs any more", 4},
+    {"update-xfail", KEY_UPDATE_XFAIL, NULL, 0,
+     "Remove the lines of --xfail that nothing needs any more: their cases pass, or their operator is gone", 4},
     {"baseline", KEY_BASELINE, "FILE", 0, "Exit with 1 only for problems that this file does not list", 4},
     {"write-baseline", KEY_WRITE_BASELINE, "FILE", 0,
      "Write the problems to this file, as known from now on. With --baseline: only drop those that no longer occur", 4},
@@ -251,8 +252,7 @@ static opc_status_t check_watch(const run_command_t *run) {
   return OPC_OK;
 }
 
-/* What is known can be updated if everything was looked at. */
-static opc_status_t check_known(const run_command_t *run) {
+static opc_status_t check_update(const run_command_t *run) {
   const opc_run_options_t *to = &run->execution.options;
   const bool write = run->execution.write_baseline;
   if (run->list_cases && (write || to->update_xfail))
@@ -261,12 +261,26 @@ static opc_status_t check_known(const run_command_t *run) {
   if (to->update_xfail && opc_execution_is_for_every_torch(&run->execution))
     return opc_error_set(run->error, OPC_ERR_USAGE,
                          "--update-xfail cannot be combined with --torch all: leave one out");
+  return OPC_OK;
+}
+
+/* With the settings: what is known can be updated if everything was looked at. */
+static opc_status_t check_known(const run_command_t *run) {
+  const opc_run_options_t *to = &run->execution.options;
+  if (opc_execution_is_same_file(run->execution.write_baseline, to->xfail_file))
+    return opc_error_set(run->error, OPC_ERR_USAGE,
+                         "--write-baseline %s: this is the file of --xfail, which has lines of another form: name "
+                         "another",
+                         run->execution.write_baseline);
+  if (to->update_xfail && !to->xfail_file)
+    return opc_error_set(run->error, OPC_ERR_USAGE, "--update-xfail: give the file, --xfail FILE");
   if (!to->update_xfail ||
       (!run->globs.count && !run->namespaces.count && !run->checks.count && !to->case_id && to->shard_count <= 1))
     return OPC_OK;
   return opc_error_set(run->error, OPC_ERR_USAGE,
                        "--update-xfail needs a run of all operators and checks: leave --op, --namespace, --check, "
-                       "--case and --shard out");
+                       "--case and --shard out%s",
+                       run->settings.checks.count ? ", and \"checks\" of " OPC_SETTINGS_FILE : "");
 }
 
 /* Where the operators come from, and what cannot be combined. */
@@ -285,7 +299,7 @@ static opc_status_t check_sources(const run_command_t *run) {
                                                   : "seeds");
   if (run->list_cases && to->seeds > 0)
     return opc_error_set(run->error, OPC_ERR_USAGE, "--list-cases runs nothing: leave --seeds out");
-  OPC_RETURN_IF_ERROR(check_known(run));
+  OPC_RETURN_IF_ERROR(check_update(run));
   if (run->coverage && to->case_id)
     return opc_error_set(run->error, OPC_ERR_USAGE, "--coverage is about all cases of an operator: leave --case out");
   if (opc_execution_is_for_every_torch(&run->execution) && (python || run->list_cases))
@@ -553,8 +567,6 @@ static opc_status_t run_take_settings(run_command_t *run) {
   OPC_RETURN_IF_ERROR(run_take_list(&run->recipes, &settings->recipes, run->error));
   OPC_RETURN_IF_ERROR(run_take_list(&run->checks, &settings->checks, run->error));
   if (!to->xfail_file) to->xfail_file = settings->xfail;
-  if (to->update_xfail && !to->xfail_file)
-    return opc_error_set(run->error, OPC_ERR_USAGE, "--update-xfail: give the file, --xfail FILE");
   /* --write-baseline alone writes all that was found. */
   if (!run->execution.baseline && !run->execution.write_baseline) run->execution.baseline = settings->baseline;
   to->choices = settings->choices;
@@ -593,7 +605,7 @@ int opc_command_run(const opc_arguments_t *arguments) {
   int code;
   if (opc_arguments_parse(arguments, &run_argp, &run, &error) != OPC_OK) {
     code = opc_arguments_failed(arguments, &error);
-  } else if (run_take_settings(&run) != OPC_OK) {
+  } else if (run_take_settings(&run) != OPC_OK || check_known(&run) != OPC_OK) {
     opc_complain("%s", error.message);
     code = opc_exit_code(error.code);
   } else {

@@ -101,25 +101,30 @@ static opc_status_t find_problems(const opc_execution_t *execution, opc_journal_
   return opc_problems_make(*out_reader, out, error);
 }
 
+/* The status of both; `error` has that of the first. */
+static opc_status_t keep_first_failure(opc_status_t first, opc_status_t second, const opc_error_t *own,
+                                       opc_error_t *error) {
+  return first != OPC_OK || !second ? first : opc_error_set(error, second, "%s", own->message);
+}
+
 /* *out_worth: the run was aborted, or a report could not be written, and the journal has results. */
 static int make_reports(opc_execution_t *execution, opc_status_t run_status, int code, bool *out_worth) {
-  opc_error_t error;
+  opc_error_t error, own;
   OPC_SCOPED(opc_scope_journal_reader) opc_journal_reader_t *reader = NULL;
   opc_journal_summary_t summary = {0};
   OPC_SCOPED(opc_problems_clear) opc_problems_t problems = {0};
   opc_status_t status = find_problems(execution, &reader, &problems, &error);
+  const bool found = !status;
   if (reader) opc_journal_reader_summary(reader, &summary);
-  if (!status && !run_status) status = opc_known_finish(execution, &problems, &error);
+  if (found && !run_status) status = opc_known_finish(execution, &problems, &error);
   const opc_report_source_t source = execution_source(execution, &problems);
   if (reader && problems.journal) code = opc_ci_exit_code(&source, code);
-  if (!status) status = finish_reports(execution, &problems, &error);
+  if (found) status = keep_first_failure(status, finish_reports(execution, &problems, &own), &own, &error);
   /* An invalid sample file is reported in one line: there are no results to show. */
   bool reached = summary.libraries > 0 && opc_exit_code(run_status) != OPC_EXIT_USAGE;
   if (problems.journal && (!run_status || reached)) {
-    opc_error_t shown;
-    const opc_status_t result =
-        execution->show(&problems, status != OPC_OK ? OPC_EXIT_HARNESS : code, execution->context, &shown);
-    if (result != OPC_OK && !status) status = opc_error_set(&error, result, "%s", shown.message);
+    const int shown = status != OPC_OK ? OPC_EXIT_HARNESS : code;
+    status = keep_first_failure(status, execution->show(&problems, shown, execution->context, &own), &own, &error);
   }
   fflush(stdout);
   if (status != OPC_OK) opc_complain("%s", error.message);

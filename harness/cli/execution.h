@@ -29,6 +29,12 @@ typedef struct opc_report_target {
 
 enum { OPC_REPORT_TARGETS = 8 };
 
+/* A file of known failures that the run writes. */
+typedef struct opc_known_file {
+  size_t removed; /* lines */
+  bool failed;    /* it could not be written */
+} opc_known_file_t;
+
 /* Keys of the options shared by all commands that run something; a command's own keys begin at OPC_KEY_OWN. */
 enum {
   OPC_KEY_SAMPLES = 256,
@@ -64,8 +70,8 @@ typedef struct opc_execution {
   const char *source_root;               /* --source-root; NULL: not given */
   const char *baseline, *write_baseline; /* --baseline, --write-baseline; NULL: not given */
   json_t *known;                         /* records for the journal (opc_known_begin); owned */
-  size_t lines_removed, xfail_removed;   /* of those two files, at the end */
-  const char *known_kept;                /* why neither was written; NULL: they were, or there is nothing to write */
+  opc_known_file_t baseline_file, xfail_file; /* what became of --write-baseline and --update-xfail */
+  const char *known_kept; /* why neither was written; NULL: they were, or there is nothing to write */
   struct stat baseline_before, xfail_before; /* the files that are read, at the beginning */
   bool timeout_given;
   int required;             /* --require-checked: percent of operators and classes; 0: no minimum */
@@ -116,7 +122,7 @@ opc_status_t opc_watch_show(const opc_execution_t *execution, const char *now, c
 opc_status_t opc_known_begin(opc_execution_t *execution, opc_error_t *error) OPC_CHECKED;
 /* After the run, before its journal is read: the records. */
 opc_status_t opc_known_to_journal(const opc_execution_t *execution, opc_error_t *error) OPC_CHECKED;
-/* Writes the files. Afterwards all problems may be known. */
+/* Writes the files. Afterwards all problems may be known. On an error it has tried both; the first error counts. */
 opc_status_t opc_known_finish(opc_execution_t *execution, opc_problems_t *problems, opc_error_t *error) OPC_CHECKED;
 /* Prints a line for each of the files. */
 void opc_known_list(const opc_execution_t *execution, const opc_problems_t *problems, const opc_screen_t *screen);

@@ -39,7 +39,8 @@ opc_status_t opc_known_begin(opc_execution_t *execution, opc_error_t *error) {
   OPC_RETURN_IF_ERROR(opc_execution_check_target("--write-baseline", execution->write_baseline, error));
   json_decref(execution->known);
   execution->known = NULL;
-  execution->lines_removed = execution->xfail_removed = 0;
+  execution->baseline_file = execution->xfail_file = (opc_known_file_t){0};
+  execution->known_kept = NULL;
   stamp(execution->baseline, &execution->baseline_before);
   stamp(execution->options.xfail_file, &execution->xfail_before);
   if (execution->baseline) OPC_RETURN_IF_ERROR(opc_baseline_read(execution->baseline, &execution->known, error));
@@ -104,12 +105,12 @@ static opc_status_t update_baseline(opc_execution_t *execution, opc_problems_t *
   if (!lines) return opc_out_of_memory(error);
   if (execution->baseline) {
     add_stale(problems, "baseline", lines);
-    execution->lines_removed = json_object_size(lines);
+    execution->baseline_file.removed = json_object_size(lines);
     return rewrite_without(execution->baseline, execution->write_baseline, lines, error);
   }
-  OPC_RETURN_IF_ERROR(accept_all(execution, problems, error));
   const opc_report_source_t source = {.journal = problems->journal, .problems = problems};
-  return opc_report_finish(&opc_report_baseline, &source, execution->write_baseline, error);
+  OPC_RETURN_IF_ERROR(opc_report_finish(&opc_report_baseline, &source, execution->write_baseline, error));
+  return accept_all(execution, problems, error);
 }
 
 static opc_status_t update_xfail(opc_execution_t *execution, const opc_problems_t *problems, opc_error_t *error) {
@@ -124,8 +125,8 @@ static opc_status_t update_xfail(opc_execution_t *execution, const opc_problems_
     json_object_set_new(lines, line, json_null());
   }
   add_stale(problems, "xfail", lines);
-  execution->xfail_removed = json_object_size(lines);
-  if (execution->xfail_removed == 0) return OPC_OK;
+  execution->xfail_file.removed = json_object_size(lines);
+  if (execution->xfail_file.removed == 0) return OPC_OK;
   return rewrite_without(execution->options.xfail_file, execution->options.xfail_file, lines, error);
 }
 
@@ -134,6 +135,7 @@ static const char *why_kept(const opc_execution_t *execution, const opc_problems
   opc_journal_reader_summary(problems->journal, &summary);
   if (!summary.complete || summary.libraries_failed > 0)
     return "the run stopped early, or a library could not be loaded";
+  if (summary.exit_code == OPC_EXIT_NOTHING) return "nothing could be checked";
   if ((execution->write_baseline && is_edited(execution->baseline, &execution->baseline_before)) ||
       (execution->options.update_xfail && is_edited(execution->options.xfail_file, &execution->xfail_before)))
     return "a file of known failures was edited during the run; run again";
@@ -144,13 +146,20 @@ opc_status_t opc_known_finish(opc_execution_t *execution, opc_problems_t *proble
   if (!execution->write_baseline && !execution->options.update_xfail) return OPC_OK;
   execution->known_kept = why_kept(execution, problems);
   if (execution->known_kept) return OPC_OK;
-  if (execution->write_baseline) OPC_RETURN_IF_ERROR(update_baseline(execution, problems, error));
-  return execution->options.update_xfail ? update_xfail(execution, problems, error) : OPC_OK;
+  opc_error_t own;
+  opc_status_t status = execution->write_baseline ? update_baseline(execution, problems, error) : OPC_OK;
+  execution->baseline_file.failed = status != OPC_OK;
+  if (!execution->options.update_xfail) return status;
+  const opc_status_t updated = update_xfail(execution, problems, &own);
+  execution->xfail_file.failed = updated != OPC_OK;
+  return status != OPC_OK || !updated ? status : opc_error_set(error, updated, "%s", own.message);
 }
 
-static void say_lines(const opc_screen_t *screen, const char *file, size_t removed, const char *kept) {
+static void say_lines(const opc_screen_t *screen, const char *file, const opc_known_file_t *what, const char *kept) {
   opc_screen_text(screen, OPC_TONE_PLAIN, file);
-  if (removed) fprintf(screen->stream, ": %zu line%s removed\n", removed, removed == 1 ? "" : "s");
+  if (what->failed) fprintf(screen->stream, ": not written\n");
+  else if (what->removed)
+    fprintf(screen->stream, ": %zu line%s removed\n", what->removed, what->removed == 1 ? "" : "s");
   else fprintf(screen->stream, ": %s\n", kept);
 }
 
@@ -160,8 +169,8 @@ void opc_known_list(const opc_execution_t *execution, const opc_problems_t *prob
   const char *unchanged = execution->known_kept ? opc_text_c(&kept) : "no line is out of date";
   opc_text_addf(&written, "written, with %zu known problem%s", problems->count, problems->count == 1 ? "" : "s");
   if (execution->write_baseline)
-    say_lines(screen, execution->write_baseline, execution->lines_removed,
+    say_lines(screen, execution->write_baseline, &execution->baseline_file,
               execution->known_kept || execution->baseline ? unchanged : opc_text_c(&written));
   if (execution->options.update_xfail)
-    say_lines(screen, execution->options.xfail_file, execution->xfail_removed, unchanged);
+    say_lines(screen, execution->options.xfail_file, &execution->xfail_file, unchanged);
 }

@@ -90,8 +90,43 @@ sed 's/  issue 7/ expires=2020-01-31 issue 7/; s/2999/2020/' xfail.txt >late.txt
 expect "a line that has expired" 1 "line 3 of late.txt expired on 2020-01-31" "${few[@]}" --xfail late.txt "$library"
 cp output last
 expect "of cases" 0 "line 4 of late.txt expired on 2020-12-31" cat last
-expect "what is fixed goes" 1 "xfail.txt: 2 lines removed" env BASELINE_OPS=fixed "${run[@]}" --xfail xfail.txt --update-xfail "$library"
+cp xfail.txt crash.txt
+expect "what is fixed goes" 1 "xfail.txt: 2 lines removed" env BASELINE_OPS=sound "${run[@]}" --xfail xfail.txt --update-xfail "$library"
 expect "and the rest stays" 0 same same xfail.txt <(printf '# why\n\nbaseline_ops::writes/* rule=mutation.undeclared expires=2999-12-31 issue 8\n')
+expect "a crash may hide the problem" 1 "crash.txt: 1 line removed" env BASELINE_OPS=fixed "${run[@]}" --xfail crash.txt --update-xfail "$library"
+expect "whose line stays" 0 "count 1" count '^problem=' crash.txt
+
+# --update-xfail leaves a line that another run may need: with other samples, a search, or more time.
+grep -v baseline_ops::dense "$samples" >few.samples.json
+few=("$opcheck_c" run --device cpu --neighbours 0 --no-search --samples few.samples.json)
+printf '%s issue 10\n' 'baseline_ops::writes/memory/cpu/-/large/plain' 'baseline_ops::dense/*' 'baseline_ops::*/stride/cpu/-/small/x.odd' 'gone::*' 'baseline_ops::refuses/*' >kept.txt
+cp kept.txt before.txt
+expect "lines that a run may need" 1 "kept.txt: 2 lines removed" env BASELINE_OPS=refuses "${few[@]}" --xfail kept.txt --update-xfail "$library"
+cp output last
+expect "stay" 0 same same kept.txt <(head -3 before.txt)
+expect "no case" 0 'before.txt:1: "baseline_ops::writes/memory/cpu/-/large/plain" matched no case of this run; --update-xfail leaves it' sed 's/kept.txt/before.txt/' last
+expect "no sample" 0 'kept.txt:2: cases that "baseline_ops::dense/*" matches pass, and others could not be tried in this run; --update-xfail leaves it' cat last
+expect "a line that stays is an error with --strict" 1 'large/plain" matched no case of this run, which is an error with --strict; --update-xfail leaves it' "${few[@]}" --strict --xfail kept.txt --update-xfail "$library"
+printf 'problem=%s issue 7\n' "$id" >kept.txt
+expect "a problem of an operator that has no samples" 1 "kept.txt: no line is out of date" env BASELINE_OPS=fixed "${few[@]}" --xfail kept.txt --update-xfail "$library"
+printf '{"format": "opcheck-c/samples/1", "samples": []}\n' >none.samples.json
+cp known.txt kept.txt
+expect "a run of nothing" 5 "kept.txt: not written: " "$opcheck_c" run --device cpu --no-search --samples none.samples.json --baseline kept.txt --write-baseline kept.txt "$library"
+expect "loses no line" 0 same same known.txt kept.txt
+
+# A baseline that cannot be written: the reports are written nevertheless, and nothing is known.
+vanish() {
+  mkdir gone
+  "${run[@]}" --check memory --write-baseline gone/known.txt --json lost.json "$library" &
+  until [[ -e lost.json ]]; do sleep 0.01; done
+  rm -r gone
+  wait $!
+}
+expect "a folder that vanishes" 3 "gone/known.txt: not written" vanish
+cp output last
+expect "is named" 0 "cannot write report gone/known.txt: the folder gone does not exist; make it first" cat last
+expect "the report is whole" 0 '"complete": true' cat lost.json
+expect "with new problems" 0 no:'"by": "baseline"' cat lost.json
 
 # Mistakes.
 expect "no baseline" 2 "--baseline nowhere.txt: No such file" "${run[@]}" --baseline nowhere.txt "$library"
@@ -99,6 +134,7 @@ echo "$id  memory.out_of_bounds_read" >bad.txt
 expect "a mistake in it" 2 "bad.txt:1:19: the operator, as my_ops::scale, comes after the id" "${run[@]}" --baseline bad.txt "$library"
 expect "no folder for it" 3 "--write-baseline nowhere/known.txt: its folder cannot be written" "${run[@]}" --write-baseline nowhere/known.txt "$library"
 expect "the same file twice" 2 "another option writes this file" "${run[@]}" --json x --write-baseline x "$library"
+expect "the xfail file as baseline" 2 "--write-baseline ./xfail.txt: this is the file of --xfail" "${run[@]}" --xfail xfail.txt --write-baseline ./xfail.txt "$library"
 expect "an update of nothing" 2 "--update-xfail: give the file" "${run[@]}" --update-xfail "$library"
 expect "an update of a part" 2 "needs a run of all operators and checks" "${run[@]}" --xfail xfail.txt --update-xfail --op x "$library"
 expect "a list of cases" 2 "--list-cases runs nothing: leave --write-baseline out" "${run[@]}" --list-cases --write-baseline x "$library"

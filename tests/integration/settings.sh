@@ -39,6 +39,8 @@ expect "a warning becomes an error" 1 "FAIL  broken_alias::ok_copies_on_write  r
 printf 'broken_alias::returns_input/alias/* known\n' >"$folder/project/checks/known.txt"
 settings '{"checks": ["alias"], "xfail": "checks/known.txt"}'
 expect "a path is relative to the file" 0 "PASSED" "${one[@]}"
+expect "an update with a part of the checks" 2 'leave --op, --namespace, --check, --case and --shard out, and "checks" of .opcheck-c.json' "$opcheck_c" run --update-xfail "$broken"
+expect "loses no line" 0 "known" cat "$folder/project/checks/known.txt"
 printf '{"format": "opcheck-c/samples/1", "samples": [{"operator": "broken_alias::returns_input", "name": "mine", "args": [{"tensor": {"shape": [7]}}]}]}\n' \
   >"$folder/project/checks/my.samples.json"
 settings '{"checks": ["alias"], "samples": ["checks/my.samples.json"]}'

@@ -144,6 +144,36 @@ static void test_xfail(void **state) {
   opc_xfail_free(list);
 }
 
+/* Which lines a skipped case may need, and which operators a pattern is of. */
+static void test_xfail_of_other_runs(void **state) {
+  static const char text[] =
+      "ns::a/* one\n"
+      "ns::a/stride/cpu/-/large/plain two\n"
+      "ns::*large/plain three\n"
+      "ns::* four\n"
+      "problem=" ID " five\n";
+  static const bool of[][5] = {{true, true, true, true, false}, {false, false, true, true, false}, {false}};
+  static const char *const operators[] = {"ns::a", "ns::b", "other::a"};
+  char path[32];
+  opc_xfail_t *list;
+  opc_error_t error;
+  (void)state;
+  put_file(path, text);
+  if (opc_xfail_read(path, &list, &error) != OPC_OK) fail_msg("%s", error.message);
+  unlink(path);
+  for (size_t i = 0; i < sizeof operators / sizeof *operators; i++)
+    for (size_t k = 0; k < 4; k++)
+      if (opc_xfail_is_of(&list->entries[k], operators[i]) != of[i][k])
+        fail_msg("%s and %s", list->entries[k].pattern, operators[i]);
+  opc_xfail_skip(list, "ns::a/stride/cpu/-/large/plain", OPC_SKIP_NOT_APPLICABLE);
+  opc_xfail_skip(list, "ns::a/stride/cpu/-/large/plain", OPC_SKIP_REJECTED);
+  for (size_t k = 0; k < 5; k++) assert_false(list->entries[k].skipped);
+  opc_xfail_skip(list, "ns::a/stride/cpu/-/large/plain", OPC_SKIP_BUDGET);
+  for (size_t k = 0; k < 5; k++) assert_int_equal(list->entries[k].skipped, of[0][k]);
+  for (size_t k = 0; k < 5; k++) assert_false(list->entries[k].used);
+  opc_xfail_free(list);
+}
+
 /* A line holds on its last day. */
 static void test_today(void **state) {
   char path[32], text[64];
@@ -193,7 +223,7 @@ int main(void) {
       cmocka_unit_test(test_baseline),       cmocka_unit_test(test_baseline_mistakes),
       cmocka_unit_test(test_baseline_text),  cmocka_unit_test(test_rewrite),
       cmocka_unit_test(test_xfail),          cmocka_unit_test(test_today),
-      cmocka_unit_test(test_xfail_mistakes),
+      cmocka_unit_test(test_xfail_mistakes), cmocka_unit_test(test_xfail_of_other_runs),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -662,6 +662,32 @@ static void stale_lines(void **state) {
   }
 }
 
+/* A line that names no operator, as those of an xfail file: its problem may be of one that was not checked. */
+static void stale_lines_of_unknown_operators(void **state) {
+  static const struct {
+    const char *result;
+    opc_known_state_t expected;
+  } runs[] = {{PASS_LINE("n::d", "stride", "cpu/-/s/plain"), OPC_KNOWN_FIXED},
+              {SKIP_LINE("n::c", "stride", "cpu/-/s/x.sliced", "not_applicable"), OPC_KNOWN_FIXED},
+              {SKIP_LINE("n::d", "stride", "cpu/-/-/-", "no_sample"), OPC_KNOWN_UNCHECKED},
+              {SKIP_LINE("n::c", "stride", "cpu/-/s/x.sliced", "budget"), OPC_KNOWN_UNCHECKED},
+              {SKIP_LINE("n::c", "stride", "cpu/-/s/x.sliced", "after_crash"), OPC_KNOWN_UNCHECKED}};
+  (void)state;
+  for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+    OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
+    opc_problems_t problems;
+    opc_error_t error;
+    opc_text_add(&text, HEAD OPERATOR_LINE("n::d", "/x/l.so") PASS_LINE("n::c", "stride", "cpu/-/s/plain"));
+    opc_text_add(&text, runs[i].result);
+    opc_text_addf(&text, KNOWN_LINE END_LINE(0), "0123456789abcdef", ",\"whole\":true");
+    opc_journal_reader_t *reader = journal_of(opc_text_c(&text));
+    assert_int_equal(opc_problems_make(reader, &problems, &error), OPC_OK);
+    const opc_known_state_t found = opc_known_state(&problems, json_object_get(problems.known, "0123456789abcdef"));
+    if (found != runs[i].expected) fail_msg("%s: %s", runs[i].result, opc_known_state_name(found));
+    known_free(reader, &problems);
+  }
+}
+
 /* Only known problems: 1 becomes 0, and 1 again with --strict if a line is out of date. */
 static void exit_codes(void **state) {
   static const char journal[] = HEAD FAIL_LINE("n::a", "stride", "cpu/-/s/x.sliced", "stride.wrong_result");
@@ -809,6 +835,7 @@ int main(void) {
       cmocka_unit_test(one_of_several_lines_counts),
       cmocka_unit_test(problems_of_each_operator),
       cmocka_unit_test(stale_lines),
+      cmocka_unit_test(stale_lines_of_unknown_operators),
       cmocka_unit_test(exit_codes),
       cmocka_unit_test(a_registration_has_a_line_for_each_operator),
       cmocka_unit_test(a_function_has_one_line),

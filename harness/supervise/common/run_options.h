@@ -66,8 +66,8 @@ typedef struct opc_run_options {
   const char *settings_file;             /* .opcheck-c.json, which was read; NULL: there is none */
   const char *settings;                  /* what it says, as JSON */
   const char *xfail_file;
-  bool update_xfail; /* --update-xfail: a pass that xfail_file does not expect is a pass; the caller removes the line,
-                        which the record "end" of the journal names */
+  bool update_xfail; /* --update-xfail: a pass that xfail_file does not expect is a pass; the caller removes the lines
+                        that the record "end" of the journal names */
   bool strict;       /* --strict: warnings count (the caller sees to that), and in a whole run a line of xfail_file that
                         matches no case */
   bool memcheck;     /* --tool memcheck: the worker runs under Valgrind. Adapt `timeout` (OPC_MEMCHECK_PACE) */
@@ -117,9 +117,11 @@ typedef struct opc_xfail_entry {
   bool expired;
   char *reason;
   int line;
-  bool used;   /* it matched a finding or a pass */
-  bool glob;   /* not a plain case id */
-  bool passed; /* with update_xfail: only passes matched it */
+  bool used;     /* it matched a finding or a pass */
+  bool skipped;  /* it matched a case that could not be tried in this run */
+  bool glob;     /* not a plain case id */
+  bool passed;   /* with update_xfail: only passes matched it */
+  bool outdated; /* nothing needs it any more */
   uint64_t findings;
   /* The first pass that matched a glob: only at the end is it clear whether it is unexpected. */
   struct opc_case_result *held;
@@ -138,6 +140,11 @@ void opc_xfail_free(opc_xfail_t *list);
 /* The first entry for the case, one that has not expired if there is any. OPC_RULE_NONE: the case passed; matches
  * entries with any rule. Marks the entry as used. NULL: none. */
 opc_xfail_entry_t *opc_xfail_match(opc_xfail_t *list, const char *case_id, opc_rule_id_t rule);
+/* The case was skipped: marks all entries that it may be needed by, if the reason is one of this run. In another run,
+ * with more time, samples or devices, the case may fail. */
+void opc_xfail_skip(opc_xfail_t *list, const char *case_id, opc_skip_reason_t reason);
+/* The pattern can match cases of the operator, whichever there are. */
+bool opc_xfail_is_of(const opc_xfail_entry_t *entry, const char *operator_name);
 
 /* Samples that the search finds are kept to the end of the run, because a file of them is written. */
 bool opc_run_keeps_samples(const opc_run_options_t *options);

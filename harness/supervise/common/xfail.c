@@ -170,13 +170,34 @@ void opc_xfail_free(opc_xfail_t *list) {
   free(list);
 }
 
+static bool matches_case(const opc_xfail_entry_t *entry, const char *case_id) {
+  return strcmp(entry->pattern, case_id) == 0 || fnmatch(entry->pattern, case_id, 0) == 0;
+}
+
 opc_xfail_entry_t *opc_xfail_match(opc_xfail_t *list, const char *case_id, opc_rule_id_t rule) {
   opc_xfail_entry_t *found = NULL;
   for (size_t i = 0; list && i < list->count && (!found || found->expired); i++) {
     opc_xfail_entry_t *entry = &list->entries[i];
     if (*entry->problem || (rule && entry->rule && entry->rule != rule) || (found && entry->expired)) continue;
-    if (strcmp(entry->pattern, case_id) == 0 || fnmatch(entry->pattern, case_id, 0) == 0) found = entry;
+    if (matches_case(entry, case_id)) found = entry;
   }
   if (found) found->used = true;
   return found;
+}
+
+void opc_xfail_skip(opc_xfail_t *list, const char *case_id, opc_skip_reason_t reason) {
+  static const bool of_run[OPC_SKIP_COUNT] = {
+      [OPC_SKIP_NO_DEVICE] = true,   [OPC_SKIP_NO_SAMPLE] = true, [OPC_SKIP_BUDGET] = true,
+      [OPC_SKIP_AFTER_CRASH] = true, [OPC_SKIP_SIMULATED] = true, [OPC_SKIP_OFF] = true};
+  for (size_t i = 0; list && of_run[reason] && i < list->count; i++)
+    list->entries[i].skipped |= matches_case(&list->entries[i], case_id);
+}
+
+/* A * matches slashes, too, so that only what comes before it must be in the name. */
+bool opc_xfail_is_of(const opc_xfail_entry_t *entry, const char *operator_name) {
+  const size_t length = strcspn(entry->pattern, "/*[\\");
+  const bool rest = entry->pattern[length] != '/';
+  OPC_SCOPED(opc_scope_free)
+  char *part = opc_string_format("%.*s%s", (int)length, entry->pattern, rest ? "*" : "");
+  return !part || fnmatch(part, operator_name, 0) == 0;
 }

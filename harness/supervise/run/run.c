@@ -273,18 +273,50 @@ static bool is_of_other_device(const opc_session_t *session, const opc_xfail_ent
   return false;
 }
 
+static bool has_one_of(const opc_operator_t *operators, size_t count, const opc_xfail_entry_t *entry) {
+  for (size_t i = 0; i < count; i++)
+    if (opc_xfail_is_of(entry, operators[i].name)) return true;
+  return false;
+}
+
+/* Which cases such an operator has depends on samples, searches and neighbours: another run may need the line. */
+static bool has_operator_of(const opc_session_t *session, const opc_xfail_entry_t *entry) {
+  const opc_loaded_t *loaded = &session->loaded;
+  return has_one_of(loaded->operators, loaded->operator_count, entry) ||
+         has_one_of(loaded->class_operators, loaded->class_operator_count, entry) ||
+         has_one_of(loaded->library_operators, loaded->library_operator_count, entry);
+}
+
 /* A run of some operators or checks needs only some of the lines. */
-static opc_status_t run_tell_unused(opc_session_t *session, opc_error_t *error) {
-  const bool whole = opc_run_is_whole(session->options), update = session->options->update_xfail;
+static opc_status_t tell_unused(opc_session_t *session, opc_xfail_entry_t *entry, opc_error_t *error) {
+  const bool stale = opc_run_is_whole(session->options) && !is_of_other_device(session, entry);
+  const bool update = session->options->update_xfail;
+  entry->outdated = stale && !has_operator_of(session, entry);
+  const bool mistake = stale && session->options->strict && !(update && entry->outdated);
+  session->stale_lines += mistake;
+  return opc_journal_note(session->journal, error, "%s:%d: \"%s\" matched no case of this run%s%s",
+                          session->xfail->file, entry->line, entry->pattern,
+                          mistake ? ", which is an error with --strict" : "",
+                          update && !entry->outdated ? "; --update-xfail leaves it, for another run may need it"
+                          : mistake                  ? ": remove the line"
+                                                     : "");
+}
+
+static opc_status_t tell_skipped(opc_session_t *session, const opc_xfail_entry_t *entry, opc_error_t *error) {
+  return opc_journal_note(session->journal, error,
+                          "%s:%d: cases that \"%s\" matches pass, and others could not be tried in this run; "
+                          "--update-xfail leaves it",
+                          session->xfail->file, entry->line, entry->pattern);
+}
+
+static opc_status_t judge_lines(opc_session_t *session, opc_error_t *error) {
   for (size_t i = 0; session->xfail && !session->has_only && i < session->xfail->count; i++) {
     opc_xfail_entry_t *entry = &session->xfail->entries[i];
-    if (entry->used || *entry->problem) continue;
-    const bool stale = whole && !is_of_other_device(session, entry), mistake = stale && session->options->strict;
-    entry->passed = stale;
-    session->stale_lines += mistake && !update;
-    OPC_RETURN_IF_ERROR(opc_journal_note(
-        session->journal, error, "%s:%d: \"%s\" matched no case of this run%s", session->xfail->file, entry->line,
-        entry->pattern, mistake && !update ? ", which is an error with --strict: remove the line" : ""));
+    const bool passed = entry->passed && entry->findings == 0;
+    if (*entry->problem) continue;
+    entry->outdated = passed && !entry->skipped;
+    if (!entry->used) OPC_RETURN_IF_ERROR(tell_unused(session, entry, error));
+    else if (passed && entry->skipped) OPC_RETURN_IF_ERROR(tell_skipped(session, entry, error));
   }
   return OPC_OK;
 }
@@ -292,10 +324,8 @@ static opc_status_t run_tell_unused(opc_session_t *session, opc_error_t *error) 
 /* Of lines that nothing needs any more. */
 static json_t *outdated_lines(const opc_session_t *session) {
   json_t *lines = json_array();
-  for (size_t i = 0; session->xfail && i < session->xfail->count; i++) {
-    const opc_xfail_entry_t *entry = &session->xfail->entries[i];
-    if (entry->passed && entry->findings == 0) opc_json_append(&lines, json_integer(entry->line));
-  }
+  for (size_t i = 0; session->xfail && i < session->xfail->count; i++)
+    if (session->xfail->entries[i].outdated) opc_json_append(&lines, json_integer(session->xfail->entries[i].line));
   return lines;
 }
 
@@ -449,7 +479,7 @@ static opc_status_t check(opc_session_t *session, size_t *out_selected, opc_erro
   OPC_RETURN_IF_ERROR(run_operators(session, out_selected, error));
   if (*out_selected == 0 && !session->options->package) OPC_RETURN_IF_ERROR(tell_unselected(session, error));
   OPC_RETURN_IF_ERROR(opc_session_release(session, error));
-  return run_tell_unused(session, error);
+  return judge_lines(session, error);
 }
 
 /* Up to the samples that a user asked for. */

@@ -112,6 +112,7 @@ char *opc_repro_line(const opc_session_t *session, const opc_operator_t *op, con
 /* An expected failure becomes a skip. A pass of a case that was expected to fail becomes a failure. */
 static void apply_xfail(opc_session_t *session, opc_case_result_t *result) {
   const bool finding = opc_case_result_is_finding(result);
+  if (result->verdict == OPC_VERDICT_SKIP) opc_xfail_skip(session->xfail, result->case_id, result->reason);
   if (!finding && result->verdict != OPC_VERDICT_PASS) return;
   opc_xfail_entry_t *entry = opc_xfail_match(session->xfail, result->case_id, finding ? result->rule : OPC_RULE_NONE);
   if (!entry || (!finding && entry->glob)) return;
