@@ -244,11 +244,13 @@ static opc_status_t check_watch(const run_command_t *run) {
   if (!run->watch) return OPC_OK;
   if (run->execution.libraries.count == 0)
     return opc_error_set(run->error, OPC_ERR_USAGE, "--watch: name the library that is built again");
-  if (opc_execution_is_for_every_torch(&run->execution) || run->list_cases || run->execution.journal)
-    return opc_error_set(run->error, OPC_ERR_USAGE, "--watch cannot be combined with --%s: leave one out",
-                         run->list_cases          ? "list-cases"
-                         : run->execution.journal ? "journal"
-                                                  : "torch all");
+  const char *other = run->list_cases                                     ? "list-cases"
+                      : run->execution.journal                            ? "journal"
+                      : run->execution.options.init_samples               ? "init-samples"
+                      : opc_execution_is_for_every_torch(&run->execution) ? "torch all"
+                                                                          : NULL;
+  if (other)
+    return opc_error_set(run->error, OPC_ERR_USAGE, "--watch cannot be combined with --%s: leave one out", other);
   return OPC_OK;
 }
 

@@ -1,5 +1,5 @@
 /* `run --watch`: a run in a process of its own, then another whenever a library was rebuilt, and what differs from the
- * run before. */
+ * last run that loaded all libraries. */
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/system.h"
 #include "cli/execution.h"
 #include "inspect/elf_file.h"
 #include "inspect/package.h"
@@ -22,7 +23,7 @@ enum {
   WATCHED_EVENTS = IN_CLOSE_WRITE | IN_MOVED_TO | IN_MODIFY | IN_CREATE | IN_ATTRIB,
   TICK = 200 /* ms: how often folders that are gone are looked for */,
   QUIET = 300 /* ms without an event: a linker that writes again does so at once */,
-  PATIENCE = 30 * 1000 /* ms for a file that is not whole; then the run says what is wrong with it */
+  PATIENCE = 30 /* s for a file that is not whole; then the run says what is wrong with it */
 };
 
 typedef struct watched_folder {
@@ -35,15 +36,19 @@ typedef struct watcher {
   int inotify;
   watched_folder_t *folders; /* of the libraries, in their order */
   size_t count;
-  char *journals[2]; /* of the run before, and of this one */
+  char *before, *now; /* journals: of the last run that others can be compared with, and of this one */
 } watcher_t;
+
+static void drop_journal(char **journal) {
+  if (*journal) unlink(*journal);
+  free(*journal);
+  *journal = NULL;
+}
 
 static void watcher_clear(watcher_t *watcher) {
   for (size_t i = 0; i < watcher->count; i++) free(watcher->folders[i].path);
-  for (size_t i = 0; i < 2; i++) {
-    if (watcher->journals[i]) unlink(watcher->journals[i]);
-    free(watcher->journals[i]);
-  }
+  drop_journal(&watcher->before);
+  drop_journal(&watcher->now);
   free(watcher->folders);
   if (watcher->inotify >= 0) close(watcher->inotify);
 }
@@ -67,7 +72,7 @@ static bool watch_folders(watcher_t *watcher) {
 }
 
 static bool is_about_library(watcher_t *watcher, const struct inotify_event *event) {
-  bool found = false;
+  bool found = event->mask & IN_Q_OVERFLOW; /* what was lost may be */
   for (size_t i = 0; i < watcher->count; i++) {
     if (watcher->folders[i].watch != event->wd) continue;
     if (event->mask & IN_IGNORED) watcher->folders[i].watch = -1; /* the folder was removed */
@@ -122,7 +127,7 @@ static bool wait_for_rebuild(watcher_t *watcher) {
     if (read_events(watcher) || back) break;
     (void)wait_for_events(watcher, TICK);
   }
-  for (int waited = 0; !opc_interrupted() && waited < PATIENCE; waited += QUIET) {
+  for (const double began = opc_clock(); !opc_interrupted() && opc_clock() - began < PATIENCE;) {
     const bool quiet = wait_for_events(watcher, QUIET) == 0;
     (void)watch_folders(watcher);
     if (!read_events(watcher) && quiet && are_libraries_whole(watcher)) break;
@@ -150,16 +155,28 @@ opc_status_t opc_watch_show(const opc_execution_t *execution, const char *now, c
   return OPC_OK;
 }
 
+/* The run was complete, and all libraries were loaded: after a build that failed, what differs from the one before it
+ * is shown. */
+static bool is_comparable(const char *journal) {
+  OPC_SCOPED(opc_scope_journal_reader) opc_journal_reader_t *reader = NULL;
+  opc_journal_summary_t summary = {0};
+  if (!journal || opc_journal_reader_open(journal, &reader, NULL) != OPC_OK) return false;
+  opc_journal_reader_summary(reader, &summary);
+  return summary.complete && summary.libraries_failed == 0;
+}
+
 static opc_status_t new_journal(watcher_t *watcher, opc_error_t *error) {
   const char *folder = getenv("TMPDIR");
-  if (watcher->journals[0]) unlink(watcher->journals[0]);
-  free(watcher->journals[0]);
-  watcher->journals[0] = watcher->journals[1];
-  watcher->journals[1] = opc_string_format("%s/opcheck-c-XXXXXX.jsonl", folder && *folder ? folder : "/tmp");
-  if (!watcher->journals[1]) return opc_out_of_memory(error);
-  const int file = mkstemps(watcher->journals[1], (int)strlen(".jsonl"));
+  if (is_comparable(watcher->now)) {
+    drop_journal(&watcher->before);
+    OPC_MOVE(&watcher->before, watcher->now);
+  }
+  drop_journal(&watcher->now);
+  watcher->now = opc_string_format("%s/opcheck-c-XXXXXX.jsonl", folder && *folder ? folder : "/tmp");
+  if (!watcher->now) return opc_out_of_memory(error);
+  const int file = mkstemps(watcher->now, (int)strlen(".jsonl"));
   if (file < 0)
-    return opc_error_set(error, OPC_ERR_IO, "cannot write a temporary journal %s: %s; set TMPDIR", watcher->journals[1],
+    return opc_error_set(error, OPC_ERR_IO, "cannot write a temporary journal %s: %s; set TMPDIR", watcher->now,
                          strerror(errno));
   close(file);
   return OPC_OK;
@@ -168,8 +185,8 @@ static opc_status_t new_journal(watcher_t *watcher, opc_error_t *error) {
 static opc_status_t watch_start_run(watcher_t *watcher, int *out_code, opc_error_t *error) {
   int status = 0;
   OPC_RETURN_IF_ERROR(new_journal(watcher, error));
-  watcher->execution->journal = watcher->journals[1];
-  watcher->execution->before = watcher->journals[0];
+  watcher->execution->journal = watcher->now;
+  watcher->execution->before = watcher->before;
   fflush(stdout);
   const pid_t child = fork();
   if (child == 0) {
@@ -185,9 +202,12 @@ static opc_status_t watch_start_run(watcher_t *watcher, int *out_code, opc_error
 }
 
 static opc_status_t watch_runs(watcher_t *watcher, int *out_code, opc_error_t *error) {
+  bool first = true;
   do {
     OPC_RETURN_IF_ERROR(watch_start_run(watcher, out_code, error));
-    if (opc_interrupted() || *out_code == OPC_EXIT_USAGE) break;
+    /* Later, it is a mistake in a file that was edited. */
+    if (opc_interrupted() || (first && *out_code == OPC_EXIT_USAGE)) break;
+    first = false;
     puts("\nwaiting for a rebuild; Ctrl-C ends");
     fflush(stdout);
   } while (wait_for_rebuild(watcher));

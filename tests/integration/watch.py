@@ -38,6 +38,15 @@ def rename(target, source):
     beside.rename(target)
 
 
+def break_link(target, source):
+    """A build whose library needs a symbol that nothing has: it is whole, and cannot be loaded."""
+    beside = target.with_suffix(".tmp")
+    data = pathlib.Path(source).read_bytes()
+    assert b"aoti_torch_library_def\0" in data
+    beside.write_bytes(data.replace(b"aoti_torch_library_def\0", b"aoti_torch_library_xyz\0"))
+    beside.rename(target)
+
+
 def clean_build(target, source):
     shutil.rmtree(target.parent)
     time.sleep(0.5)
@@ -56,9 +65,11 @@ def main():
         library = pathlib.Path(name) / "build" / "libmine.so"
         library.parent.mkdir()
         shutil.copy(GOOD, library)
+        baseline = pathlib.Path(name) / "known.txt"
+        baseline.write_text("")
         temporary = pathlib.Path(name) / "tmp"
         temporary.mkdir()
-        command = [OPCHECK, "run", "--watch", "--torch", TORCH, "--check", "alias,mutation", "--jobs", "1", str(library)]
+        command = [OPCHECK, "run", "--watch", "--torch", TORCH, "--check", "alias,mutation", "--jobs", "1", "--baseline", str(baseline), str(library)]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": str(temporary)})
         try:
             first = until_waiting(process)
@@ -69,9 +80,23 @@ def main():
             rename(library, GOOD)
             good = until_waiting(process)
             assert "fixed" in good and "alias.input_returned" in good and "PASSED" in good, good
+            break_link(library, GOOD)
+            failed = until_waiting(process)
+            assert "can no longer be loaded" in failed, failed
             clean_build(library, BROKEN)
             again = until_waiting(process)
-            assert "alias.input_returned" in again and "FAILED" in again, again
+            assert "alias.input_returned" in again and "FAILED" in again and "before the rebuild" in again, again
+            baseline.write_text("a mistake\n")
+            rename(library, GOOD)
+            mistake = until_waiting(process)
+            assert "PASSED" not in mistake, mistake
+            baseline.write_text("")
+            rename(library, GOOD)
+            repaired = until_waiting(process)
+            assert "fixed" in repaired and "before the rebuild" in repaired and "PASSED" in repaired, repaired
+            rename(library, BROKEN)
+            last = until_waiting(process)
+            assert "FAILED" in last, last
             (library.parent / "other.o").write_text("not the library")
             time.sleep(1.5)
             process.send_signal(signal.SIGINT)
@@ -80,8 +105,11 @@ def main():
         finally:
             process.kill()
         assert not list(temporary.iterdir()), list(temporary.iterdir())
+        (library.parent / "known.txt").write_text("a mistake\n")
         assert "--list-cases" in wrong_usage("--list-cases", library)
         assert "--journal" in wrong_usage("--journal", library.parent / "j", library)
+        assert "--init-samples" in wrong_usage("--init-samples", library.parent / "s.json", library)
+        assert "known.txt:1:1" in wrong_usage("--baseline", library.parent / "known.txt", library)
         assert "name the library" in wrong_usage("--namespace", "aten")
     print(broken)
     print(good)
