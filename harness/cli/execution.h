@@ -16,6 +16,8 @@ typedef struct opc_progress {
 } opc_progress_t;
 
 opc_progress_t opc_progress_start(void);
+/* Appends the line: "3 of 12 operators, 2 findings, about 40 s left; 12 s on my_ops::scale". */
+void opc_progress_text(const opc_run_progress_t *state, opc_text_t *line);
 /* For opc_run_options_t.progress; context is the opc_progress_t. */
 void opc_progress_show(const opc_run_progress_t *state, void *context);
 /* Erases the line; call before printing anything else. */

@@ -33,7 +33,7 @@ def main():
         alone = pathlib.Path(folder) / pathlib.Path(library).name  # without its samples, so that inputs are searched
         alone.symlink_to(pathlib.Path(library).resolve())
         shown, code = shown_on_a_terminal([tool, "run", "--check", "alias,mutation", "--jobs", "2", str(alone)])
-    counts = [(int(done), int(total)) for done, total in re.findall(r"\[(\d+)/(\d+)\]", shown)]
+    counts = [(int(done), int(total)) for done, total in re.findall(r"(\d+) of (\d+) operators", shown)]
     mistakes = [f"{before[0]} operators were done, then {after[0]}" for before, after in zip(counts, counts[1:]) if after[0] < before[0]]
     mistakes += [f"{done} of {total} are done" for done, total in counts if done > total]
     if "searching inputs" not in shown:

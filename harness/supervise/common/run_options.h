@@ -8,8 +8,11 @@
 #include "result/case_result.h"
 
 typedef struct opc_run_progress { /* for a terminal; called at most a few times per second, and at the end */
-  uint64_t operators_done, operators_total, cases_done, findings;
-  const char *current; /* operator name, "loading LIB", "searching inputs for OP" */
+  uint64_t operators_done, operators_total, findings; /* operators_total is 0 while libraries load */
+  const char *current;                                /* the operator that runs longest; "loading LIB"; NULL: none */
+  double current_seconds;                             /* for how long */
+  bool searching;                                     /* inputs for it */
+  double seconds_left;                                /* as learned from this run; 0: not known */
 } opc_run_progress_t;
 
 typedef struct opc_run_options {

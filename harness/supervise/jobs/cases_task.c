@@ -36,7 +36,6 @@ static int times_used(const opc_task_t *task) {
 }
 
 static opc_status_t cases_task_command(opc_task_t *task, json_t **out, opc_error_t *error) {
-  task->session->current = task->op->name;
   task->first = task->order_count;
   OPC_RETURN_IF_ERROR(cases_task_begin(task, error));
   if (task->cases->began <= 0) task->cases->began = opc_clock();

@@ -132,7 +132,6 @@ opc_status_t opc_relations_begin(opc_task_t *task, opc_error_t *error) {
 
 static opc_status_t relations_task_command(opc_task_t *task, json_t **out, opc_error_t *error) {
   opc_learning_t *learning = task->learning;
-  task->session->current = task->op->name;
   while (!learning->has_try && learning->learner) {
     learning->trying = (opc_sample_t){0};
     learning->has_try = opc_learner_next(learning->learner, &learning->trying);

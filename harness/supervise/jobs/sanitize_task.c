@@ -82,7 +82,6 @@ static void restrict_to(json_t *command, const char *key, const char *case_id) {
 static opc_status_t sanitize_task_command(opc_task_t *task, json_t **out, opc_error_t *error) {
   const opc_sanitized_t *state = task->sanitized;
   const char *only = task->session->has_only ? task->session->options->case_id : NULL;
-  task->session->current = task->op->name;
   *out = opc_task_cases_command(task, json_array_size(task->skips), 0);
   if (!*out) return opc_out_of_memory(error);
   if (state->step == STEP_HALVE) {

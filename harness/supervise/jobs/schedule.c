@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "supervise/jobs/task.h"
+#include "supervise/jobs/time_left.h"
 #include "supervise/tools/sanitize.h"
 
 enum { LINES_A_TURN = 512, LINES_AT_END = 65536, POLL_MILLISECONDS = 200, IDLE_DEATHS_MAX = 3, FDS_A_CHILD = 3 };
@@ -15,8 +16,8 @@ static const double reap_seconds = 10; /* within this time the worker must repor
 
 typedef struct schedule {
   opc_session_t *session;
-  const opc_operator_t *const *operators;
-  size_t operator_count, next;
+  opc_agenda_t *agenda;
+  opc_agenda_part_t part;
   opc_task_t **running; /* at most `jobs` entries */
   size_t running_count, jobs;
   opc_task_t **exclusive; /* tasks that wait until nothing else runs */
@@ -30,21 +31,30 @@ typedef struct schedule {
   const char **paths;
   int idle_deaths;
   double told;
+  opc_time_left_t time_left;
 } schedule_t;
+
+static const opc_task_t *longest(const schedule_t *schedule) {
+  const opc_task_t *first = NULL;
+  for (size_t i = 0; i < schedule->running_count; i++)
+    if (!first || schedule->running[i]->began < first->began) first = schedule->running[i];
+  return first;
+}
 
 static void tell_progress(schedule_t *schedule, bool at_once) {
   opc_session_t *session = schedule->session;
-  double now = opc_clock();
+  const double now = opc_clock();
   if (!session->options->progress || (!at_once && now - schedule->told < progress_seconds)) return;
   schedule->told = now;
-  OPC_SCOPED(opc_text_clear) opc_text_t current = {0};
-  if (session->current)
-    opc_text_addf(&current, "%s%s", session->searching ? "searching inputs for " : "", session->current);
-  opc_run_progress_t progress = {.operators_done = session->operators_done,
-                                 .operators_total = session->operators_total,
-                                 .cases_done = session->cases_done,
-                                 .findings = session->findings,
-                                 .current = session->current ? opc_text_c(&current) : NULL};
+  const opc_task_t *task = longest(schedule);
+  const opc_run_progress_t progress = {
+      .operators_done = session->operators_done,
+      .operators_total = session->operators_total,
+      .findings = session->findings,
+      .seconds_left = opc_time_left(&schedule->time_left, now, session->operators_done, session->operators_total),
+      .current = task ? task->op->name : NULL,
+      .current_seconds = task ? now - task->began : 0,
+      .searching = task && task->is_search};
   session->options->progress(&progress, session->options->progress_context);
 }
 
@@ -55,16 +65,24 @@ static void drop_child(schedule_t *schedule, size_t index) {
 
 /* ---- tasks ---- */
 
+static opc_status_t begin_task(schedule_t *schedule, const opc_operator_t *op, bool search, opc_error_t *error) {
+  opc_session_t *session = schedule->session;
+  opc_task_t *task = NULL;
+  OPC_RETURN_IF_ERROR(opc_task_new(session, op, search ? &opc_phase_search : &opc_phase_cases, &task, error));
+  schedule->running[schedule->running_count++] = task;
+  if (search) return OPC_OK;
+  if (session->options->emit_file) task->last = &opc_phase_minimise;
+  return session->sanitize ? opc_sanitize_begin(task, error) : opc_words_begin(task, error);
+}
+
 static opc_status_t schedule_fill(schedule_t *schedule, opc_error_t *error) {
-  while (schedule->running_count < schedule->jobs && schedule->next < schedule->operator_count) {
-    opc_task_t *task = NULL;
-    opc_session_t *session = schedule->session;
-    const opc_phase_t *first = session->searching ? &opc_phase_search : &opc_phase_cases;
-    OPC_RETURN_IF_ERROR(opc_task_new(session, schedule->operators[schedule->next++], first, &task, error));
-    schedule->running[schedule->running_count++] = task;
-    if (session->options->emit_file && !session->searching) task->last = &opc_phase_minimise;
-    if (!session->searching)
-      OPC_RETURN_IF_ERROR(session->sanitize ? opc_sanitize_begin(task, error) : opc_words_begin(task, error));
+  const bool alone = schedule->running_count > 0 && schedule->running[0]->exclusive;
+  while (!alone && schedule->running_count < schedule->jobs) {
+    const opc_operator_t *op;
+    bool search;
+    OPC_RETURN_IF_ERROR(opc_agenda_next(schedule->agenda, schedule->part, &op, &search, error));
+    if (!op) break;
+    OPC_RETURN_IF_ERROR(begin_task(schedule, op, search, error));
   }
   if (schedule->running_count == 0 && schedule->exclusive_count > 0) {
     schedule->running[schedule->running_count++] = schedule->exclusive[--schedule->exclusive_count];
@@ -72,17 +90,21 @@ static opc_status_t schedule_fill(schedule_t *schedule, opc_error_t *error) {
   return OPC_OK;
 }
 
-static void retire(schedule_t *schedule) {
+static opc_status_t retire(schedule_t *schedule, opc_error_t *error) {
   for (size_t i = 0; i < schedule->running_count;) {
     opc_task_t *task = schedule->running[i];
     if (opc_task_wants_child(task) || task->phase) {
       i++;
       continue;
     }
+    const opc_operator_t *op = task->op;
+    const bool search = task->is_search;
     opc_task_free(task);
-    if (!schedule->session->searching) schedule->session->operators_done++; /* its cases are to come */
     schedule->running[i] = schedule->running[--schedule->running_count];
+    if (search) OPC_RETURN_IF_ERROR(opc_agenda_searched(schedule->agenda, op, error));
+    else schedule->session->operators_done++;
   }
+  return OPC_OK;
 }
 
 /* Tasks that were running when a worker died continue one at a time. The next death then has one suspect. */
@@ -119,7 +141,7 @@ static opc_status_t start_child(schedule_t *schedule, opc_task_t *task, opc_erro
   schedule->children[schedule->child_count++] = child;
   child->pace = opc_run_pace(session->options);
   task->child = child;
-  if (session->sanitize && !session->searching)
+  if (session->sanitize && !task->is_search)
     OPC_RETURN_IF_ERROR(opc_sanitize_launcher(session->sanitize, child->id, &schedule->command.launcher, error));
   if (schedule->executes) return opc_child_execute(child, &schedule->command, session->options->memory_mib, error);
   /* The end of the channel shows that a worker is gone. */
@@ -343,8 +365,7 @@ static void wait_for_something(schedule_t *schedule) {
 
 static bool is_finished(const schedule_t *schedule) {
   /* The last children must be gone too: they have 2 s to leave. */
-  return schedule->running_count == 0 && schedule->exclusive_count == 0 && schedule->next == schedule->operator_count &&
-         schedule->child_count == 0;
+  return schedule->running_count == 0 && schedule->exclusive_count == 0 && schedule->child_count == 0;
 }
 
 /* What the children sent. The journal's lines are written at once. */
@@ -367,7 +388,7 @@ static opc_status_t schedule_all(schedule_t *schedule, opc_error_t *error) {
   }
   for (;;) {
     if (opc_interrupted()) return opc_error_set(error, OPC_ERR_SYSTEM, "interrupted");
-    retire(schedule);
+    OPC_RETURN_IF_ERROR(retire(schedule, error));
     OPC_RETURN_IF_ERROR(schedule_fill(schedule, error));
     if (is_finished(schedule)) return OPC_OK;
     OPC_RETURN_IF_ERROR(start_children(schedule, error));
@@ -377,13 +398,13 @@ static opc_status_t schedule_all(schedule_t *schedule, opc_error_t *error) {
   }
 }
 
-opc_status_t opc_schedule_run(opc_session_t *session, const opc_operator_t *const *operators, size_t count, int jobs,
+opc_status_t opc_schedule_run(opc_session_t *session, opc_agenda_t *agenda, opc_agenda_part_t part, int jobs,
                               opc_error_t *error) {
   schedule_t schedule = {.session = session,
-                         .operators = operators,
-                         .operator_count = count,
+                         .agenda = agenda,
+                         .part = part,
                          .jobs = (size_t)jobs,
-                         .executes = session->loaded.exec_batch || (session->sanitize && !session->searching),
+                         .executes = session->loaded.exec_batch || (session->sanitize && part != OPC_AGENDA_SEARCHES),
                          .running = calloc((size_t)jobs, sizeof(opc_task_t *))};
   const opc_status_t status = schedule_all(&schedule, error);
   tell_progress(&schedule, true);

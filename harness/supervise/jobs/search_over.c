@@ -32,7 +32,6 @@ opc_status_t opc_searching_begin(opc_task_t *task, opc_error_t *error) {
     options.recipe = opc_recipe_find(&task->session->recipes, task->op->name);
   }
   searching->began = opc_clock();
-  task->session->current = task->op->name;
   return opc_search_new(task->op, &options, &searching->search, error);
 }
 

@@ -129,7 +129,6 @@ const opc_phase_t opc_phase_search = {.command = search_task_command,
 static opc_status_t search_confirm_command(opc_task_t *task, json_t **out, opc_error_t *error) {
   const opc_searching_t *searching = task->searching;
   if (searching->fresh >= searching->samples.count) return opc_searching_end(task, &opc_phase_search, error);
-  task->session->current = task->op->name;
   *out = opc_task_try(task, opc_search_device(task->session, task->op), &searching->samples.samples[searching->fresh],
                       true, true);
   return *out ? OPC_OK : opc_out_of_memory(error);

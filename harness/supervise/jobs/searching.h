@@ -8,7 +8,7 @@
 
 /* Results of a run's searches, one entry per operator, and where and how long to search.
  *
- * Ownership: the entries are the session's (schedule.h). */
+ * Ownership: the entries are the session's (search_rounds.h). */
 
 /* Result of the search for one operator's arguments. */
 typedef struct opc_searched {
@@ -26,6 +26,7 @@ typedef struct opc_searched {
   bool wants_cuda;           /* a round on the CPU found nothing, and a message asked for tensors on a CUDA device */
   bool lacks_kernel;         /* its calls reach no kernel here: arguments would not help */
   bool over;                 /* another round would not help */
+  bool running;              /* one of its rounds has begun and not ended */
 } opc_searched_t;
 
 /* The operator's entry; NULL: this run searched nothing, or it is a library's file. */

@@ -87,10 +87,12 @@ opc_status_t opc_task_new(opc_session_t *session, const opc_operator_t *op, cons
   task->session = session;
   task->op = op;
   task->phase = phase;
+  task->is_search = phase->searches;
+  task->began = opc_clock();
   task->skips = json_array();
   task->crashed = json_array();
   if (!task->skips || !task->crashed) return opc_out_of_memory(error);
-  if (phase->searches) task->source = "searched";
+  if (task->is_search) task->source = "searched";
   else OPC_RETURN_IF_ERROR(take_samples(task, error));
   OPC_MOVE(out, task);
   return OPC_OK;

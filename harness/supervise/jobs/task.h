@@ -80,6 +80,8 @@ struct opc_task {
   const opc_phase_t *phase; /* NULL: done */
   const opc_phase_t *last;  /* --emit: entered when nothing else is left and the case has failed; NULL: none */
   opc_child_t *child;       /* NULL: none */
+  double began;             /* opc_clock */
+  bool is_search;           /* finds inputs; another task has the cases */
   bool exclusive;           /* runs only while no other task does: a worker died while running it */
 
   opc_sample_set_t samples;

@@ -68,7 +68,6 @@ opc_status_t opc_words_begin(opc_task_t *task, opc_error_t *error) {
 }
 
 static opc_status_t words_task_command(opc_task_t *task, json_t **out, opc_error_t *error) {
-  task->session->current = task->op->name;
   if (!find_next(task)) {
     OPC_RETURN_IF_ERROR(words_task_leave(task, error));
     return task->phase == &opc_phase_relations ? task->phase->command(task, out, error) : OPC_OK;

@@ -10,7 +10,7 @@
 #include "inspect/package.h"
 #include "model/json/json_write.h"
 #include "supervise/jobs/schedule.h"
-#include "supervise/jobs/searching.h"
+#include "supervise/jobs/search_rounds.h"
 #include "supervise/tools/sanitize.h"
 
 #ifndef OPC_VERSION
@@ -208,29 +208,25 @@ static bool has_device(const opc_session_t *session, const char *name) {
   return false;
 }
 
-/* Constructors for which a search found no arguments get simple ones: these show why they are refused. */
-static opc_status_t give_simple_arguments(opc_session_t *session, const opc_operator_t *const *selected, size_t count,
-                                          opc_error_t *error) {
-  for (size_t i = 0; i < count; i++) {
-    opc_searched_t *found = opc_search_found(session, selected[i]);
-    if (selected[i]->kind == OPC_OPERATOR_CLASS && found && found->rounds > 0 && found->samples.count == 0)
-      OPC_RETURN_IF_ERROR(opc_class_samples(session, selected[i], &found->samples, error));
-  }
-  return OPC_OK;
+static opc_status_t run_agenda(opc_session_t *session, opc_agenda_t *agenda, opc_error_t *error) {
+  const int jobs = session->options->jobs > 0 ? session->options->jobs : processors();
+  if (!session->sanitize) return opc_schedule_run(session, agenda, OPC_AGENDA_ALL, jobs, error);
+  OPC_RETURN_IF_ERROR(opc_schedule_run(session, agenda, OPC_AGENDA_SEARCHES, jobs, error));
+  OPC_RETURN_IF_ERROR(opc_sanitize_note_begin(session->sanitize, session->journal, error));
+  OPC_RETURN_IF_ERROR(opc_schedule_run(session, agenda, OPC_AGENDA_ALL, 1, error)); /* there is one device */
+  return opc_sanitize_note_end(session->sanitize, session->journal, error);
 }
+
+static void scope_agenda(opc_agenda_t **agenda) { opc_agenda_free(*agenda); }
 
 static opc_status_t check_operators(opc_session_t *session, const opc_operator_t *const *selected, size_t count,
                                     size_t searched, opc_error_t *error) {
-  int jobs = session->options->jobs > 0 ? session->options->jobs : processors();
   if (count == 0) return OPC_OK;
   /* Names in crash reports are useful, but missing ones are no reason to fail. */
   if (opc_maps_read(&session->maps, session->loaded.worker.pid, NULL) != OPC_OK) opc_maps_clear(&session->maps);
-  OPC_RETURN_IF_ERROR(opc_search_rounds_run(session, selected, searched, jobs, error));
-  OPC_RETURN_IF_ERROR(give_simple_arguments(session, selected, searched, error));
-  if (session->sanitize) jobs = 1; /* there is one device */
-  OPC_RETURN_IF_ERROR(opc_sanitize_note_begin(session->sanitize, session->journal, error));
-  OPC_RETURN_IF_ERROR(opc_schedule_run(session, selected, count, jobs, error));
-  return opc_sanitize_note_end(session->sanitize, session->journal, error);
+  OPC_SCOPED(scope_agenda) opc_agenda_t *agenda = NULL;
+  OPC_RETURN_IF_ERROR(opc_agenda_new(session, selected, count, searched, &agenda, error));
+  return run_agenda(session, agenda, error);
 }
 
 static opc_status_t run_operators(opc_session_t *session, size_t *out_selected, opc_error_t *error) {
@@ -436,8 +432,7 @@ static opc_status_t choose_architecture(opc_session_t *session, opc_run_options_
 /* Also after a failed run: its findings have lines that reproduce them. The first error counts. */
 static opc_status_t write_found(opc_session_t *session, opc_status_t status, opc_error_t *error) {
   opc_error_t own = {0};
-  opc_status_t written = opc_sample_set_write(&session->found_samples, session->options->found_samples,
-                                              opc_session_operator, session, &own);
+  opc_status_t written = opc_save_found(session, &own);
   if (status != OPC_OK || written == OPC_OK) return status;
   return opc_error_set(error, written, "%s", own.message);
 }
@@ -534,7 +529,7 @@ opc_status_t opc_run_execute(const opc_run_options_t *options, int *out_exit_cod
     const opc_status_t written = opc_journal_write(session.journal, end, failed ? NULL : error);
     if (!failed) status = written;
   }
-  opc_search_rounds_end(&session);
+  opc_searched_clear(&session);
   opc_recipe_set_clear(&session.recipes); /* they point to their operators */
   opc_loaded_clear(&session.loaded);
   opc_memcheck_free(session.memcheck);

@@ -19,6 +19,8 @@ opc_status_t opc_run_execute(const opc_run_options_t *options, int *out_exit_cod
 opc_status_t opc_init_samples(opc_session_t *session, opc_error_t *error) OPC_CHECKED;
 /* --save-samples: those of each operator, in the order of the operators. */
 opc_status_t opc_save_samples(opc_session_t *session, opc_error_t *error) OPC_CHECKED;
+/* The file of those that searches found, in the same order. */
+opc_status_t opc_save_found(opc_session_t *session, opc_error_t *error) OPC_CHECKED;
 
 /* --list-cases: the plan of a run, without running any of it. Samples of files, recordings, classes and packages are
  * planned as in a worker; operators without a sample are listed as to be searched first.

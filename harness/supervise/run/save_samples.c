@@ -31,16 +31,26 @@ static opc_status_t init_samples_todo(opc_session_t *session, const opc_operator
   return OPC_OK;
 }
 
-/* Its samples: of the run, in which operators end in any order. */
-static opc_status_t add_samples_of(opc_session_t *session, const opc_operator_t *op, opc_sample_set_t *out,
-                                   opc_error_t *error) {
-  for (size_t i = 0; i < session->samples.count; i++) {
+/* Those of the operator: in a run, operators end in any order. */
+static opc_status_t add_from(const opc_sample_set_t *set, const opc_operator_t *op, opc_sample_set_t *out,
+                             opc_error_t *error) {
+  for (size_t i = 0; i < set->count; i++) {
     OPC_SCOPED(opc_sample_clear) opc_sample_t copy = {0};
-    if (strcmp(session->samples.samples[i].operator_name, op->name) != 0) continue;
-    OPC_RETURN_IF_ERROR(opc_sample_copy(&session->samples.samples[i], &copy, error));
+    if (strcmp(set->samples[i].operator_name, op->name) != 0) continue;
+    OPC_RETURN_IF_ERROR(opc_sample_copy(&set->samples[i], &copy, error));
     OPC_RETURN_IF_ERROR(opc_sample_set_add(out, &copy, error));
   }
   return OPC_OK;
+}
+
+static opc_status_t add_samples_of(opc_session_t *session, const opc_operator_t *op, opc_sample_set_t *out,
+                                   opc_error_t *error) {
+  return add_from(&session->samples, op, out, error);
+}
+
+static opc_status_t add_found_of(opc_session_t *session, const opc_operator_t *op, opc_sample_set_t *out,
+                                 opc_error_t *error) {
+  return add_from(&session->found_samples, op, out, error);
 }
 
 /* The first of them with its schema. */
@@ -86,4 +96,8 @@ opc_status_t opc_save_samples(opc_session_t *session, opc_error_t *error) {
   return opc_journal_note(session->journal, error,
                           "--save-samples: %s has none of the %zu entr%s with \"todo\" that were read",
                           session->options->save_samples, count, count == 1 ? "y" : "ies");
+}
+
+opc_status_t opc_save_found(opc_session_t *session, opc_error_t *error) {
+  return write_in_order(session, session->options->found_samples, NULL, add_found_of, error);
 }

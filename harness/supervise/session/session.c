@@ -194,7 +194,6 @@ opc_status_t opc_session_result(opc_session_t *session, const opc_operator_t *op
   apply_xfail(session, result);
   const bool finding = opc_case_result_is_finding(result);
   session->results++;
-  session->cases_done++;
   session->findings += finding;
   session->broken += finding && result->severity == OPC_SEVERITY_ERROR;
   if (finding) OPC_RETURN_IF_ERROR(opc_kernel_place_add(session, op, result, error));

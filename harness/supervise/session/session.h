@@ -20,7 +20,6 @@ typedef struct opc_session {
   struct opc_searched
       *found; /* one entry per operator of `loaded`: the result of its search; NULL: no search (searching.h) */
   opc_search_library_t *library; /* what searches found for one another; NULL: no search */
-  bool searching;                /* tasks search instead of running cases */
   uint64_t search_pass;          /* of --seeds: what is added to the seed of a search */
   uint64_t without;   /* families of tries that searches leave out (OPC_SEARCH_WITHOUT of scripts/bench --search) */
   opc_xfail_t *xfail; /* NULL: none */
@@ -38,8 +37,7 @@ typedef struct opc_session {
   opc_error_t emit_error;   /* why there is no program */
   bool emitted;             /* the program is written, or cannot be */
 
-  const char *current; /* for the progress line; one of the operators' strings */
-  uint64_t operators_done, operators_total, cases_done, findings;
+  uint64_t operators_done, operators_total, findings;
   uint64_t results, called, broken; /* results: without unsuitable ones; called: cases that called an operator; broken:
                                        fail or error that count */
   uint64_t stale_lines;             /* of the expected failures, with --strict: they match no case */
