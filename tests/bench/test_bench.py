@@ -21,6 +21,7 @@ import our_side
 import parity_costs
 import precision
 import python_modules
+import scale
 
 REVIEWED = against_python.read_reviewed()
 ALIAS = "RuntimeError: Found a custom (non-ATen) operator whose output has alias annotations: ns::op(Tensor(a) x) -> Tensor(a)."
@@ -390,6 +391,23 @@ class PythonModules(unittest.TestCase):
         names = [name for name, expectations, samples in python_modules.modules() if set(expectations) == set(samples)]
         self.assertIn("correct_python", names)
         self.assertEqual(names, sorted(path.name.removesuffix(".expect.json") for path in python_modules.FOLDER.glob("*.expect.json")))
+
+
+class Scale(unittest.TestCase):
+    def test_row(self):
+        end = {"seconds": 6.0, "job_seconds": 5.0, "idle_seconds": 1.0}
+        self.assertEqual(scale.row(4, end, 12.0).split(), ["4", "6.0", "0.50", "20", "%"])
+        self.assertEqual(scale.row(1, {"seconds": 1.0, "job_seconds": 0, "idle_seconds": 0}, 1.0).split(), ["1", "1.0", "1.00", "0", "%"])
+
+    def test_broken_off(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as journal:
+            journal.write('{"t":"run"}\n{"t":"end","complete":false}\n')
+            journal.flush()
+            with self.assertRaises(SystemExit):
+                scale.end_of(journal.name)
+            journal.write('{"t":"end","complete":true,"seconds":2}\n')
+            journal.flush()
+            self.assertEqual(scale.end_of(journal.name)["seconds"], 2)
 
 
 if __name__ == "__main__":

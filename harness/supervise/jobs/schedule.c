@@ -378,6 +378,11 @@ static opc_status_t schedule_serve(schedule_t *schedule, opc_error_t *error) {
   return status != OPC_OK ? status : written;
 }
 
+static void count_seconds(schedule_t *schedule, double seconds) {
+  schedule->session->job_seconds += seconds;
+  if (schedule->running_count < schedule->jobs) schedule->session->idle_seconds += seconds;
+}
+
 static opc_status_t schedule_all(schedule_t *schedule, opc_error_t *error) {
   opc_session_t *session = schedule->session;
   if (!schedule->running) return opc_out_of_memory(error);
@@ -393,7 +398,9 @@ static opc_status_t schedule_all(schedule_t *schedule, opc_error_t *error) {
     if (is_finished(schedule)) return OPC_OK;
     OPC_RETURN_IF_ERROR(start_children(schedule, error));
     tell_progress(schedule, false);
+    const double began = opc_clock();
     wait_for_something(schedule);
+    count_seconds(schedule, opc_clock() - began);
     OPC_RETURN_IF_ERROR(schedule_serve(schedule, error));
   }
 }
