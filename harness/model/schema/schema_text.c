@@ -1,4 +1,5 @@
 /* The arguments of a schema available only as text, such as those of a class's methods. */
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -76,14 +77,17 @@ static const struct {
 #undef OPC_ARGUMENT_WORDS
 };
 
-/* The word begins here, and a part of the name ends after it. */
+/* The word begins here, and a part of the name ends after it. A search asks this a thousand times a try: the first
+ * letter decides most of it. */
 static bool begins_with(const char *part, const char *word, size_t size) {
-  return strncasecmp(part, word, size) == 0 && (part[size] == '_' || part[size] == '\0');
+  return tolower((unsigned char)part[0]) == tolower((unsigned char)word[0]) && strncasecmp(part, word, size) == 0 &&
+         (part[size] == '_' || part[size] == '\0');
 }
 
 bool opc_argument_is_named(const char *name, const char *words) {
   for (const char *word = words; *word;) {
-    const size_t size = strcspn(word, " ");
+    size_t size = 0;
+    while (word[size] && word[size] != ' ') size++;
     for (const char *part = name, *end; part; part = end ? end + 1 : NULL) {
       if (begins_with(part, word, size)) return true;
       end = strchr(part, '_');

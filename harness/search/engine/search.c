@@ -14,10 +14,14 @@ enum {
   REPAIR_PERCENT = 65,
   CRASHES_BASE = 40, /* crashes that end a search, and one more per so many tries of its budget: each costs a process */
   TRIES_A_CRASH = 20,
-  REDRAW_FROM = 100,    /* the first try with redraws: before it hardly any tuple has got far enough */
-  REDRAW_PERCENT = 25,  /* of the mutations */
-  REPEATS_MAX = 60,     /* draws of tuples already tried: nothing else is left */
-  AFTER_FOUND_MAX = 120 /* tries for a richer tuple */
+  REDRAW_FROM = 100,     /* the first try with redraws: before it hardly any tuple has got far enough */
+  REDRAW_PERCENT = 25,   /* of the mutations */
+  REPEATS_MAX = 60,      /* draws of tuples already tried: nothing else is left */
+  AFTER_FOUND_MAX = 120, /* tries for a richer tuple */
+  IDLE_MAX = 400,    /* tries that end at known places, after which a round is over. Measured: among 460 operators of
+                        ATen that are found, 377 is the longest such wait, and 146 the next */
+  IDLE_AT_FEW = 150, /* the same, while only FEW places are known: no operator that was found later had so few */
+  FEW = 2
 };
 
 /* True when these arguments were not tried before; remembers them. */
@@ -57,6 +61,7 @@ opc_status_t opc_search_new(const opc_operator_t *op, const opc_search_options_t
       options->round > 1 ? options->seed ^ XXH3_64bits(&options->round, sizeof options->round) : options->seed;
   search->rng = (opc_rng_t){.seed = XXH3_64bits_withSeed(op->name, strlen(op->name), seed), .view = &search->view};
   search->budget = options->budget;
+  search->round = options->round;
   search->without = options->without;
   search->earlier = options->earlier;
   search->parent = OPC_SITES_MAX;
@@ -274,10 +279,16 @@ static bool next_known(opc_search_t *search, opc_sample_t *out) {
   return false;
 }
 
+/* Nothing has changed for a long time. The first round sees everything once. */
+static bool is_idle(const opc_search_t *search) {
+  const int most = search->site_count <= FEW ? IDLE_AT_FEW : IDLE_MAX;
+  return search->round > 1 && search->kept_count == 0 && search->tries - search->progress_at >= most;
+}
+
 /* A tuple that might be richer than those found. */
 static bool next_found(opc_search_t *search, opc_sample_t *out) {
   if (search->known) return !search->over && next_known(search, out);
-  if (search->over || search->tries >= search->budget ||
+  if (search->over || search->tries >= search->budget || is_idle(search) ||
       search->crash_cost >= CRASHES_BASE + search->budget / TRIES_A_CRASH)
     return false;
   bool shrinking = search->shrunk > 0 && search->derived.next < search->derived.count;

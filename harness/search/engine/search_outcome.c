@@ -36,6 +36,7 @@ static opc_site_t *visit(opc_search_t *search, uint64_t id, const char *message,
     return NULL;
   }
   search->site_count++;
+  search->progress_at = search->tries;
   *out_new = true;
   return site;
 }

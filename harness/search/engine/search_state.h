@@ -185,10 +185,11 @@ struct opc_search {
   const opc_sample_t *base;      /* the first of them that the operator accepted; NULL: none yet */
   opc_rng_t rng;
   opc_search_view_t view;
-  int budget, tries, earlier;
+  int round, budget, tries, earlier;
   uint64_t without;                  /* families that make no tries */
   int from_library;                  /* tries based on what other operators have found */
   int found_at;                      /* number of the first try that was kept; 0: none */
+  int progress_at;                   /* number of the last try that ended at a new place; 0: none */
   opc_search_family_t found_by;      /* of that try */
   int crashes, hangs;                /* number of tries */
   int spoken;                        /* crashes with a printed message */

@@ -1,6 +1,7 @@
 #include "supervise/evidence/crash_report.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,7 +109,10 @@ static void crash_report_describe_end(const opc_child_t *child, const opc_crash_
   switch (child->cause) {
     case OPC_END_TIMEOUT:
       out->rule = OPC_RULE_timeout;
-      opc_text_addf(&out->message, "did not return within %g s and was killed", limits->seconds);
+      opc_text_addf(&out->message, "did not return within %g s and was killed",
+                    child->hung_after > 0 ? round(100 * child->hung_after) / 100 : limits->seconds);
+      if (child->hung_after > 0)
+        opc_text_add(&out->message, ", in a loop in which an earlier call did not return either");
       return;
     case OPC_END_IDLE:
       out->rule = OPC_RULE_timeout;

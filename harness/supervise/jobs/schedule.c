@@ -140,6 +140,10 @@ static opc_status_t start_child(schedule_t *schedule, opc_task_t *task, opc_erro
   OPC_RETURN_IF_ERROR(opc_child_open(++schedule->next_id, task, &child, error));
   schedule->children[schedule->child_count++] = child;
   child->pace = opc_run_pace(session->options);
+  if (!session->memcheck && !session->options->untrusted_input && !session->has_only) {
+    child->hangs = &session->hangs;
+    child->hangs_maps = &session->maps;
+  }
   task->child = child;
   if (session->sanitize && !task->is_search)
     OPC_RETURN_IF_ERROR(opc_sanitize_launcher(session->sanitize, child->id, &schedule->command.launcher, error));

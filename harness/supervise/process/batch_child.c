@@ -1,7 +1,10 @@
 #include "supervise/process/batch_child.h"
 
+#include "supervise/process/hang_place.h"
+
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -145,6 +148,13 @@ static bool waits_for_program(opc_child_t *child, double started, double limit, 
   return child->program_seen >= started && now - child->program_seen < pause;
 }
 
+/* The child can write the crash record. A start in the future, or before the child was opened, gives it no extra time:
+ * the time then counts from when the child was last heard. */
+static double case_start(const opc_child_t *child, double now) {
+  const double started = (double)child->crash_record->started_ns * 1e-9;
+  return started > now || started < child->opened ? child->heard : fmin(started, child->heard);
+}
+
 double opc_child_watch(opc_child_t *child, double case_seconds) {
   double now = opc_clock(), limit;
   opc_end_cause_t cause = OPC_END_IDLE;
@@ -162,16 +172,17 @@ double opc_child_watch(opc_child_t *child, double case_seconds) {
     limit = child->closed_at + closed_seconds * child->pace;
     cause = OPC_END_CHANNEL;
   } else if (child->crash_record->running == 1) {
-    /* The child can write the crash record. A start in the future, or before the child was opened, gives it no extra
-     * time: the time then counts from when the child was last heard. */
-    double started = (double)child->crash_record->started_ns * 1e-9;
-    if (started > now || started < child->opened) started = child->heard;
+    const double started = case_start(child, now);
     limit = started + case_seconds;
-    if (limit > child->heard + case_seconds) limit = child->heard + case_seconds;
     cause = OPC_END_TIMEOUT;
-    started = limit - case_seconds;
     const bool waits = waits_for_program(child, started, limit, now);
-    if (now >= limit && (waits || is_starved(child, started, case_seconds, now))) return case_seconds / 4;
+    if (child->hangs && opc_hang_is_known(child->hangs, child, now - started, case_seconds)) {
+      child->hung_after = now - started;
+      limit = now;
+    } else if (now >= limit) {
+      if (waits || is_starved(child, started, case_seconds, now)) return case_seconds / 4;
+      if (child->hangs) opc_hang_note(child->hangs, child);
+    }
   } else {
     limit = child->heard + (child->sequence == 0 ? start_seconds : idle_seconds) * child->pace;
   }

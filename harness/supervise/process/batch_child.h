@@ -42,10 +42,14 @@ typedef struct opc_child {
   bool leaving;                               /* its work is done; it may exit */
   uint64_t sequence;                          /* of the crash record at the last look */
   double cpu;                                 /* its processor time at that moment, seconds */
+  uint64_t looked;                            /* the sequence when it was last looked for in known hangs */
+  double hung_after;                          /* seconds, if it is in a known hang and was not waited for; else 0 */
   bool launched;                              /* its process is a tool's, and the worker another program to it */
   double program_seen, program_looked; /* when another program last ran for it, and was last looked for; 0: never */
   double pace;                         /* slowdown factor for all time limits except a case's */
   void *owner;                         /* for whom it works; NULL once it was given up */
+  struct opc_hang_places *hangs;       /* of the run (hang_place.h); NULL: none are kept */
+  const opc_maps_t *hangs_maps;        /* of the worker that forked it */
 } opc_child_t;
 
 opc_status_t opc_child_open(uint64_t id, void *owner, opc_child_t **out, opc_error_t *error) OPC_CHECKED;

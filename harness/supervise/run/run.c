@@ -537,6 +537,7 @@ opc_status_t opc_run_execute(const opc_run_options_t *options, int *out_exit_cod
   opc_sanitize_free(session.sanitize);
   opc_symboliser_free(session.symboliser);
   opc_maps_clear(&session.maps);
+  opc_hang_places_clear(&session.hangs);
   opc_sample_set_clear(&session.samples);
   opc_sample_set_clear(&session.found_samples);
   for (size_t i = 0; i < session.files_beside_count; i++) free(session.files_beside[i]);

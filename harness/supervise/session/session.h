@@ -6,6 +6,7 @@
 #include "search/draft/search_library.h"
 #include "search/recipe/recipe.h"
 #include "supervise/load/load.h"
+#include "supervise/process/hang_place.h"
 #include "supervise/tools/memcheck.h"
 
 typedef struct opc_session {
@@ -27,6 +28,7 @@ typedef struct opc_session {
   opc_memcheck_t *memcheck;      /* NULL: no Valgrind */
   struct opc_sanitize *sanitize; /* NULL: no compute-sanitizer */
   opc_maps_t maps;               /* of the worker */
+  opc_hang_places_t hangs;       /* where calls of this run hung */
   json_t *checks;                /* array of names */
   json_t *devices;               /* array of names of usable devices */
   json_t *absent;                /* object: requested device that does not exist -> why */

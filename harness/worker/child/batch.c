@@ -14,6 +14,7 @@ typedef struct batch {
   opc_channel_t channel;
   opc_crash_record_t *record;
   const json_t *operators;
+  opc_operator_t op;     /* of the last command: a search has thousands for one operator; NULL name: none */
   opc_status_t status;   /* of the channel, for callbacks that cannot return a status */
   bool must_be_replaced; /* a case corrupted this process: nothing more may run here */
   opc_error_t *error;
@@ -92,15 +93,26 @@ static void case_must_replace(void *context) { ((batch_t *)context)->must_be_rep
 
 /* ---- commands ---- */
 
-static opc_status_t operator_find(const batch_t *batch, const json_t *command, opc_operator_t *out,
+static opc_status_t operator_read(const batch_t *batch, const char *name, const char *library, opc_operator_t *out,
                                   opc_error_t *error) {
-  const char *name = json_string_value(json_object_get(command, "operator"));
-  if (!name) return opc_error_set(error, OPC_ERR_PROTOCOL, "a command without operator");
-  const char *library = json_string_value(json_object_get(command, "library"));
   if (library) return opc_operator_from_library(name, library, out, error);
   const json_t *listed = json_object_get(batch->operators, name);
   if (listed) return opc_operator_from_json(listed, out, error);
   return opc_bridge_describe(name, out, error);
+}
+
+/* *out is the batch's, until the next command. */
+static opc_status_t operator_find(batch_t *batch, const json_t *command, const opc_operator_t **out,
+                                  opc_error_t *error) {
+  const char *name = json_string_value(json_object_get(command, "operator"));
+  if (!name) return opc_error_set(error, OPC_ERR_PROTOCOL, "a command without operator");
+  *out = &batch->op;
+  if (batch->op.name && strcmp(batch->op.name, name) == 0) return OPC_OK;
+  opc_operator_clear(&batch->op);
+  const opc_status_t status =
+      operator_read(batch, name, json_string_value(json_object_get(command, "library")), &batch->op, error);
+  if (status != OPC_OK) opc_operator_clear(&batch->op);
+  return status;
 }
 
 static opc_status_t sample_read(const json_t *json, const opc_operator_t *op, opc_sample_t *out, opc_error_t *error) {
@@ -146,11 +158,10 @@ static const char *optional_string(const json_t *command, const char *key) {
 }
 
 static opc_status_t run_planned(batch_t *batch, const json_t *command, uint64_t *out_cases, opc_error_t *error) {
-  OPC_SCOPED(opc_operator_clear) opc_operator_t op = {0};
+  const opc_operator_t *op = NULL;
   OPC_SCOPED(opc_sample_set_clear) opc_sample_set_t samples = {0};
   OPC_SCOPED(opc_scope_free) const char **checks = NULL, **devices = NULL, **skip = NULL, **crashed = NULL;
-  opc_runner_request_t request = {.op = &op,
-                                  .seed = (uint64_t)json_integer_value(json_object_get(command, "seed")),
+  opc_runner_request_t request = {.seed = (uint64_t)json_integer_value(json_object_get(command, "seed")),
                                   .neighbours = json_integer_value(json_object_get(command, "neighbours")),
                                   .only = optional_string(command, "only"),
                                   .only_ran = json_is_true(json_object_get(command, "only_ran")),
@@ -167,11 +178,12 @@ static opc_status_t run_planned(batch_t *batch, const json_t *command, uint64_t 
                             .context = batch};
 
   OPC_RETURN_IF_ERROR(operator_find(batch, command, &op, error));
-  OPC_RETURN_IF_ERROR(samples_read(json_object_get(command, "samples"), &op, &samples, error));
+  OPC_RETURN_IF_ERROR(samples_read(json_object_get(command, "samples"), op, &samples, error));
   OPC_RETURN_IF_ERROR(names_read(json_object_get(command, "checks"), &checks, &request.check_count, error));
   OPC_RETURN_IF_ERROR(names_read(json_object_get(command, "devices"), &devices, &request.device_count, error));
   OPC_RETURN_IF_ERROR(names_read(json_object_get(command, "skip"), &skip, &request.skip_count, error));
   OPC_RETURN_IF_ERROR(names_read(json_object_get(command, "crashed"), &crashed, &request.crashed_count, error));
+  request.op = op;
   request.samples = samples.samples;
   request.sample_count = samples.count;
   request.checks = checks;
@@ -192,12 +204,12 @@ static opc_status_t cases_run(batch_t *batch, const json_t *command) {
 }
 
 static opc_status_t try_answer(batch_t *batch, const json_t *command, json_t **out_answer, opc_error_t *error) {
-  OPC_SCOPED(opc_operator_clear) opc_operator_t op = {0};
+  const opc_operator_t *op = NULL;
   OPC_SCOPED(opc_sample_clear) opc_sample_t sample = {0};
   const uint64_t seed = (uint64_t)json_integer_value(json_object_get(command, "seed"));
   OPC_RETURN_IF_ERROR(operator_find(batch, command, &op, error));
-  OPC_RETURN_IF_ERROR(sample_read(json_object_get(command, "sample"), &op, &sample, error));
-  return opc_try_run(&op, &sample, optional_string(command, "device"), seed,
+  OPC_RETURN_IF_ERROR(sample_read(json_object_get(command, "sample"), op, &sample, error));
+  return opc_try_run(op, &sample, optional_string(command, "device"), seed,
                      json_is_true(json_object_get(command, "values")),
                      !json_is_true(json_object_get(command, "without_meta")), batch->record, out_answer, error);
 }
@@ -246,7 +258,10 @@ static opc_status_t serve_next(batch_t *batch, bool *out_ended) {
   return OPC_OK;
 }
 
-static void batch_close(batch_t *batch) { opc_channel_close(&batch->channel); }
+static void batch_close(batch_t *batch) {
+  opc_operator_clear(&batch->op);
+  opc_channel_close(&batch->channel);
+}
 
 opc_status_t opc_batch_serve(int fd, opc_crash_record_t *record, const json_t *operators, opc_error_t *error) {
   /* The supervisor is trusted: a sample may include all its values. */

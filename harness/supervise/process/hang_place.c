@@ -1,0 +1,162 @@
+#include "supervise/process/hang_place.h"
+
+#include <elf.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+
+enum {
+  LOOKS = 6,
+  WAITS = 500, /* short ones, until it stops */
+  LAST_WAITS = 20000,
+  PLACES_MAX = 64,
+  AROUND = 256, /* bytes: a loop has more than what was seen of it */
+  LOOP_MAX = 4096
+};
+static const struct timespec between_looks = {.tv_nsec = 2 * 1000 * 1000}, short_wait = {.tv_nsec = 100 * 1000};
+static const double part = 0.25, least_seconds = 0.25, busy_share = 0.7;
+
+static void place_clear(opc_hang_place_t *place) {
+  free(place->file);
+  *place = (opc_hang_place_t){0};
+}
+
+void opc_hang_places_clear(opc_hang_places_t *places) {
+  for (size_t i = 0; i < places->count; i++) place_clear(&places->items[i]);
+  free(places->items);
+  *places = (opc_hang_places_t){0};
+}
+
+/* ---- a look ---- */
+
+#if defined(__x86_64__)
+static uint64_t instruction_of(const struct user_regs_struct *registers) { return registers->rip; }
+#elif defined(__aarch64__)
+static uint64_t instruction_of(const struct user_regs_struct *registers) { return registers->pc; }
+#else
+static uint64_t instruction_of(const struct user_regs_struct *registers) {
+  (void)registers;
+  return 0;
+}
+#endif
+
+typedef enum stop { STOP_NONE, STOP_OURS, STOP_GONE } stop_t;
+
+/* Waits until it has stopped because of us. Signals that come meanwhile are its own. NONE: not within the time; a busy
+ * machine runs it late, and one that waits for a disk stops late. GONE: it has ended. */
+static stop_t wait_for_stop(pid_t pid, int waits) {
+  for (int i = 0; i < waits; i++) {
+    int status = 0;
+    const pid_t got = waitpid(pid, &status, __WALL | WNOHANG);
+    if (got < 0 || (got == pid && !WIFSTOPPED(status))) return STOP_GONE;
+    if (got == 0) (void)nanosleep(&short_wait, NULL);
+    else if (status >> 16 == PTRACE_EVENT_STOP) return STOP_OURS;
+    else (void)ptrace(PTRACE_CONT, pid, NULL, (void *)(uintptr_t)WSTOPSIG(status));
+  }
+  return STOP_NONE;
+}
+
+/* 0: unknown. The process goes on. */
+static uint64_t look_once(pid_t pid) {
+  struct user_regs_struct registers = {0};
+  struct iovec buffer = {.iov_base = &registers, .iov_len = sizeof registers};
+  if (ptrace(PTRACE_INTERRUPT, pid, NULL, NULL) != 0 || wait_for_stop(pid, WAITS) != STOP_OURS) return 0;
+  const bool known = ptrace(PTRACE_GETREGSET, pid, (void *)NT_PRSTATUS, &buffer) == 0;
+  if (ptrace(PTRACE_CONT, pid, NULL, NULL) != 0) return 0;
+  return known ? instruction_of(&registers) : 0;
+}
+
+/* Only a stopped process can be let go. While it is held, its parent is not told that it ended: one that does not stop
+ * is killed here, and waited for. */
+static void let_go(const opc_child_t *child) {
+  const pid_t pid = child->pid;
+  (void)ptrace(PTRACE_INTERRUPT, pid, NULL, NULL);
+  const stop_t stop = wait_for_stop(pid, LAST_WAITS);
+  if (stop == STOP_GONE || (stop == STOP_OURS && ptrace(PTRACE_DETACH, pid, NULL, NULL) == 0)) return;
+  opc_pidfd_kill(child->pidfd, pid);
+  for (int status = 0; waitpid(pid, &status, __WALL) == pid && WIFSTOPPED(status);)
+    (void)ptrace(PTRACE_CONT, pid, NULL, NULL);
+}
+
+/* Their loops, such as memset's, end for other inputs. */
+static bool is_shared_by_all(const char *file) {
+  static const char *const names[] = {"libc.so", "libm.so",   "libc-",     "libm-",     "libtorch",
+                                      "libc10",  "libstdc++", "libgcc_s",  "libgomp",   "libomp",
+                                      "libiomp", "libmkl",    "libpython", "libopcheck"};
+  const char *name = opc_base_name(file);
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (strncmp(name, names[i], strlen(names[i])) == 0) return true;
+  return !strstr(name, ".so"); /* the program itself, such as python3 */
+}
+
+static bool hang_widen(opc_hang_place_t *place, const struct opc_mapping *mapping, uint64_t address) {
+  if (!mapping || !mapping->path || is_shared_by_all(mapping->path)) return false;
+  const uint64_t offset = address - mapping->start + mapping->offset;
+  if (!place->file) {
+    place->file = strdup(mapping->path);
+    place->first = place->last = offset;
+  }
+  if (!place->file || strcmp(place->file, mapping->path) != 0) return false;
+  if (offset < place->first) place->first = offset;
+  if (offset > place->last) place->last = offset;
+  return true;
+}
+
+/* False: the main thread is not in one loop, or cannot be seen; then *out is empty. */
+static bool hang_look(const opc_child_t *child, opc_hang_place_t *out) {
+  const pid_t pid = child->pid;
+  bool within = pid > 0 && !child->own; /* of an own child, waitpid would take the end */
+  *out = (opc_hang_place_t){0};
+  if (!within || ptrace(PTRACE_SEIZE, pid, NULL, NULL) != 0) return false;
+  for (int i = 0; i < LOOKS && within; i++) {
+    if (i > 0) (void)nanosleep(&between_looks, NULL);
+    const uint64_t address = look_once(pid);
+    within = address && hang_widen(out, opc_maps_find(child->hangs_maps, address), address);
+  }
+  let_go(child);
+  within = within && out->last - out->first <= LOOP_MAX;
+  if (!within) place_clear(out);
+  return within;
+}
+
+/* ---- known places ---- */
+
+static bool hang_is_within(const opc_hang_place_t *place, const opc_hang_place_t *known) {
+  return strcmp(place->file, known->file) == 0 && place->first + AROUND >= known->first &&
+         place->last <= known->last + AROUND;
+}
+
+static bool hang_has_place(const opc_hang_places_t *places, const opc_hang_place_t *place) {
+  bool found = false;
+  for (size_t i = 0; i < places->count && !found; i++) found = hang_is_within(place, &places->items[i]);
+  return found;
+}
+
+void opc_hang_note(opc_hang_places_t *places, const opc_child_t *child) {
+  opc_hang_place_t place;
+  if (places->count == PLACES_MAX || !hang_look(child, &place)) return;
+  if (hang_has_place(places, &place) || !OPC_ARRAY_GROW(places->items, places->count)) place_clear(&place);
+  else places->items[places->count++] = place;
+}
+
+static bool hang_on_searched(const opc_child_t *child) {
+  static const char searched[] = "searched/";
+  return strncmp(child->crash_record->provenance, searched, sizeof searched - 1) == 0;
+}
+
+bool opc_hang_is_known(const opc_hang_places_t *places, opc_child_t *child, double runs, double seconds) {
+  opc_hang_place_t place;
+  const double enough = fmax(least_seconds, part * seconds);
+  if (places->count == 0 || child->looked == child->sequence || !hang_on_searched(child) || runs < enough ||
+      opc_process_cpu(child->pid) - child->cpu < busy_share * enough)
+    return false;
+  child->looked = child->sequence;
+  if (!hang_look(child, &place)) return false;
+  const bool known = hang_has_place(places, &place);
+  place_clear(&place);
+  return known;
+}
