@@ -455,6 +455,57 @@ static void test_library(void **state) {
   opc_search_library_free(NULL);
 }
 
+/* ---- no progress ---- */
+
+static int asked; /* calls of run_never and run_always_new */
+
+static void run_never(const opc_sample_t *sample, opc_tried_t *tried, char *message) {
+  (void)sample;
+  asked++;
+  REJECT("this is not implemented");
+}
+
+/* A word for each call: every try ends at a new place. */
+static void run_always_new(const opc_sample_t *sample, opc_tried_t *tried, char *message) {
+  (void)sample;
+  char word[] = "not of kind aaa";
+  for (int i = 0, rest = asked++; i < 3; i++, rest /= 26) word[12 + i] = (char)('a' + rest % 26);
+  REJECT(word);
+}
+
+static int tries_of(const fake_t *fake, int round, int budget) {
+  opc_operator_t op = fake_operator(fake);
+  opc_search_t *search;
+  opc_sample_t sample;
+  opc_error_t error = {0};
+  const opc_search_options_t options = {.budget = budget, .round = round};
+  asked = 0;
+  assert_ok(opc_search_new(&op, &options, &search, &error), error);
+  while (opc_search_next(search, &sample)) {
+    char message[256] = "";
+    opc_tried_t tried = {0};
+    fake->run(&sample, &tried, message);
+    tried.message = message;
+    opc_search_report(search, &tried);
+    opc_sample_clear(&sample);
+  }
+  opc_search_free(search);
+  opc_operator_clear(&op);
+  return asked;
+}
+
+/* A later round ends early where all refusals are known; the first one, and one that gets further, do not. */
+static void test_no_progress(void **state) {
+  (void)state;
+  static const fake_t never = {
+      "ns::never", {{"x", "Tensor", NULL, false}, {"count", "int", NULL, false}}, run_never, OPC_SEARCH_NOT_FOUND};
+  static const fake_t ever_new = {
+      "ns::ever_new", {{"x", "Tensor", NULL, false}, {"count", "int", NULL, false}}, run_always_new, 0};
+  assert_int_equal(tries_of(&never, 1, 300), 300);
+  assert_true(tries_of(&never, 2, 900) < 200);
+  assert_true(tries_of(&ever_new, 2, 500) > 400);
+}
+
 /* The throw site distinguishes equal texts: getting to another site is progress. */
 static void run_equal_words(const opc_sample_t *sample, opc_tried_t *tried, char *message) {
   static const char *const names[] = {"1a", "2b"};
@@ -507,6 +558,7 @@ int main(void) {
       cmocka_unit_test(test_details),
       cmocka_unit_test(test_counts_of_crashes),
       cmocka_unit_test(test_library),
+      cmocka_unit_test(test_no_progress),
       cmocka_unit_test(test_families_by_name),
       cmocka_unit_test(test_equal_words_at_two_places),
   };
