@@ -34,7 +34,12 @@ static slot_t *slot_at(const void *data) {
 
 /* Keeps ended mappings with their guard pages for the next allocation of that size: a new mapping costs more than most
  * calls. */
-enum { SPARES_MAX = 64, SPARE_BYTES_MAX = 64 << 10 };
+enum {
+  SPARES_MAX = 64,
+  SPARE_BYTES_MAX = 64 << 10,
+  WHOLE_MAX = 256 << 20, /* larger blocks are filled at their ends only */
+  END_BYTES = 64 << 20
+};
 static slot_t *guard_spares[SPARES_MAX];
 static size_t guard_spare_count;
 
@@ -79,7 +84,7 @@ static slot_t *slot_map(size_t page_bytes, size_t page, bool keyed) {
     free(slot);
     return NULL;
   }
-  opc_pages_give(slot->pages, page_bytes);
+  if (page_bytes <= WHOLE_MAX) opc_pages_give(slot->pages, page_bytes);
   slot->next = opc_guard_slots;
   if (slot->next) slot->next->previous = slot;
   opc_guard_slots = slot;
@@ -108,6 +113,14 @@ static size_t page_size(void) {
   return size;
 }
 
+/* Of gigabytes only both ends: a kernel that takes a wrong number for a size asks for them, and touches none. What is
+ * between is zero. */
+static void poison_ends(unsigned char *data, size_t bytes, unsigned char poison) {
+  const size_t ends = bytes > WHOLE_MAX ? END_BYTES : bytes;
+  memset(data, poison, ends);
+  if (ends < bytes) memset(data + bytes - END_BYTES, poison, END_BYTES);
+}
+
 static bool slot_begin(slot_t *slot, size_t bytes, size_t padded, const opc_guard_policy_t *policy) {
   slot->bytes = bytes;
   slot->damaged = slot->freed = false;
@@ -117,8 +130,8 @@ static bool slot_begin(slot_t *slot, size_t bytes, size_t padded, const opc_guar
   slot->poison = policy->fixed_slack ? OPC_GUARD_SLACK : policy->poison;
   slot->number = ++guard_numbers;
   slot->data = policy->side == OPC_GUARD_BEHIND ? slot->pages + slot->page_bytes - padded : slot->pages;
-  memset(slot->pages, slot->poison, slot->page_bytes);
-  if (slot->poison != policy->poison) memset(slot->data, policy->poison, bytes);
+  poison_ends(slot->pages, slot->page_bytes, slot->poison);
+  if (slot->poison != policy->poison) poison_ends(slot->data, bytes, policy->poison);
   if (!slot->heap) {
     guard_live_blocks++;
     guard_live_bytes += bytes;

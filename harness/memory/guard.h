@@ -24,7 +24,7 @@ typedef struct opc_guard_policy {
   opc_guard_side_t side;
   size_t alignment;     /* of the data's address, a power of two; 1: the data end exactly at the guard after them, after
                            `bytes` bytes */
-  unsigned char poison; /* fills the data and the slack */
+  unsigned char poison; /* fills the data and the slack; of blocks over 256 MiB, 64 MiB at both ends */
   bool fixed_slack;     /* the slack, and a guard that is read, contain OPC_GUARD_SLACK instead of the poison */
   bool heap;            /* from malloc or new, not a tensor's storage */
   bool to_protect;      /* will be made read-only at times: needs no system call if the processor has protection keys */
