@@ -202,13 +202,16 @@ static void put_head(json_writer_t *writer, const opc_journal_summary_t *summary
   put_value(writer, json_pack("{s:O?, s:O?, s:O?}", "version", json_object_get(run, "version"), "torch",
                               json_object_get(tool, "torch"), "cuda", json_object_get(tool, "cuda")));
   json_put(writer, ",\n  \"run\": ");
-  json_t *seed = json_object_get(run, "seed");
-  put_value(writer,
-            json_pack("{s:o, s:f, s:b, s:o, s:O?, s:O*, s:O*}", "seed", seed ? json_incref(seed) : json_integer(0),
-                      "seconds", summary->seconds, "complete", summary->complete ? 1 : 0, "argv",
-                      argv ? json_incref(argv) : json_array(), "started", json_object_get(run, "started"),
-                      "loading_cpu_seconds", json_object_get(tool, "loading_cpu_seconds"), "settings",
-                      json_object_get(run, "settings")));
+  json_t *seed = json_object_get(run, "seed"), *budget = NULL;
+  if (summary->budget > 0)
+    budget = json_pack("{s:f, s:{s:I, s:I}}", "seconds", summary->budget, "left_out", "cases",
+                       (json_int_t)summary->left_out_cases, "operators", (json_int_t)summary->left_out_operators);
+  put_value(writer, json_pack("{s:o, s:f, s:b, s:o, s:O?, s:O*, s:O*, s:o*}", "seed",
+                              seed ? json_incref(seed) : json_integer(0), "seconds", summary->seconds, "complete",
+                              summary->complete ? 1 : 0, "argv", argv ? json_incref(argv) : json_array(), "started",
+                              json_object_get(run, "started"), "loading_cpu_seconds",
+                              json_object_get(tool, "loading_cpu_seconds"), "settings",
+                              json_object_get(run, "settings"), "budget", budget));
   json_put(writer, ",\n");
   json_decref(run);
   json_decref(tool);

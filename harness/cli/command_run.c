@@ -21,6 +21,7 @@ enum {
   KEY_DEVICE,
   KEY_JOBS,
   KEY_OPERATOR_TIME,
+  KEY_BUDGET,
   KEY_SHARD,
   KEY_NEIGHBOURS,
   KEY_CASE,
@@ -109,6 +110,11 @@ static const struct argp_option options[] = {
      3},
     {"operator-time", KEY_OPERATOR_TIME, "SECONDS", 0,
      "Time limit for all cases of one operator (default: 300); the remaining cases are skipped", 3},
+    {"budget", KEY_BUDGET, "SECONDS", 0,
+     "Time for the whole run: the samples of every operator come first, then the variants that show the most. A search "
+     "for operators without samples gets half of the time that is left by then. Cases for which no time is left are "
+     "skipped, and the last line counts them",
+     3},
     {"memory", OPC_KEY_MEMORY, "MIB", 0, "Memory limit per child process (default: 4096)", 3},
     {"tool", KEY_TOOL, "TOOL", 0,
      "memcheck: run the operators under Valgrind and report what it finds; about fifty times slower", 3},
@@ -263,6 +269,8 @@ static opc_status_t check_update(const run_command_t *run) {
   if (to->update_xfail && opc_execution_is_for_every_torch(&run->execution))
     return opc_error_set(run->error, OPC_ERR_USAGE,
                          "--update-xfail cannot be combined with --torch all: leave one out");
+  if (to->update_xfail && to->budget > 0)
+    return opc_error_set(run->error, OPC_ERR_USAGE, "--update-xfail needs a run of all cases: leave --budget out");
   return OPC_OK;
 }
 
@@ -285,6 +293,18 @@ static opc_status_t check_known(const run_command_t *run) {
                        run->settings.checks.count ? ", and \"checks\" of " OPC_SETTINGS_FILE : "");
 }
 
+static opc_status_t check_budget(const run_command_t *run) {
+  const opc_run_options_t *to = &run->execution.options;
+  const char *other = to->case_id                                         ? "case"
+                      : run->list_cases                                   ? "list-cases"
+                      : to->sanitize                                      ? "sanitize"
+                      : to->memcheck                                      ? "tool memcheck"
+                      : opc_execution_is_for_every_torch(&run->execution) ? "torch all"
+                                                                          : NULL;
+  if (to->budget <= 0 || !other) return OPC_OK;
+  return opc_error_set(run->error, OPC_ERR_USAGE, "--budget cannot be combined with --%s: leave one out", other);
+}
+
 /* Where the operators come from, and what cannot be combined. */
 static opc_status_t check_sources(const run_command_t *run) {
   const opc_run_options_t *to = &run->execution.options;
@@ -302,6 +322,7 @@ static opc_status_t check_sources(const run_command_t *run) {
   if (run->list_cases && to->seeds > 0)
     return opc_error_set(run->error, OPC_ERR_USAGE, "--list-cases runs nothing: leave --seeds out");
   OPC_RETURN_IF_ERROR(check_update(run));
+  OPC_RETURN_IF_ERROR(check_budget(run));
   if (run->coverage && to->case_id)
     return opc_error_set(run->error, OPC_ERR_USAGE, "--coverage is about all cases of an operator: leave --case out");
   if (opc_execution_is_for_every_torch(&run->execution) && (python || run->list_cases))
@@ -450,6 +471,9 @@ static error_t run_parse(int key, char *value, struct argp_state *state) {
     case KEY_OPERATOR_TIME:
       status = opc_value_seconds("--operator-time", value, &to->operator_time, run->error);
       run->operator_time_given = true;
+      break;
+    case KEY_BUDGET:
+      status = opc_value_seconds("--budget", value, &to->budget, run->error);
       break;
     case KEY_CASE:
       status = opc_case_id_parse(value, &id, run->error);

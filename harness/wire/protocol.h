@@ -70,8 +70,11 @@
  *                               other checks with the same device, dtype, sample and variant. A case without a sample:
  *                               it hung with this variant, skip all cases of the variant. Both lists are for cases
  *                               after a crash, and empty if a finding is confirmed alone
- *        "out_of_time":S        skip all variants: the operator's cases have taken more than S seconds; with
- *                               "out_of_time_for_all":true, skip unmodified samples too
+ *        "out_of_time":WHY      skip all variants, because no time is left; with "out_of_time_for_all":true, skip
+ *                               unmodified samples too
+ *        "by_yield":true        the plan is ordered by yield (plan/cases/planner.h); with "themselves_only":true, only
+ *                               its first turn
+ *        "found":{CASE:RULE}    findings of cases of unmodified samples that other children ran
  *      }
  *      {"t":"try","operator":NAME,"device":"cpu"…,"sample":SAMPLE,"seed":N,"values":true,
  *        "without_meta":true}
@@ -89,7 +92,9 @@
  *        severity and rule only for a finding, reason only for a skip
  *        "memcheck":{"number":N,"errors":N,"listed":true}   in results and "tried", if Valgrind counted errors: the
  *                               case's number in Valgrind's XML, how many, and whether its log lists them
- *      {"t":"done","planned":N}     a "cases" command is finished: N results were sent for it
+ *      {"t":"done","planned":N,"left_out":N}   a "cases" command is finished: N results were sent for it. left_out:
+ *                               with by_yield and out_of_time_for_all, of each check only the first case has a result;
+ *                               so many others have none
  *      {"t":"spent"}                instead of "done": the process exits, another one must run the rest. The last case
  *                               broke it (a fault in a CUDA kernel, rule launch.asynchronous_error), or the next one
  *                               needs other memory on the device

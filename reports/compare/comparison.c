@@ -240,7 +240,10 @@ static const unsigned not_tried = OPC_AGAIN_SKIPPED(OPC_SKIP_BUDGET) | OPC_AGAIN
 
 static opc_status_t compare_missing(opc_comparison_t *comparison, const json_t *problem, opc_error_t *error) {
   OPC_SCOPED(opc_text_clear) opc_text_t why = {0};
-  const unsigned again = opc_compare_again_find(comparison->now->again, problem);
+  unsigned again = opc_compare_again_find(comparison->now->again, problem);
+  /* Of cases that were left out, not all have a result. */
+  if (comparison->now->left_out && again && !opc_compare_again_has_all(comparison->now->again, problem))
+    again |= OPC_AGAIN_SKIPPED(OPC_SKIP_BUDGET);
   const bool looked =
       !(again & (OPC_AGAIN_FOUND | OPC_AGAIN_EXCUSED | not_tried)) && (again & (OPC_AGAIN_PASSED | OPC_AGAIN_REFUSED));
   if (looked)

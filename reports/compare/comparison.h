@@ -23,6 +23,7 @@ typedef struct opc_compare_run {
   char *name;    /* its file, in messages */
   char *torch;   /* "2.11.0"; NULL: not known */
   bool complete; /* it did not stop early */
+  bool left_out; /* it had no time for some of its cases (--budget) */
   opc_coverage_t coverage;
   size_t libraries;
   json_t *library_names; /* a set of their file names */

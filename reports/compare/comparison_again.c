@@ -76,6 +76,20 @@ unsigned opc_compare_again_find(const json_t *again, const json_t *problem) {
   return own ? own : similar;
 }
 
+bool opc_compare_again_has_all(const json_t *again, const json_t *problem) {
+  size_t i;
+  json_t *name;
+  const json_t *cases = json_object_get(problem, "cases");
+  json_array_foreach(cases, i, name) {
+    opc_case_id_t id;
+    char any[OPC_CASE_ID_SIZE];
+    if (opc_case_id_parse(json_string_value(name), &id, NULL) != OPC_OK) return false;
+    key_without_sample(&id, any);
+    if (!bits_at(again, json_string_value(name)) && !bits_at(again, any)) return false;
+  }
+  return json_integer_value(json_object_get(problem, "count")) <= (json_int_t)json_array_size(cases);
+}
+
 /* Of the argument that a problem is about; -1: of none, or the schema does not have it. */
 static int position_of_argument(const opc_compare_run_t *run, const json_t *problem) {
   const char *name = json_string_value(json_array_get(json_object_get(problem, "operators"), 0));

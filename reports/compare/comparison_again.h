@@ -24,6 +24,9 @@ bool opc_compare_again_note(json_t *again, const opc_case_id_t *id, opc_verdict_
 /* OPC_AGAIN_… bits of the cases of a problem; 0: none of them ran. */
 unsigned opc_compare_again_find(const json_t *again, const json_t *problem);
 
+/* Each case of the problem is known, and has a result. */
+bool opc_compare_again_has_all(const json_t *again, const json_t *problem);
+
 /* The problem in `other` about the same argument of the same operator, which has another name in the schema there:
  * libraries name arguments when they write down schemas. NULL: there is none. */
 const json_t *opc_compare_renamed(const opc_compare_run_t *own, const json_t *problem, const opc_compare_run_t *other);

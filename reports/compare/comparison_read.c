@@ -202,6 +202,7 @@ static opc_status_t take_journal(compare_reading_t *reading) {
   OPC_RETURN_IF_ERROR(reading->status);
   opc_journal_reader_summary(reading->journal, &summary);
   reading->run->complete = summary.complete;
+  reading->run->left_out = summary.left_out_cases > 0;
   reading->run->coverage = opc_coverage_of(reading->journal);
   return keep_problems(reading);
 }
@@ -219,6 +220,12 @@ static opc_status_t take_result(compare_reading_t *reading, const json_t *item, 
   return reading->status;
 }
 
+static void take_run(opc_compare_run_t *run, const json_t *item) {
+  const json_t *left_out = json_object_get(json_object_get(item, "budget"), "left_out");
+  run->complete = json_is_true(json_object_get(item, "complete"));
+  run->left_out = json_integer_value(json_object_get(left_out, "cases")) > 0;
+}
+
 static opc_status_t compare_visit_item(const char *list, const json_t *item, void *context, opc_error_t *error) {
   compare_reading_t *reading = context;
   opc_compare_run_t *run = reading->run;
@@ -227,7 +234,7 @@ static opc_status_t compare_visit_item(const char *list, const json_t *item, voi
   if (strcmp(list, "results") == 0) return take_result(reading, item, error);
   if (strcmp(list, "problems") == 0) OPC_RETURN_IF_ERROR(check_problem(reading, item, error));
   if (strcmp(list, "tool") == 0) kept = keep_torch(reading, item);
-  else if (strcmp(list, "run") == 0) run->complete = json_is_true(json_object_get(item, "complete"));
+  else if (strcmp(list, "run") == 0) take_run(run, item);
   else if (strcmp(list, "libraries") == 0) kept = keep_library(reading, item);
   else if (strcmp(list, "operators") == 0) kept = compare_keep_operator(reading, item);
   else if (strcmp(list, "classes") == 0) kept = keep_class(reading, item);

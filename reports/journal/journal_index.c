@@ -163,6 +163,13 @@ static opc_status_t index_result(opc_journal_reader_t *reader, uint64_t offset, 
   return OPC_OK;
 }
 
+static void note_budget(opc_journal_summary_t *summary, const json_t *budget) {
+  const json_t *left_out = json_object_get(budget, "left_out");
+  summary->budget = json_number_value(json_object_get(budget, "seconds"));
+  summary->left_out_cases = (uint64_t)json_integer_value(json_object_get(left_out, "cases"));
+  summary->left_out_operators = (uint64_t)json_integer_value(json_object_get(left_out, "operators"));
+}
+
 static opc_status_t index_record(opc_journal_reader_t *reader, uint64_t offset, const json_t *record,
                                  opc_error_t *error) {
   opc_journal_summary_t *summary = &reader->summary;
@@ -194,6 +201,7 @@ static opc_status_t index_record(opc_journal_reader_t *reader, uint64_t offset, 
         return opc_out_of_memory(error);
       break;
     case OPC_RECORD_END:
+      note_budget(summary, json_object_get(record, "budget"));
       summary->complete = json_is_true(json_object_get(record, "complete"));
       summary->seconds = json_number_value(json_object_get(record, "seconds"));
       summary->stale_lines = (uint64_t)json_integer_value(json_object_get(record, "stale_lines"));

@@ -81,9 +81,11 @@ typedef struct opc_journal_summary {
   uint64_t operators, classes, libraries, libraries_failed;
   bool complete;
   double seconds;
-  int exit_code;        /* -1: the run stopped early */
-  uint64_t stale_lines; /* of the xfail file, which were an error */
-  uint64_t damaged;     /* lines that are no records */
+  int exit_code;                               /* -1: the run stopped early */
+  uint64_t stale_lines;                        /* of the xfail file, which were an error */
+  double budget;                               /* of --budget, in seconds; 0: none */
+  uint64_t left_out_cases, left_out_operators; /* that it left no time for */
+  uint64_t damaged;                            /* lines that are no records */
 } opc_journal_summary_t;
 
 /* One operator that the journal names, and a summary of its results. */

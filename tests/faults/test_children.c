@@ -153,6 +153,32 @@ static void slow_operators_are_given_up(void **state) {
   json_decref(records);
 }
 
+/* The first turn of each operator ends early, and the others' come in between. */
+static void the_time_of_a_run_is_shared_out(void **state) {
+  (void)state;
+  static const char *const ops[] = {"fails"}, *const slow[] = {"slow"};
+  opc_run_options_t options = run_options(ops);
+  opc_error_t error = {0};
+  int code = -1;
+  options.budget = 1e6;
+  assert_int_equal(opc_run_execute(&options, &code, &error), OPC_OK);
+  json_t *records = run_read();
+  assert_int_equal(code, 1);
+  assert_int_equal(run_count(records, "result", "verdict", "fail"), 2);
+  assert_int_equal(run_count(records, "result", "verdict", "pass"), 8);
+  json_decref(records);
+  options = run_options(slow);
+  options.budget = 0.5;
+  assert_int_equal(opc_run_execute(&options, &code, &error), OPC_OK);
+  records = run_read();
+  const json_t *budget = json_object_get(run_find(records, "end", ""), "budget");
+  const int late = run_count(records, "result", "reason", "budget");
+  assert_int_equal(run_count(records, "result", "verdict", NULL), 10);
+  assert_int_equal(json_integer_value(json_object_get(json_object_get(budget, "left_out"), "cases")), late);
+  assert_true(late >= 1);
+  json_decref(records);
+}
+
 static void crashes_are_given_up(void **state) {
   (void)state;
   json_t *records = run_one("allcrash", 1);
@@ -294,6 +320,7 @@ int main(void) {
                                      cmocka_unit_test(slow_is_not_hung),
                                      cmocka_unit_test(a_hung_variant_is_known),
                                      cmocka_unit_test(slow_operators_are_given_up),
+                                     cmocka_unit_test(the_time_of_a_run_is_shared_out),
                                      cmocka_unit_test(crashes_are_given_up),
                                      cmocka_unit_test(cases_after_an_unconfirmed_hang_are_run),
                                      cmocka_unit_test(dependence_is_found),

@@ -477,6 +477,72 @@ static void a_known_case_is_planned_alone(void **state) {
   for (size_t i = 0; i < COUNT(samples); i++) opc_sample_clear(&samples[i]);
 }
 
+typedef struct turns {
+  listing_t listing;
+  int turn;
+  size_t count;
+} turns_t;
+
+static bool take_turn(const opc_planned_case_t *planned, void *context) {
+  turns_t *turns = context;
+  assert_true(planned->turn >= turns->turn && planned->turn <= 2 * OPC_YIELD_TURNS);
+  assert_true((planned->turn == 0) == (opc_planned_is_unmodified(planned) && !planned->base->brief));
+  turns->turn = planned->turn;
+  turns->count++;
+  return list_case(planned, &turns->listing);
+}
+
+/* All cases of the plan in another order: those of samples themselves first, but for brief ones. */
+static void a_plan_by_yield_has_the_same_cases_in_turns(void **state) {
+  (void)state;
+  static const opc_case_rule_t rules[] = {
+      {.families = OPC_VARIANT_PLAIN | OPC_VARIANT_LAYOUT, .why = "w"},
+      {.families = OPC_VARIANT_PLAIN, .dtypes = OPC_ONE_DTYPE(OPC_DTYPE_BOOL), .why = "w"}};
+  const opc_case_table_t tables[] = {{"stride", true, false, rules, COUNT(rules)},
+                                     {"autograd", true, true, rules, COUNT(rules)}};
+  opc_sample_t samples[] = {sample_of("'name': 'a', 'args': [" TENSOR("[2, 3]", "float32") "]"),
+                            sample_of("'name': 'b', 'args': [" TENSOR("[2]", "float32") "]")};
+  samples[1].brief = true;
+  samples[1].source = OPC_SAMPLE_SEARCHED;
+  opc_plan_request_t request = request_of(tables, samples, COUNT(samples));
+  request.table_count = COUNT(tables);
+  turns_t plain = {.listing = {.request = &request, .checks = true}}, turns = plain;
+  opc_error_t error = {0};
+  assert_ok(opc_plan_all(&request, list_case, &plain.listing, &error), error);
+  request.by_yield = true;
+  assert_ok(opc_plan_all(&request, take_turn, &turns, &error), error);
+  assert_int_equal(turns.listing.text.length, plain.listing.text.length);
+  assert_non_null(strstr(opc_text_c(&turns.listing.text), "autograd:-/a/plain stride:-/a/")); /* the next turn */
+  request.themselves_only = true;
+  assert_plan(&request, "-/a/plain:0 -/a/plain:0");
+  opc_text_clear(&plain.listing.text);
+  opc_text_clear(&turns.listing.text);
+  for (size_t i = 0; i < COUNT(samples); i++) opc_sample_clear(&samples[i]);
+}
+
+static void the_table_of_yields_knows_its_words(void **state) {
+  (void)state;
+  const opc_sample_t sample = {0};
+  const struct {
+    const char *check, *variant;
+    int turn;
+  } rows[] = {
+#define OPC_YIELD(check, what, turn) {#check, what, turn},
+#include "plan/cases/yield.def"
+#undef OPC_YIELD
+  };
+  for (size_t i = 0; i < COUNT(rows); i++) {
+    opc_planned_case_t planned = {.base = &sample, .variant = rows[i].variant};
+    if (strcmp(rows[i].variant, "all samples") == 0) planned.base = NULL;
+    if (strcmp(rows[i].variant, "dtype") == 0) planned.dtype = OPC_DTYPE_BOOL, planned.variant = "plain";
+    assert_true(opc_check_info_find(rows[i].check) >= 0);
+    assert_in_range(rows[i].turn, 1, OPC_YIELD_TURNS - 1);
+    assert_int_equal(opc_yield_turn(rows[i].check, &planned), rows[i].turn);
+  }
+  assert_int_equal(opc_yield_turn("nothing", &(opc_planned_case_t){.base = &sample, .variant = "x.set1"}),
+                   OPC_YIELD_TURNS);
+}
+
 static void conditions_hold_of_operators_and_samples(void **state) {
   (void)state;
   opc_kernel_t meta = {.key = "Meta"}, autograd = {.key = "AutogradCPU"}, passed = {.key = "Meta", .fallthrough = true};
@@ -618,6 +684,8 @@ int main(void) {
       cmocka_unit_test(samples_themselves_come_before_variants),
       cmocka_unit_test(every_case_has_a_provenance),
       cmocka_unit_test(a_known_case_is_planned_alone),
+      cmocka_unit_test(a_plan_by_yield_has_the_same_cases_in_turns),
+      cmocka_unit_test(the_table_of_yields_knows_its_words),
       cmocka_unit_test(conditions_hold_of_operators_and_samples),
       cmocka_unit_test(methods_of_a_class_have_cases_of_their_own),
       cmocka_unit_test(a_variant_says_what_it_keeps),

@@ -131,6 +131,12 @@ static void test_fixed_and_gone(void **state) {
          RUN(OP("ns::a") SKIP_LINE("ns::a", "stride", "cpu/float32/s/x.transposed", "xfail")), "0 0 0 0 1",
          "a line of --xfail excuses it now\n");
   expect(RUN(OP("ns::a") WRONG("ns::a")), RUN(OP("ns::a")), "0 0 0 0 1", "not known: none of its cases ran\n");
+  /* The other case was left out, and has no result. */
+  expect(RUN(OP("ns::a") WRONG("ns::a") FAIL_LINE("ns::a", "stride", "cpu/float32/t/x.sliced", "stride.wrong_result")),
+         RUN_LINE TOOL_LINE LIBRARY_LINE(LIB) OP("ns::a") RIGHT("ns::a")
+             "{\"t\":\"end\",\"seconds\":1,\"exit_code\":0,\"complete\":true,"
+             "\"budget\":{\"seconds\":1,\"left_out\":{\"cases\":7,\"operators\":1}}}\n",
+         "0 0 0 0 1", "not known: some of its cases were skipped (budget)\n");
   static const char *const reasons[] = {"budget", "after_crash", "no_device", "no_sample", "off"};
   for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
     OPC_SCOPED(opc_text_clear) opc_text_t now = {0}, why = {0};

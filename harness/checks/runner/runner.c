@@ -14,9 +14,36 @@ static bool check_wanted(const opc_runner_request_t *request, size_t check) {
 
 /* If a skipped case called a file's sample, that sample was accepted or already reported: a refusal is not reported
  * twice. */
-static void note_passed_over(opc_run_t *run, const opc_case_context_t *context, const opc_planned_case_t *planned) {
+static void note_passed_over(opc_run_t *run, const char *id_text, const opc_case_context_t *context,
+                             const opc_planned_case_t *planned) {
+  const char *rule = json_string_value(json_object_get(run->request->found, id_text));
+  if (rule && context->base) opc_run_note_rule(run, context, opc_rule_id(rule));
   if (run->request->only || planned->action == OPC_PLAN_SKIP || !opc_case_is_declared(context)) return;
   run->reported[run->device * run->request->sample_count + run->sample] = true;
+}
+
+/* The graphs of checks that come last would disturb the next turn's other checks: another process continues. */
+static bool is_disturbed(opc_run_t *run, const opc_planned_case_t *planned) {
+  const bool last = opc_case_tables[planned->table].last;
+  if (planned->turn > run->turn && run->has_graphs && !last) {
+    run->must_replace = true;
+    if (run->sink->must_replace) run->sink->must_replace(run->sink->context);
+  }
+  run->turn = planned->turn;
+  run->has_graphs |= last && !run->request->out_of_time;
+  return run->must_replace;
+}
+
+/* A run that must end now cannot say of each of a hundred thousand cases that it did not run. */
+static bool runner_leaves_out(opc_run_t *run, const opc_planned_case_t *planned) {
+  const opc_runner_request_t *request = run->request;
+  const bool is = request->by_yield && request->out_of_time_for_all && planned->action != OPC_PLAN_SKIP &&
+                  opc_check_infos[planned->table].calls;
+  if (!is) return false;
+  run->counts.left_out += run->told[planned->table];
+  const bool told = run->told[planned->table];
+  run->told[planned->table] = true;
+  return told;
 }
 
 /* Decides whether a planned case is wanted, and runs it. False: the rest of the plan is not wanted. */
@@ -35,10 +62,12 @@ static bool plan_case(opc_run_t *run, opc_case_context_t *context, const opc_pla
       run->selection = OPC_SELECTION_INSIDE;
     } else {
       if (request->after && strcmp(id_text, request->after) == 0) run->selection = OPC_SELECTION_INSIDE;
-      note_passed_over(run, context, planned);
+      note_passed_over(run, id_text, context, planned);
       return true;
     }
   }
+  if (runner_leaves_out(run, planned)) return true;
+  if (is_disturbed(run, planned)) return false;
   bool go_on = opc_run_case(run, id_text, context, planned);
   if (request->to && strcmp(id_text, request->to) == 0) {
     run->found_to = true;
@@ -89,7 +118,7 @@ static void checks_before(opc_run_t *run) {
     const opc_check_t *check = opc_checks[i];
     bool wanted =
         run->wanted[i] && (!request->only || (strcmp(check->name, run->only.check) == 0 && !run->only.sample[0]));
-    if (!wanted || !check->before || request->out_of_time > 0 || opc_run_skips(request, check->name, 0)) continue;
+    if (!wanted || !check->before || request->out_of_time || opc_run_skips(request, check->name, 0)) continue;
     for (size_t d = 0; d < request->device_count && run->callable_count; d++) {
       const opc_plan_device_t *device = &run->plan_devices[d];
       opc_case_context_t context;
@@ -164,6 +193,8 @@ static opc_status_t run_prepare(opc_run_t *run) {
                                    .sample_count = request->sample_count,
                                    .only = request->only ? &run->only : NULL,
                                    .only_exists = request->only && request->only_ran,
+                                   .by_yield = request->by_yield && !request->only,
+                                   .themselves_only = request->themselves_only,
                                    .neighbours = request->neighbours};
   /* A kernel without a definition has no schema and cannot be called; it has no samples either. */
   bool of_dispatcher = request->op->kind != OPC_OPERATOR_CLASS;
@@ -230,11 +261,11 @@ static void run_clear(opc_run_t *run) {
   free(run->crashed);
 }
 
-opc_status_t opc_runner_run(const opc_runner_request_t *request, const opc_runner_sink_t *sink, uint64_t *out_cases,
-                            opc_error_t *error) {
+opc_status_t opc_runner_run(const opc_runner_request_t *request, const opc_runner_sink_t *sink,
+                            opc_runner_counts_t *out, opc_error_t *error) {
   OPC_SCOPED(run_clear) opc_run_t run = {.request = request, .sink = sink, .error = error};
   run.selection = request->after || request->from ? OPC_SELECTION_BEFORE : OPC_SELECTION_INSIDE;
   const opc_status_t status = run_plan(&run);
-  *out_cases = run.cases;
+  *out = run.counts;
   return status;
 }

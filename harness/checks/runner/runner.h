@@ -26,8 +26,11 @@ typedef struct opc_runner_request {
                                  well; one of an unmodified sample also covers all modified ones */
   size_t crashed_count;
   int64_t neighbours;       /* see opc_plan_request_t */
-  double out_of_time;       /* seconds used by the operator's cases; variants become skip/budget; 0: time is left */
+  const char *out_of_time;  /* why no time is left: variants become skip/budget with this text; NULL: time is left */
   bool out_of_time_for_all; /* unmodified samples become skip/budget too */
+  bool by_yield, themselves_only; /* see opc_plan_request_t */
+  const json_t *found; /* (optional) object: ids of cases that earlier processes ran, of unmodified samples -> the rule
+                          of their finding. Cases after them are skipped for it as if this process had run them */
 } opc_runner_request_t;
 
 typedef struct opc_runner_sink {
@@ -46,8 +49,13 @@ typedef struct opc_runner_sink {
   void *context;
 } opc_runner_sink_t;
 
-/* Runs the selected cases; *out_cases: their number. OPC_ERR_NOT_FOUND: `only`, `after`, `from` or `to` names no case
+typedef struct opc_runner_counts {
+  uint64_t cases;    /* that have a result */
+  uint64_t left_out; /* that have none: by_yield and out_of_time_for_all, and another case of the check says so */
+} opc_runner_counts_t;
+
+/* Runs the selected cases. OPC_ERR_NOT_FOUND: `only`, `after`, `from` or `to` names no case
  * of the plan, or a check or device is unknown; the message says which part was not found. OPC_ERR_USAGE: `only` or one
  * of `crashed` is no case's id. */
-opc_status_t opc_runner_run(const opc_runner_request_t *request, const opc_runner_sink_t *sink, uint64_t *out_cases,
-                            opc_error_t *error) OPC_CHECKED;
+opc_status_t opc_runner_run(const opc_runner_request_t *request, const opc_runner_sink_t *sink,
+                            opc_runner_counts_t *out, opc_error_t *error) OPC_CHECKED;

@@ -66,8 +66,7 @@ static int starved_max(const opc_run_t *run) { return run->starved_before ? 1 : 
 
 /* After a use of freed memory that now belongs to something else, or after corrupted memory, a case's outcome depends
  * on everything that ran before. */
-static void note_unsound(opc_run_t *run, const opc_case_context_t *context, const opc_finding_t *finding) {
-  const opc_rule_id_t rule = finding->rule;
+static void note_unsound(opc_run_t *run, const opc_case_context_t *context, opc_rule_id_t rule) {
   if (!context->unmodified || (rule != OPC_RULE_memory_out_of_bounds_write && rule != OPC_RULE_memory_use_after_free &&
                                rule != OPC_RULE_memory_dangling_output && rule != OPC_RULE_memory))
     return;
@@ -203,11 +202,9 @@ static bool skip_case(const opc_run_t *run, const opc_case_context_t *context, c
   } else if (opc_run_skips(request, opc_checks[run->check]->name, opc_provenance_rank(&context->provenance))) {
     opc_finding_skip(finding, OPC_SKIP_AFTER_CRASH, "not run: cases before it crashed or hung");
     opc_finding_evidence(finding, "check_given_up", json_true());
-  } else if (request->out_of_time > 0 && opc_check_infos[run->check].calls &&
+  } else if (request->out_of_time && opc_check_infos[run->check].calls &&
              (request->out_of_time_for_all || !context->unmodified)) {
-    opc_finding_skip(finding, OPC_SKIP_BUDGET,
-                     "not run: the operator's cases had taken more than %g s by then (--operator-time)",
-                     request->out_of_time);
+    opc_finding_skip(finding, OPC_SKIP_BUDGET, "not run: %s", request->out_of_time);
   } else if (untracked[0]) {
     opc_finding_skip(finding, OPC_SKIP_SIMULATED, "%s", untracked);
   } else if (run->starved == starved_max(run)) {
@@ -242,13 +239,16 @@ static void add_evidence(const opc_case_context_t *context, const opc_planned_ca
 }
 
 /* What the finding means for later cases. */
+void opc_run_note_rule(opc_run_t *run, const opc_case_context_t *context, opc_rule_id_t rule) {
+  note_unsound(run, context, rule);
+  if (context->unmodified && rule && opc_rules[rule].severity == OPC_SEVERITY_ERROR) *found_of(run) = true;
+}
+
 static void note_finding(opc_run_t *run, const opc_case_context_t *context, const opc_finding_t *finding) {
   /* On purpose: lack of memory for a large variant says nothing about later cases. */
   const bool large = (context->variant.families & OPC_VARIANT_LARGE) != 0;
   if (finding->out_of_memory && !large) run->starved += run->starved < starved_max(run);
-  note_unsound(run, context, finding);
-  if (context->unmodified && finding->rule && opc_rules[finding->rule].severity == OPC_SEVERITY_ERROR)
-    *found_of(run) = true;
+  opc_run_note_rule(run, context, finding->rule);
 }
 
 bool opc_run_case(opc_run_t *run, const char *id_text, opc_case_context_t *context, const opc_planned_case_t *planned) {
@@ -294,7 +294,7 @@ bool opc_run_case(opc_run_t *run, const char *id_text, opc_case_context_t *conte
   opc_cpu_memory_plain();
   opc_first_call_case(id_text);
   const bool go_on = run->sink->end(id_text, provenance, &finding, opc_clock() - began, run->sink->context);
-  run->cases++;
+  run->counts.cases++;
   opc_finding_clear(&finding);
   if (run->must_replace && run->sink->must_replace) run->sink->must_replace(run->sink->context);
   return go_on && !run->must_replace;

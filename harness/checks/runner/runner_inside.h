@@ -39,13 +39,18 @@ typedef struct opc_run {
   opc_selection_t selection;
   bool found_only, found_to;
   bool must_replace; /* the process must be replaced */
-  uint64_t cases;
+  bool has_graphs;   /* a check of those that come last has run */
+  int turn;          /* of the last case that ran */
+  opc_runner_counts_t counts;
+  bool told[64]; /* one per check: a result says that its cases are left out */
   opc_error_t *error;
 } opc_run_t;
 
 /* True: do not run the check's case whose input has this rank, because others crashed or hung. */
 bool opc_run_skips(const opc_runner_request_t *request, const char *check, int rank);
 bool opc_run_names(const char *name, const char *const *list, size_t count); /* the list contains the name */
+/* Notes a finding of this rule that the case has; OPC_RULE_NONE: it has none. */
+void opc_run_note_rule(opc_run_t *run, const opc_case_context_t *context, opc_rule_id_t rule);
 /* Runs the case and reports to the sink. False: do not run the rest of the plan. */
 bool opc_run_case(opc_run_t *run, const char *id_text, opc_case_context_t *context, const opc_planned_case_t *planned);
 

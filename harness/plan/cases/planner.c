@@ -364,17 +364,93 @@ static opc_status_t plan_table(planning_t *planning, size_t index) {
   return OPC_OK;
 }
 
+static opc_status_t plan_walk(planning_t *planning, opc_plan_part_t to) {
+  const opc_plan_request_t *request = planning->request;
+  for (int last = 0; last < 2; last++)
+    for (planning->part = OPC_PLAN_SAMPLES_THEMSELVES; planning->part <= to; planning->part++)
+      for (size_t i = 0; i < request->table_count && !planning->stopped; i++)
+        if (request->tables[i].last == (last == 1)) OPC_RETURN_IF_ERROR(plan_table(planning, i));
+  return OPC_OK;
+}
+
+/* ---- by yield ---- */
+
+/* Turn 0 is given at once; the other cases are kept, to be given in the order of their turns. */
+typedef struct kept_case {
+  opc_planned_case_t planned;
+  opc_sample_t sample; /* empty: the base */
+  char *variant;       /* NULL: none */
+} kept_case_t;
+
+typedef struct turns {
+  const planning_t *planning; /* of whoever asked */
+  const planning_t *walking;
+  bool keeps;
+  kept_case_t *kept;
+  size_t count;
+  opc_status_t status; /* of a callback, which cannot return a status */
+} turns_t;
+
+static void turns_clear(turns_t *turns) {
+  for (size_t i = 0; i < turns->count; i++) {
+    opc_sample_clear(&turns->kept[i].sample);
+    free(turns->kept[i].variant);
+  }
+  free(turns->kept);
+}
+
+static int turn_of(const planning_t *planning, const opc_planned_case_t *planned) {
+  const bool brief = planned->base && planned->base->brief;
+  if (planning->part == OPC_PLAN_SAMPLES_THEMSELVES && !brief) return 0;
+  const opc_case_table_t *table = &planning->request->tables[planned->table];
+  const int turn = opc_yield_turn(table->check, planned);
+  return table->last && turn > 1 ? turn + OPC_YIELD_TURNS : turn;
+}
+
+static opc_status_t keep_case(turns_t *turns, const opc_planned_case_t *planned, int turn) {
+  opc_error_t *error = turns->planning->error;
+  if (!OPC_ARRAY_GROW(turns->kept, turns->count)) return opc_out_of_memory(error);
+  kept_case_t *kept = &turns->kept[turns->count++];
+  *kept = (kept_case_t){.planned = *planned, .variant = opc_string_copy(planned->variant)};
+  kept->planned.turn = turn;
+  if (planned->variant && !kept->variant) return opc_out_of_memory(error);
+  return planned->sample == planned->base ? OPC_OK : opc_sample_copy(planned->sample, &kept->sample, error);
+}
+
+static bool give_or_keep(const opc_planned_case_t *planned, void *context) {
+  turns_t *turns = context;
+  const int turn = turn_of(turns->walking, planned);
+  if (turn > 0 && turns->keeps) turns->status = keep_case(turns, planned, turn);
+  if (turn > 0 || turns->keeps) return !turns->status;
+  return turns->planning->emit(planned, turns->planning->context);
+}
+
+static opc_status_t plan_by_yield(const planning_t *planning) {
+  planning_t own = *planning;
+  OPC_SCOPED(turns_clear) turns_t turns = {.planning = planning, .walking = &own};
+  own.emit = give_or_keep;
+  own.context = &turns;
+  OPC_RETURN_IF_ERROR(plan_walk(&own, OPC_PLAN_SAMPLES_THEMSELVES));
+  if (own.stopped || planning->request->themselves_only) return turns.status;
+  turns.keeps = true;
+  OPC_RETURN_IF_ERROR(plan_walk(&own, OPC_PLAN_VARIANTS));
+  for (int turn = 1; turn <= 2 * OPC_YIELD_TURNS && !turns.status; turn++)
+    for (size_t i = 0; i < turns.count; i++) {
+      kept_case_t *kept = &turns.kept[i];
+      kept->planned.variant = kept->variant;
+      if (kept->planned.sample != kept->planned.base) kept->planned.sample = &kept->sample;
+      if (kept->planned.turn == turn && !planning->emit(&kept->planned, planning->context)) return OPC_OK;
+    }
+  return turns.status;
+}
+
 opc_status_t opc_plan_all(const opc_plan_request_t *request, opc_plan_emit_t *emit, void *context, opc_error_t *error) {
   const size_t counts = request->device_count * request->sample_count;
   OPC_SCOPED(opc_scope_free) int64_t *own_cases = malloc((counts + 1) * sizeof *own_cases);
   if (!own_cases) return opc_out_of_memory(error);
   for (size_t i = 0; i < counts; i++) own_cases[i] = -1;
   planning_t planning = {.request = request, .emit = emit, .context = context, .own_cases = own_cases, .error = error};
-  for (int last = 0; last < 2; last++)
-    for (planning.part = OPC_PLAN_SAMPLES_THEMSELVES; planning.part <= OPC_PLAN_VARIANTS; planning.part++)
-      for (size_t i = 0; i < request->table_count && !planning.stopped; i++)
-        if (request->tables[i].last == (last == 1)) OPC_RETURN_IF_ERROR(plan_table(&planning, i));
-  return OPC_OK;
+  return request->by_yield ? plan_by_yield(&planning) : plan_walk(&planning, OPC_PLAN_VARIANTS);
 }
 
 /* ---- a planned case ---- */

@@ -8,6 +8,10 @@
  * be called, a calling check has one skipped case `op/check/device/-/-/-` (no_sample, no_kernel, no_device, simulated).
  * A sample that expects a rejection has one plain case per calling check; the first of these makes the call.
  *
+ * by_yield: the same cases, in turns. In turn 0 come the unmodified samples, but for brief ones, and cases without a
+ * sample. The others come in the turns of yield.def; in each, the order is the one above. Of checks that
+ * come after all others, only the first turn does not.
+ *
  * Ownership: the caller owns what a request points to; a planned case and its sample are valid during the callback.
  * Threads: no shared state. No libtorch. */
 #pragma once
@@ -34,6 +38,8 @@ typedef struct opc_plan_request {
   size_t sample_count;
   const opc_case_id_t *only; /* (optional) plan only this case: skips other checks and samples */
   bool only_exists;          /* the plan is known to contain `only`: builds just its variant, by name */
+  bool by_yield;             /* cases that show the most problems a second first (yield.def), for a run with --budget */
+  bool themselves_only;      /* with by_yield: only the first of its turns */
   int64_t neighbours;        /* at most so many cases of neighbours for each sample that somebody vouches for, shared by
                                 the checks; OPC_NEIGHBOURS_AS_OWN: as many as the sample has cases of its own */
 } opc_plan_request_t;
@@ -56,6 +62,7 @@ typedef struct opc_planned_case {
   const opc_method_t *method;  /* the class method that the case is about; NULL: none */
   const opc_case_rule_t *rule; /* never NULL: the planner has its own rules for cases that no table asks for */
   opc_plan_action_t action;
+  int turn;                 /* with by_yield: 0: unmodified samples, then up to 2 * OPC_YIELD_TURNS; else 0 */
   opc_skip_reason_t reason; /* of OPC_PLAN_SKIP */
   const char *detail;
 } opc_planned_case_t;
@@ -76,6 +83,10 @@ opc_status_t opc_plan_all(const opc_plan_request_t *request, opc_plan_emit_t *em
 void opc_planned_case_id(const opc_plan_request_t *request, const opc_planned_case_t *planned, opc_case_id_t *out);
 /* The unmodified sample: plain, at its own dtype. */
 bool opc_planned_is_unmodified(const opc_planned_case_t *planned);
+
+enum { OPC_YIELD_TURNS = 5 };
+/* Turn of a case of the check that is no unmodified sample: from 1 to OPC_YIELD_TURNS. */
+int opc_yield_turn(const char *check, const opc_planned_case_t *planned);
 
 unsigned opc_case_table_devices(const opc_case_table_t *table); /* OPC_ON_… of all its rules */
 unsigned opc_case_table_needs(const opc_case_table_t *table);   /* OPC_NEEDS_… of all its rules */

@@ -90,7 +90,7 @@ void opc_reference_give(const opc_run_options_t *options, opc_sample_t *sample) 
 
 bool opc_run_is_whole(const opc_run_options_t *options) {
   return options->op_glob_count + options->namespace_count + options->check_count == 0 && options->shard_count <= 1 &&
-         !options->case_id;
+         !options->case_id && options->budget <= 0;
 }
 
 bool opc_run_keeps_samples(const opc_run_options_t *options) { return options->save_samples || options->init_samples; }

@@ -60,6 +60,7 @@ typedef struct opc_run_options {
   int jobs;                     /* 0: number of processors */
   double timeout;               /* seconds per case */
   double operator_time;         /* seconds for all cases of one operator; half of it for one round of its search */
+  double budget;                /* --budget: seconds for the whole run; 0: no limit */
   int memory_mib;               /* per child */
   int shard_index, shard_count; /* 1-based; 0/0: no shards; operators are distributed by a hash of their name */
   const char *case_id;          /* --case: only this case; NULL: all */
@@ -84,7 +85,8 @@ typedef struct opc_run_options {
   void *progress_context;
 } opc_run_options_t;
 
-/* All operators and checks: a line of known failures that nothing matches is out of date then. */
+/* All operators and checks, and time for all of them: a line of known failures that nothing matches is out of date
+ * then. */
 bool opc_run_is_whole(const opc_run_options_t *options);
 
 /* Defaults: as many neighbours as cases, 10 s per case, 300 s per operator, 4096 MiB, seed 0. */

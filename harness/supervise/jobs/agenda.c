@@ -99,6 +99,8 @@ opc_status_t opc_agenda_searched(opc_agenda_t *agenda, const opc_operator_t *op,
 
 /* ---- */
 
+size_t opc_agenda_left(const opc_agenda_t *agenda) { return agenda->ready_count + agenda->waiting_count; }
+
 opc_status_t opc_agenda_next(opc_agenda_t *agenda, opc_agenda_part_t part, const opc_operator_t **out, bool *out_search,
                              opc_error_t *error) {
   *out_search = false;

@@ -18,6 +18,7 @@ typedef enum opc_agenda_part {
 opc_status_t opc_agenda_new(opc_session_t *session, const opc_operator_t *const *operators, size_t count,
                             size_t searchable, opc_agenda_t **out, opc_error_t *error) OPC_CHECKED;
 void opc_agenda_free(opc_agenda_t *agenda);
+size_t opc_agenda_left(const opc_agenda_t *agenda); /* operators whose cases have not begun */
 /* Takes the next operator; NULL: nothing can begin until a search has ended. Nothing is left if none runs. */
 opc_status_t opc_agenda_next(opc_agenda_t *agenda, opc_agenda_part_t part, const opc_operator_t **out, bool *out_search,
                              opc_error_t *error) OPC_CHECKED;

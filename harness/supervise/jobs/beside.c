@@ -24,7 +24,8 @@ static bool beside_is_wanted(const opc_task_t *task) {
 }
 
 opc_status_t opc_beside_begin(opc_task_t *task, opc_error_t *error) {
-  if (!beside_is_wanted(task)) return opc_cases_begin(task, error);
+  const bool later = task->goes_on && task->turn == 1; /* with --budget, the samples of all operators come first */
+  if (later || !beside_is_wanted(task)) return opc_cases_begin(task, error);
   opc_task_enter(task, &opc_phase_search);
   return opc_searching_begin(task, error);
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "model/json/json_write.h"
-#include "supervise/jobs/task.h"
+#include "supervise/jobs/turns.h"
 
 enum { STILLBORN_MAX = 3 };
 
@@ -12,6 +12,7 @@ struct opc_cases {
   opc_case_result_t *held; /* the last result, until it is known that its child survived it */
   double began;
   int out_of_time; /* they took too long in total: 1: variants are skipped, 2: all others too */
+  bool themselves; /* the child runs unmodified samples only */
   int stillborn;   /* consecutive children that died before any case */
 };
 
@@ -28,11 +29,20 @@ static void cases_task_forget(opc_task_t *task) {
 }
 
 /* How many times the operator has used up its time. After the first time only samples themselves still run; after the
- * second nothing does. A single case loses nothing: its own time is bounded, and the user asked for it. */
+ * second, or when the time of the run is up, nothing does. A single case loses nothing: its own time is bounded, and
+ * the user asked for it. */
 static int times_used(const opc_task_t *task) {
   const double used = opc_clock() - task->cases->began, time = task->session->options->operator_time;
-  if (task->session->has_only || used <= time) return 0;
+  if (task->session->has_only) return 0;
+  if (opc_turns_are_over(task->session)) return 2;
+  if (used <= time) return 0;
   return used <= 2 * time ? 1 : 2;
+}
+
+static json_t *why_out_of_time(const opc_task_t *task) {
+  if (opc_turns_are_over(task->session)) return json_string(opc_turns_reason());
+  return json_sprintf("the operator's cases had taken more than %g s by then (--operator-time)",
+                      task->session->options->operator_time);
 }
 
 static opc_status_t cases_task_command(opc_task_t *task, json_t **out, opc_error_t *error) {
@@ -43,12 +53,29 @@ static opc_status_t cases_task_command(opc_task_t *task, json_t **out, opc_error
   *out = opc_task_cases_command(task, json_array_size(task->skips), json_array_size(task->crashed));
   if (!*out) return opc_out_of_memory(error);
   if (task->session->has_only) json_object_set_new(*out, "only", json_string(task->session->options->case_id));
-  else if (task->cases->out_of_time > 0)
-    json_object_set_new(*out, "out_of_time", json_real(task->session->options->operator_time));
+  else if (task->cases->out_of_time > 0) json_object_set_new(*out, "out_of_time", why_out_of_time(task));
   if (task->cases->out_of_time > 1) json_object_set_new(*out, "out_of_time_for_all", json_true());
-  if (!task->session->has_only && task->order_count > 0)
-    json_object_set_new(*out, "after", json_string(task->order[task->order_count - 1]));
+  task->cases->themselves = task->turn == 1 && task->goes_on && task->cases->out_of_time == 0;
+  if (task->cases->themselves) json_object_set_new(*out, "themselves_only", json_true());
+  if (task->found_plain) json_object_set(*out, "found", task->found_plain);
+  if (!task->session->has_only && task->reached > 0)
+    json_object_set_new(*out, "after", json_string(task->order[task->reached - 1]));
   return OPC_OK;
+}
+
+static opc_status_t cases_task_note_case(opc_task_t *task, const char *case_id, opc_error_t *error) {
+  OPC_RETURN_IF_ERROR(opc_suspects_note_case(task, case_id, error));
+  task->reached = task->order_count;
+  return OPC_OK;
+}
+
+/* A process that did not run the sample itself must know what it gave: other cases are no use then. */
+static opc_status_t note_found(opc_task_t *task, const opc_case_result_t *result, opc_error_t *error) {
+  const opc_case_id_t *id = &result->id;
+  if (!result->rule || id->dtype[0] != '\0' || strcmp(id->variant, "plain") != 0) return OPC_OK;
+  if (!task->found_plain) task->found_plain = json_object();
+  const int failed = json_object_set_new(task->found_plain, result->case_id, json_string(opc_rule_name(result->rule)));
+  return failed ? opc_out_of_memory(error) : OPC_OK;
 }
 
 /* A check that calls nothing reads data that every child has from the worker. A run alone would give the same
@@ -73,15 +100,20 @@ static opc_status_t cases_task_settle(opc_task_t *task, opc_error_t *error) {
   opc_case_result_t *result = task->cases->held;
   if (!result) return OPC_OK;
   task->cases->held = NULL;
+  const opc_status_t noted = note_found(task, result, error);
+  if (noted != OPC_OK) opc_case_result_free(result);
+  OPC_RETURN_IF_ERROR(noted);
   if (opc_case_result_is_finding(result) && !is_settled(task, result)) return opc_suspects_add(task, result, error);
   opc_task_explain_no_sample(task, result);
+  const bool cut = task->cases->out_of_time > 1 || task->samples.count == 0;
+  if (cut && result->reason == OPC_SKIP_BUDGET) opc_turns_note(task, 1);
   if (opc_rerun_wants(result)) return opc_rerun_keep(task, result, error);
   return opc_task_write_final(task, result, error);
 }
 
-/* Nothing is left to run: the findings are confirmed now. */
+/* Nothing is left to run, or not in this turn: the findings are confirmed now. */
 static opc_status_t end(opc_task_t *task, opc_error_t *error) {
-  if (task->inputs_seen.record && !task->session->has_only)
+  if (task->inputs_seen.record && !task->session->has_only && !task->goes_on)
     OPC_RETURN_IF_ERROR(
         opc_journal_write(task->session->journal, opc_inputs_seen_record(&task->inputs_seen, task->op), error));
   return opc_confirm_begin(task, error);
@@ -113,14 +145,17 @@ static opc_status_t cases_task_take_result(opc_task_t *task, opc_case_result_t *
   opc_kept_layouts_note(&task->kept_layouts, result);
   opc_every_input_note(&task->every_input, result, &task->samples, task->op);
   OPC_RETURN_IF_ERROR(note_input(task, result, false, error));
-  OPC_RETURN_IF_ERROR(opc_suspects_note_case(task, result->case_id, error));
-  if (times_used(task) <= task->cases->out_of_time) return OPC_OK;
+  OPC_RETURN_IF_ERROR(cases_task_note_case(task, result->case_id, error));
+  const bool later = opc_turn_is_over(task) && !opc_turns_are_over(task->session);
+  if (!later && times_used(task) <= task->cases->out_of_time) return OPC_OK;
   opc_task_release(task); /* the next child starts after this case and skips the rest */
-  return cases_task_settle(task, error);
+  OPC_RETURN_IF_ERROR(cases_task_settle(task, error));
+  return later ? end(task, error) : OPC_OK;
 }
 
 static opc_status_t cases_task_give_up(opc_task_t *task, const char *why, opc_error_t *error) {
   task->session->trouble = true;
+  task->goes_on = false;
   OPC_RETURN_IF_ERROR(end(task, error));
   return opc_journal_note(task->session->journal, error, "%s: the rest of its cases could not be run: %s",
                           task->op->name, why);
@@ -172,7 +207,7 @@ static opc_status_t cases_task_crash(opc_task_t *task, const char *case_id, cons
     opc_case_result_free(task->cases->held);
     task->cases->held = NULL;
   } else {
-    OPC_RETURN_IF_ERROR(opc_suspects_note_case(task, case_id, error));
+    OPC_RETURN_IF_ERROR(cases_task_note_case(task, case_id, error));
   }
   task->cases->stillborn = 0;
   OPC_RETURN_IF_ERROR(note_input(task, result, true, error));
@@ -190,6 +225,7 @@ static opc_status_t cases_task_crash(opc_task_t *task, const char *case_id, cons
 static opc_status_t cases_task_ended(opc_task_t *task, opc_batch_end_t how, const char *why, opc_error_t *error) {
   if (how == OPC_BATCH_SPENT) return spent(task, error);
   OPC_RETURN_IF_ERROR(cases_task_settle(task, error));
+  task->goes_on &= how == OPC_BATCH_DONE && task->cases->themselves;
   if (how == OPC_BATCH_DONE) return end(task, error);
   if (!task->session->has_only) return cases_task_give_up(task, why ? why : "the worker refuses", error);
   OPC_RETURN_IF_ERROR(end(task, error));
@@ -202,6 +238,7 @@ static opc_status_t cases_task_ended(opc_task_t *task, opc_batch_end_t how, cons
 }
 
 const opc_phase_t opc_phase_cases = {.command = cases_task_command,
+                                     .left_out = opc_turns_note,
                                      .result = cases_task_take_result,
                                      .ended = cases_task_ended,
                                      .crash = cases_task_crash,

@@ -18,9 +18,8 @@ struct opc_confirming {
   size_t index;    /* of the suspect */
   size_t arranged; /* how many suspects are sorted for confirmation */
   int step;
-  bool hang_confirmed[2]; /* a case hung for as long as it may, [1]: on searched input. The others need not */
-  bool in_company;        /* the suspect runs after others of its group, in the child of the first of them */
-  size_t leader;          /* that first one */
+  bool in_company; /* the suspect runs after others of its group, in the child of the first of them */
+  size_t leader;   /* that first one */
   int alone_runs, bisections;
   opc_bisection_t halves;
   opc_case_result_t *outcome; /* this run's result for the suspect's case */
@@ -40,12 +39,6 @@ static bool confirm_over(const opc_task_t *task) { return task->confirming->inde
 /* What its skipped cases wait for: that no suspect is left. */
 static opc_status_t begin_rerun(opc_task_t *task, opc_error_t *error) {
   return confirm_over(task) ? opc_rerun_begin(task, error) : OPC_OK;
-}
-
-opc_status_t opc_confirm_begin(opc_task_t *task, opc_error_t *error) {
-  opc_task_enter(task, &opc_phase_confirm);
-  task->confirming = calloc(1, sizeof *task->confirming);
-  return task->confirming ? begin_rerun(task, error) : opc_out_of_memory(error);
 }
 
 static bool is_hang(const opc_case_result_t *result) { return result->rule == OPC_RULE_timeout; }
@@ -70,7 +63,7 @@ static double confirm_seconds(const opc_task_t *task) {
   const opc_case_result_t *suspect =
       confirming->index < task->suspect_count ? task->suspects[confirming->index].result : NULL;
   const bool hung = suspect && is_hang(suspect), searched = suspect && confirm_is_searched(suspect),
-             known = hung && (confirming->hang_confirmed[false] || confirming->hang_confirmed[searched]);
+             known = hung && (task->hang_confirmed[false] || task->hang_confirmed[searched]);
   if (known || confirming->step == STEP_CONTROL) return opc_task_case_seconds(task);
   return hung && searched ? searched_hang_seconds(task) : task->session->options->timeout;
 }
@@ -246,6 +239,28 @@ static void note_run_control(const opc_task_t *task, opc_case_result_t *result) 
   opc_case_result_put(&result->control, control);
 }
 
+/* Of suspects that were confirmed in earlier turns. */
+static opc_status_t write_held(opc_task_t *task, opc_error_t *error) {
+  for (size_t i = 0; i < task->settled; i++) {
+    opc_suspect_t *suspect = &task->suspects[i];
+    if (!suspect->held) continue;
+    note_plain_control(task, suspect->held);
+    OPC_RETURN_IF_ERROR(opc_session_result(task->session, task->op, suspect->held, suspect->repro, error));
+    opc_case_result_free(suspect->held);
+    suspect->held = NULL;
+  }
+  return OPC_OK;
+}
+
+opc_status_t opc_confirm_begin(opc_task_t *task, opc_error_t *error) {
+  opc_task_enter(task, &opc_phase_confirm);
+  task->confirming = calloc(1, sizeof *task->confirming);
+  if (!task->confirming) return opc_out_of_memory(error);
+  task->confirming->index = task->confirming->arranged = task->settled;
+  if (!task->goes_on) OPC_RETURN_IF_ERROR(write_held(task, error));
+  return begin_rerun(task, error);
+}
+
 /* ---- steps ---- */
 
 static opc_status_t confirm_command(opc_task_t *task, json_t **out, opc_error_t *error) {
@@ -273,10 +288,19 @@ static opc_status_t confirm_command(opc_task_t *task, json_t **out, opc_error_t 
   return OPC_OK;
 }
 
+/* What cases of later turns show counts for the finding, too. */
+static opc_status_t confirm_hold(opc_suspect_t *suspect, const opc_case_result_t *result, const char *repro,
+                                 opc_error_t *error) {
+  suspect->repro = opc_string_copy(repro);
+  if (repro && !suspect->repro) return opc_out_of_memory(error);
+  return opc_case_result_copy(result, &suspect->held, error);
+}
+
 /* The finding is settled: `result` goes to the journal, and the next finding begins. */
 static opc_status_t conclude(opc_task_t *task, opc_case_result_t *result, const char *repro, opc_error_t *error) {
-  note_plain_control(task, result);
-  const opc_status_t status = opc_session_result(task->session, task->op, result, repro, error);
+  if (!task->goes_on) note_plain_control(task, result);
+  const opc_status_t status = task->goes_on ? confirm_hold(confirm_present(task), result, repro, error)
+                                            : opc_session_result(task->session, task->op, result, repro, error);
   forget_outcome(task);
   OPC_RETURN_IF_ERROR(status);
   task->confirming->index++;
@@ -358,7 +382,7 @@ static opc_status_t conclude_outcome(opc_task_t *task, opc_error_t *error) {
 static opc_status_t conclude_confirmed(opc_task_t *task, opc_error_t *error) {
   opc_case_result_t *outcome = task->confirming->outcome;
   size_t done = task->confirming->index;
-  task->confirming->hang_confirmed[confirm_is_searched(outcome)] |= is_hang(outcome);
+  task->hang_confirmed[confirm_is_searched(outcome)] |= is_hang(outcome);
   outcome->confirmed = OPC_CONFIRMED_YES;
   if (task->confirming->in_company)
     opc_case_result_put(&outcome->confirmed_after, task->suspects[task->confirming->leader].result->case_id);

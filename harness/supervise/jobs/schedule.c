@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "supervise/jobs/task.h"
 #include "supervise/jobs/time_left.h"
+#include "supervise/jobs/turns.h"
 #include "supervise/tools/sanitize.h"
 
 enum { LINES_A_TURN = 512, LINES_AT_END = 65536, POLL_MILLISECONDS = 200, IDLE_DEATHS_MAX = 3, FDS_A_CHILD = 3 };
@@ -70,9 +70,28 @@ static opc_status_t begin_task(schedule_t *schedule, const opc_operator_t *op, b
   opc_task_t *task = NULL;
   OPC_RETURN_IF_ERROR(opc_task_new(session, op, search ? &opc_phase_search : &opc_phase_cases, &task, error));
   schedule->running[schedule->running_count++] = task;
+  opc_turn_begin(task, opc_agenda_left(schedule->agenda), schedule->jobs);
   if (search) return OPC_OK;
   if (session->options->emit_file) task->last = &opc_phase_minimise;
-  return session->sanitize ? opc_sanitize_begin(task, error) : opc_words_begin(task, error);
+  if (session->sanitize) return opc_sanitize_begin(task, error);
+  return opc_turns_are_over(session) ? opc_cases_begin(task, error) : opc_words_begin(task, error);
+}
+
+/* With --budget: the next turn of the task that has waited longest. A search beside its samples comes before the
+ * variants. */
+static opc_status_t resume(schedule_t *schedule, opc_error_t *error) {
+  opc_session_t *session = schedule->session;
+  opc_task_t *task = opc_turns_resume(session);
+  schedule->running[schedule->running_count++] = task;
+  opc_turn_begin(task, session->turns->paused_count, schedule->jobs);
+  return task->turn > 2 || opc_turns_are_over(session) ? opc_cases_begin(task, error) : opc_beside_begin(task, error);
+}
+
+static bool may_resume(const schedule_t *schedule) {
+  const opc_turns_t *turns = schedule->session->turns;
+  bool searching = false;
+  for (size_t i = 0; i < schedule->running_count; i++) searching |= schedule->running[i]->is_search;
+  return turns && turns->paused_count > 0 && !searching;
 }
 
 static opc_status_t schedule_fill(schedule_t *schedule, opc_error_t *error) {
@@ -81,8 +100,8 @@ static opc_status_t schedule_fill(schedule_t *schedule, opc_error_t *error) {
     const opc_operator_t *op;
     bool search;
     OPC_RETURN_IF_ERROR(opc_agenda_next(schedule->agenda, schedule->part, &op, &search, error));
-    if (!op) break;
-    OPC_RETURN_IF_ERROR(begin_task(schedule, op, search, error));
+    if (!op && !may_resume(schedule)) break;
+    OPC_RETURN_IF_ERROR(op ? begin_task(schedule, op, search, error) : resume(schedule, error));
   }
   if (schedule->running_count == 0 && schedule->exclusive_count > 0) {
     schedule->running[schedule->running_count++] = schedule->exclusive[--schedule->exclusive_count];
@@ -98,9 +117,11 @@ static opc_status_t retire(schedule_t *schedule, opc_error_t *error) {
       continue;
     }
     const opc_operator_t *op = task->op;
-    const bool search = task->is_search;
-    opc_task_free(task);
+    const bool search = task->is_search, goes_on = task->goes_on;
+    if (goes_on) OPC_RETURN_IF_ERROR(opc_turns_pause(task, error));
+    else opc_task_free(task);
     schedule->running[i] = schedule->running[--schedule->running_count];
+    if (goes_on) continue;
     if (search) OPC_RETURN_IF_ERROR(opc_agenda_searched(schedule->agenda, op, error));
     else schedule->session->operators_done++;
   }

@@ -1,4 +1,5 @@
 #include "supervise/jobs/searching.h"
+#include "supervise/jobs/turns.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +53,10 @@ bool opc_searching_has_hung(const opc_task_t *task) {
 }
 
 bool opc_searching_has_used_its_time(const opc_task_t *task) {
-  return opc_clock() - task->searching->began > task->session->options->operator_time / 2;
+  const opc_searching_t *searching = task->searching;
+  const double most = task->session->options->operator_time / 2, turn = opc_turn_seconds(task, searching->began, most);
+  /* Cases come after a search beside samples. */
+  return opc_clock() - searching->began > (turn < most && searching->beside ? turn / 2 : turn);
 }
 
 void opc_searching_count_child(opc_searching_t *searching) {
@@ -188,6 +192,8 @@ opc_status_t opc_searching_end(opc_task_t *task, const opc_phase_t *again, opc_e
         "; stopped after too many timeouts: if the operator compiles at its first call, give a longer --timeout, "
         "or, if what it builds is kept, call it once before this run";
   else if (opc_searching_has_hung(task)) given_up = "; stopped after too many timeouts";
+  else if (opc_searching_has_used_its_time(task) && task->session->turns)
+    given_up = "; stopped because the time of the run was too short (--budget)";
   else if (opc_searching_has_used_its_time(task)) given_up = "; stopped because it took too long (--operator-time)";
   const size_t before = searching->samples.count;
   if (clean) drop_lost(searching);
@@ -208,6 +214,7 @@ opc_status_t opc_searching_end(opc_task_t *task, const opc_phase_t *again, opc_e
   found->samples = searching->samples;
   searching->samples = (opc_sample_set_t){0};
   found->clean = clean && !unstable;
+  found->cut = !found->clean && task->session->turns && opc_searching_has_used_its_time(task);
   const bool on_cpu = strcmp(opc_search_device(task->session, task->op), OPC_MODE_CPU) == 0;
   found->wants_cuda |= !found->clean && opc_search_wants_cuda(search);
   /* Another device: the next round searches there. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "plan/cases/planner.h"
+#include "supervise/jobs/turns.h"
 
 /* The operators that a round of a search looks at: entries of session->found. */
 typedef struct looked_at {
@@ -185,8 +186,20 @@ static opc_status_t end_pass(opc_search_rounds_t *rounds, opc_error_t *error) {
   return OPC_OK;
 }
 
+/* There is no time for further rounds (--budget). */
+static opc_status_t cut_searches(opc_search_rounds_t *rounds, opc_error_t *error) {
+  opc_session_t *session = rounds->session;
+  rounds->batch_next = rounds->batch_count = 0;
+  if (rounds->running > 0 || rounds->over) return OPC_OK;
+  for (size_t i = 0; i < all_count(session); i++)
+    session->found[i].cut |= !session->found[i].over && session->found[i].rounds < session->found[i].rounds_wanted;
+  rounds->pass = rounds->passes - 1;
+  return end_pass(rounds, error);
+}
+
 opc_status_t opc_search_rounds_next(opc_search_rounds_t *rounds, const opc_operator_t **out, opc_error_t *error) {
   *out = NULL;
+  if (opc_turns_search_is_over(rounds->session)) return cut_searches(rounds, error);
   while (!rounds->over && rounds->batch_next == rounds->batch_count) {
     OPC_RETURN_IF_ERROR(next_batch(rounds, error));
     if (rounds->batch_count > 0) break;
@@ -209,7 +222,7 @@ bool opc_search_rounds_running(const opc_search_rounds_t *rounds) { return round
 
 bool opc_search_rounds_settled(const opc_search_rounds_t *rounds, const opc_operator_t *op) {
   const opc_searched_t *found = opc_search_found(rounds->session, op);
-  if (rounds->passes > 1 || rounds->over) return rounds->over;
+  if (rounds->passes > 1 || rounds->over) return rounds->over && !found->running;
   return !found->running && (found->over || found->rounds >= found->rounds_wanted);
 }
 

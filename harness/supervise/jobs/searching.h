@@ -27,6 +27,7 @@ typedef struct opc_searched {
   bool lacks_kernel;         /* its calls reach no kernel here: arguments would not help */
   bool over;                 /* another round would not help */
   bool running;              /* one of its rounds has begun and not ended */
+  bool cut;                  /* there was no time for all its tries (--budget) */
 } opc_searched_t;
 
 /* The operator's entry; NULL: this run searched nothing, or it is a library's file. */

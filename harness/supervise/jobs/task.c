@@ -113,10 +113,15 @@ void opc_task_free(opc_task_t *task) {
   free(task->order);
   json_decref(task->skips);
   json_decref(task->crashed);
+  json_decref(task->found_plain);
   for (size_t i = 0; i < task->waiting_count; i++) opc_case_result_free(task->waiting[i]);
   free(task->waiting);
   free(task->tallies);
-  for (size_t i = 0; i < task->suspect_count; i++) opc_case_result_free(task->suspects[i].result);
+  for (size_t i = 0; i < task->suspect_count; i++) {
+    opc_case_result_free(task->suspects[i].result);
+    opc_case_result_free(task->suspects[i].held);
+    free(task->suspects[i].repro);
+  }
   free(task->suspects);
   free(task);
 }
@@ -146,6 +151,7 @@ void opc_task_finish(opc_task_t *task) {
   const opc_session_t *session = task->session;
   const bool wanted =
       task->last && session->shown && !session->emitted && strcmp(session->only.operator_name, task->op->name) == 0;
+  task->settled = task->suspect_count;
   opc_task_enter(task, wanted ? task->last : NULL);
 }
 
@@ -221,6 +227,8 @@ static opc_status_t take_case_message(opc_task_t *task, const opc_memcheck_view_
                                       opc_error_t *error) {
   static const char *const ends[] = {"done", "spent", "refused"}; /* in the order of opc_batch_end_t */
   const char *type = opc_json_text_of(message, "t");
+  const json_int_t left_out = json_integer_value(json_object_get(message, "left_out"));
+  if (left_out > 0 && task->phase->left_out) task->phase->left_out(task, (uint64_t)left_out);
   for (size_t i = 0; type && i < sizeof ends / sizeof *ends; i++)
     if (strcmp(type, ends[i]) == 0)
       return task->phase->ended(task, (opc_batch_end_t)i, opc_json_text_of(message, "message"), error);
@@ -311,12 +319,12 @@ json_t *opc_task_cases_command(const opc_task_t *task, size_t skips, size_t cras
     json_object_set_new(sample, "source", json_string(sources[task->samples.samples[i].source]));
     json_array_append_new(samples, sample);
   }
-  return json_pack("{s:s, s:s, s:s*, s:o, s:O, s:O, s:I, s:I, s:o, s:o}", "t", "cases", "operator", task->op->name,
+  return json_pack("{s:s, s:s, s:s*, s:o, s:O, s:O, s:I, s:I, s:o, s:o, s:b}", "t", "cases", "operator", task->op->name,
                    "library", opc_library_file(&task->session->loaded, task->op), "samples", samples, "checks",
                    task->session->checks, "devices", task->session->devices, "seed",
                    (json_int_t)task->session->options->seed, "neighbours",
                    (json_int_t)task->session->options->neighbours, "skip", first_of(task->skips, skips), "crashed",
-                   first_of(task->crashed, crashed));
+                   first_of(task->crashed, crashed), "by_yield", task->session->turns ? 1 : 0);
 }
 
 /* A case of the operator itself has no sample; then its samples' common source counts. */
@@ -381,9 +389,14 @@ void opc_task_explain_no_sample(const opc_task_t *task, opc_case_result_t *resul
   if (result->reason != OPC_SKIP_NO_SAMPLE) return;
   if (task->session->options->no_search)
     opc_case_result_say(result, "no sample file names it, and --no-search is given");
-  if (!task->detail) return;
   const opc_searched_t *found = opc_search_found(task->session, task->op);
+  if (!task->detail && found && found->cut) {
+    result->reason = OPC_SKIP_BUDGET;
+    opc_case_result_say(result, "no sample file names it, and there was no time for a search (--budget)");
+  }
+  if (!task->detail) return;
   const bool lacks_kernel = found && found->lacks_kernel;
+  if (found && found->cut && !lacks_kernel) result->reason = OPC_SKIP_BUDGET;
   OPC_SCOPED(opc_scope_free)
   char *text = lacks_kernel
                    ? opc_string_format("no sample file names it, and a search is %s", task->detail)

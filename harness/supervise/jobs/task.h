@@ -32,6 +32,7 @@ typedef struct opc_phase {
    * the command. */
   opc_status_t (*result)(opc_task_t *task, opc_case_result_t *result, opc_error_t *error);
   opc_status_t (*ended)(opc_task_t *task, opc_batch_end_t end, const char *why, opc_error_t *error);
+  void (*left_out)(opc_task_t *task, uint64_t cases); /* before `ended`: so many have no result; NULL: nothing to do */
   /* The child died. case_id: what it ran, "" if nothing ran. crash is NULL if the phase let the child leave without
    * giving it up (opc_child_leave). */
   opc_status_t (*crash)(opc_task_t *task, const char *case_id, const opc_crash_t *crash, opc_error_t *error);
@@ -60,6 +61,9 @@ typedef struct opc_suspect {
   size_t group;           /* confirm.c: equal for the same check, rule and severity */
   int complexity;         /* of its case */
   bool gone;              /* it did not show again */
+  /* While the task goes on: what its confirmation gave. NULL: it is not confirmed, or in the journal. */
+  opc_case_result_t *held;
+  char *repro; /* NULL: that of its case */
   /* For a counted crash (opc_known_crashes_note): its counter in `tallies`, and whether its arguments are in `crashed`.
    */
   bool crashed_here, by_arguments;
@@ -83,6 +87,11 @@ struct opc_task {
   double began;             /* opc_clock */
   bool is_search;           /* finds inputs; another task has the cases */
   bool exclusive;           /* runs only while no other task does: a worker died while running it */
+  /* With --budget (turns.h): the turns that it has had, when its turn ends, whether there are cases for another one,
+   * and whether any of its cases was left out. */
+  int turn;
+  double turn_ends;
+  bool goes_on, left_out;
 
   opc_sample_set_t samples;
   const char *source; /* "file", "recorded", "searched", "none" */
@@ -104,6 +113,8 @@ struct opc_task {
 
   char **order; /* ids of the cases, in the order in which they ran */
   size_t order_count, first;
+  size_t reached;      /* number of `order` up to the last case of the plan: of those that follow, each ran again */
+  json_t *found_plain; /* object: ids of cases of unmodified samples -> the rule of their finding; NULL: none */
   json_t *
       skips; /* array of "CHECK RANK": skips cases of the check at this rank or worse; grows until a crash is removed */
   json_t *crashed; /* array of ids of cases whose arguments crash the operator; grows likewise */
@@ -117,7 +128,8 @@ struct opc_task {
   opc_kept_layouts_t kept_layouts;
   opc_inputs_seen_t inputs_seen;
   opc_suspect_t *suspects;
-  size_t suspect_count;
+  size_t suspect_count, settled; /* settled: so many were confirmed in earlier turns */
+  bool hang_confirmed[2];        /* a case hung for as long as it may, [1]: on searched input. The others need not */
   opc_case_result_t **waiting; /* rerun.c: results of cases skipped because of a crash; NULL where it has its outcome */
   size_t waiting_count;
 };

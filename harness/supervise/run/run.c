@@ -11,6 +11,7 @@
 #include "model/json/json_write.h"
 #include "supervise/jobs/schedule.h"
 #include "supervise/jobs/search_rounds.h"
+#include "supervise/jobs/turns.h"
 #include "supervise/tools/sanitize.h"
 
 #ifndef OPC_VERSION
@@ -353,6 +354,7 @@ static opc_status_t check_options(const opc_run_options_t *options, opc_error_t 
     return opc_error_set(error, OPC_ERR_USAGE,
                          "--list-cases runs nothing: leave --tool, --sanitize, --save-samples and --init-samples out");
   if (options->jobs < 0) return opc_error_set(error, OPC_ERR_USAGE, "--jobs must be 1 or more");
+  if (options->budget < 0) return opc_error_set(error, OPC_ERR_USAGE, "--budget must be more than 0 seconds");
   if (options->shard_count != 0 && (options->shard_index < 1 || options->shard_index > options->shard_count)) {
     return opc_error_set(error, OPC_ERR_USAGE, "--shard %d/%d: K goes from 1 to N", options->shard_index,
                          options->shard_count);
@@ -444,6 +446,7 @@ static opc_status_t run_file_prepare(opc_session_t *session, opc_run_options_t *
   if (opc_search_families_of(getenv("OPC_SEARCH_WITHOUT"), &session->without, error) != OPC_OK)
     return opc_error_prefix(error, "OPC_SEARCH_WITHOUT");
   OPC_RETURN_IF_ERROR(opc_select_plan(session, error));
+  OPC_RETURN_IF_ERROR(opc_turns_begin(session, error));
   if (options->xfail_file) OPC_RETURN_IF_ERROR(opc_xfail_read(options->xfail_file, &session->xfail, error));
   OPC_RETURN_IF_ERROR(begin_journal(session, error));
   OPC_RETURN_IF_ERROR(choose_architecture(session, own, error));
@@ -515,8 +518,7 @@ static int code_of(opc_status_t status) {
 
 opc_status_t opc_run_execute(const opc_run_options_t *options, int *out_exit_code, opc_error_t *error) {
   opc_run_options_t own = *options;
-  opc_session_t session = {.options = &own};
-  double began = opc_clock();
+  opc_session_t session = {.options = &own, .began = opc_clock()};
   *out_exit_code = 3;
   opc_interrupt_begin();
   opc_status_t status = run_run(&session, &own, out_exit_code, error);
@@ -524,12 +526,14 @@ opc_status_t opc_run_execute(const opc_run_options_t *options, int *out_exit_cod
     const bool failed = status != OPC_OK, complete = !failed || session.finished;
     if (failed) *out_exit_code = code_of(status);
     json_t *end =
-        json_pack("{s:s, s:f, s:f, s:f, s:i, s:b, s:I, s:o}", "t", "end", "seconds", opc_clock() - began, "job_seconds",
-                  session.job_seconds, "idle_seconds", session.idle_seconds, "exit_code", *out_exit_code, "complete",
-                  complete, "stale_lines", (json_int_t)session.stale_lines, "outdated_lines", outdated_lines(&session));
+        json_pack("{s:s, s:f, s:f, s:f, s:i, s:b, s:I, s:o, s:o*}", "t", "end", "seconds", opc_clock() - session.began,
+                  "job_seconds", session.job_seconds, "idle_seconds", session.idle_seconds, "exit_code", *out_exit_code,
+                  "complete", complete, "stale_lines", (json_int_t)session.stale_lines, "outdated_lines",
+                  outdated_lines(&session), "budget", opc_turns_to_json(&session));
     const opc_status_t written = opc_journal_write(session.journal, end, failed ? NULL : error);
     if (!failed) status = written;
   }
+  opc_turns_end(&session);
   opc_searched_clear(&session);
   opc_recipe_set_clear(&session.recipes); /* they point to their operators */
   opc_loaded_clear(&session.loaded);

@@ -39,6 +39,11 @@ typedef struct opc_session {
   opc_error_t emit_error;   /* why there is no program */
   bool emitted;             /* the program is written, or cannot be */
 
+  double began; /* opc_clock */
+  struct opc_turns
+      *turns; /* how the time of --budget is shared out (supervise/jobs/turns.h); NULL: there is no budget */
+  uint64_t left_out_cases, left_out_operators; /* that it had no time for */
+
   uint64_t operators_done, operators_total, findings;
   double job_seconds, idle_seconds; /* with operators at work; of these, with fewer than --jobs */
   uint64_t results, called, broken; /* results: without unsuitable ones; called: cases that called an operator; broken:

@@ -157,7 +157,7 @@ static const char *optional_string(const json_t *command, const char *key) {
   return json_string_value(json_object_get(command, key));
 }
 
-static opc_status_t run_planned(batch_t *batch, const json_t *command, uint64_t *out_cases, opc_error_t *error) {
+static opc_status_t run_planned(batch_t *batch, const json_t *command, opc_runner_counts_t *out, opc_error_t *error) {
   const opc_operator_t *op = NULL;
   OPC_SCOPED(opc_sample_set_clear) opc_sample_set_t samples = {0};
   OPC_SCOPED(opc_scope_free) const char **checks = NULL, **devices = NULL, **skip = NULL, **crashed = NULL;
@@ -168,8 +168,11 @@ static opc_status_t run_planned(batch_t *batch, const json_t *command, uint64_t 
                                   .after = optional_string(command, "after"),
                                   .from = optional_string(command, "from"),
                                   .to = optional_string(command, "to"),
-                                  .out_of_time = json_number_value(json_object_get(command, "out_of_time")),
-                                  .out_of_time_for_all = json_is_true(json_object_get(command, "out_of_time_for_all"))};
+                                  .out_of_time = optional_string(command, "out_of_time"),
+                                  .out_of_time_for_all = json_is_true(json_object_get(command, "out_of_time_for_all")),
+                                  .by_yield = json_is_true(json_object_get(command, "by_yield")),
+                                  .themselves_only = json_is_true(json_object_get(command, "themselves_only")),
+                                  .found = json_object_get(command, "found")};
   opc_runner_sink_t sink = {.begin = case_begin,
                             .input = case_input,
                             .end = case_end,
@@ -190,17 +193,18 @@ static opc_status_t run_planned(batch_t *batch, const json_t *command, uint64_t 
   request.devices = devices;
   request.skip = skip;
   request.crashed = crashed;
-  return opc_runner_run(&request, &sink, out_cases, error);
+  return opc_runner_run(&request, &sink, out, error);
 }
 
 static opc_status_t cases_run(batch_t *batch, const json_t *command) {
   opc_error_t why = {0};
-  uint64_t cases = 0;
-  const opc_status_t status = run_planned(batch, command, &cases, &why);
+  opc_runner_counts_t counts = {0};
+  const opc_status_t status = run_planned(batch, command, &counts, &why);
   OPC_RETURN_IF_ERROR(batch->status);
   if (status != OPC_OK) return batch_refuse(batch, &why);
   if (batch->must_be_replaced) return batch_answer(batch, json_pack("{s:s}", "t", "spent"));
-  return batch_answer(batch, json_pack("{s:s, s:I}", "t", "done", "planned", (json_int_t)cases));
+  return batch_answer(batch, json_pack("{s:s, s:I, s:I}", "t", "done", "planned", (json_int_t)counts.cases, "left_out",
+                                       (json_int_t)counts.left_out));
 }
 
 static opc_status_t try_answer(batch_t *batch, const json_t *command, json_t **out_answer, opc_error_t *error) {
