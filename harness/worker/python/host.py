@@ -84,7 +84,7 @@ def warm_up():
     library.impl("warm_up", lambda x: x.clone(), "CompositeExplicitAutograd")
     torch.ops.opcheck_c_host.warm_up(torch.zeros(1))
     operator = torch.library.custom_op("opcheck_c_host::warm_up_too", lambda x: x.clone(), mutates_args=(), schema="(Tensor x) -> Tensor")
-    operator.register_fake(torch.empty_like)
+    operator.register_fake(lambda x: torch.empty_like(x + 1))
     operator(torch.zeros(1, requires_grad=True))
     operator(torch.zeros(1, device="meta"))
     HELD.extend((library, operator))

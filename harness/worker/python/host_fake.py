@@ -157,6 +157,7 @@ class Fakes:
         from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
         self.mode, self.count = FakeTensorMode(shape_env=ShapeEnv(allow_scalar_outputs=scalars)), 0
+        self.mode.cache_enabled = False  # its entries are for later calls in this mode; making them takes a fifth of a trace
 
     @contextlib.contextmanager
     def active(self):
@@ -176,8 +177,8 @@ class Fakes:
         return self.mode.from_tensor(tensor.detach(), symbolic_context=context, source=ConstantSource(f"tensor{self.count}"))
 
 
-def run_backward(function, given, make, mode):
-    """Forward and backward on tensors of make(tensor), in a mode. False: there is no gradient."""
+def call_with_gradients(function, given, make, mode):
+    """On tensors of make(tensor), in a mode: what it returns, and the leaves that a gradient is asked for."""
     args, kwargs = given
     asked = []
 
@@ -191,12 +192,16 @@ def run_backward(function, given, make, mode):
     written = {argument.name: argument.alias_info is not None and argument.alias_info.is_write for argument in schema}
     placed = [map_tensors(value, lambda t, w=written[argument.name]: leaf(t, w)) for argument, value in zip(schema, args)]
     named = {name: map_tensors(value, lambda t, w=written[name]: leaf(t, w)) for name, value in kwargs.items()}
-    if not asked:
+    with mode, torch.enable_grad():
+        return function(*placed, **named), asked
+
+
+def derive(result, asked, mode):
+    """Backward of such a call. False: there is no gradient."""
+    outputs = [value for value in leaves(result) if isinstance(value, torch.Tensor) and value.requires_grad]
+    if not asked or not outputs:
         return False
     with mode, torch.enable_grad():
-        outputs = [value for value in leaves(function(*placed, **named)) if isinstance(value, torch.Tensor) and value.requires_grad]
-        if not outputs:
-            return False
         torch.autograd.grad(outputs, asked, [torch.ones_like(output) for output in outputs], allow_unused=True)
     return True
 
@@ -204,7 +209,8 @@ def run_backward(function, given, make, mode):
 def real_backward_holds(call):
     """Otherwise there is nothing to trace: no derivative, or one that check autograd reports."""
     try:
-        return run_backward(call.function, call.values, lambda tensor: tensor.detach().clone(), contextlib.nullcontext())
+        result, asked = call_with_gradients(call.function, call.values, lambda tensor: tensor.detach().clone(), contextlib.nullcontext())
+        return derive(result, asked, contextlib.nullcontext())
     except BaseException:  # an operator may raise SystemExit
         return False
 
@@ -244,14 +250,32 @@ def forward(call):
     return None, found
 
 
-def warm_up(call):
-    """The first trace takes three times as long as a later one. This is all of it but the backward, which would start threads."""
-    forward(call)
-    args, kwargs = call.sizes
+def whole(call):
+    """Forward and backward in one trace: whether there is a gradient. None: something is wrong, or needs scalars that follow values; then
+    forward() and backward() say what."""
     fakes = Fakes(scalars=False)
-    made = map_tensors(args, lambda tensor: fakes.of(tensor).requires_grad_())
-    with fakes.active(), torch.enable_grad():
-        torch.ones_like(call.function(*made, **kwargs))
+    try:
+        with noted_lowest() as lowest:
+            fake, asked = call_with_gradients(call.function, call.sizes, fakes.of, fakes.active())
+        if any(differences(fake, call.result, lowest)):
+            return None
+        if not asked or not real_backward_holds(call):
+            return False
+        derive(fake, asked, fakes.active())
+        return True
+    except BaseException:
+        return None
+
+
+def warm_up(call):
+    """The first trace takes three times as long as a later one, and of each number of dimensions the first one takes half as long again.
+    This is all of it but the backward, which would start threads."""
+    for rank in range(1, 5):
+        fakes = Fakes(scalars=False)
+        result, _ = call_with_gradients(call.function, ([torch.zeros([2, 3, 4, 5][:rank])], {}), fakes.of, fakes.active())
+        with fakes.active():
+            torch.ones_like(result)
+    forward(call)
 
 
 def backward(call):
@@ -259,7 +283,7 @@ def backward(call):
         return False, []
     fakes = Fakes(scalars=False)
     try:
-        run_backward(call.function, call.sizes, fakes.of, fakes.active())
+        derive(*call_with_gradients(call.function, call.sizes, fakes.of, fakes.active()), fakes.active())
     except BaseException as error:
         return True, [("fake.backward", error)]
     return True, []
@@ -292,9 +316,10 @@ def trace(text_of):
     before = logging.root.manager.disable
     logging.disable(logging.CRITICAL)  # FakeTensor logs what a fake kernel raises
     try:
-        skip, found = forward(call)
-        derived = False
-        if skip is None and not found:
+        skip, found, derived = None, [], whole(call)
+        if derived is None:
+            skip, found = forward(call)
+        if derived is None and skip is None and not found:
             derived, found = backward(call)
     finally:
         logging.disable(before)
