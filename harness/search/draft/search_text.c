@@ -91,8 +91,10 @@ static const dtype_word_t dtype_words[] = {{"int64_t", OPC_DTYPE_INT64, false},
                                            {"e8m0fnu", OPC_DTYPE_FLOAT8_E8M0FNU, false}};
 enum { DTYPE_WORDS = sizeof dtype_words / sizeof dtype_words[0] };
 
+/* Asked of every word of every message: the first letter decides most of it. */
 static bool is_same_word(const char *one, const char *word, size_t length) {
-  return strlen(one) == length && strncasecmp(one, word, length) == 0;
+  return tolower((unsigned char)*one) == tolower((unsigned char)*word) && strlen(one) == length &&
+         strncasecmp(one, word, length) == 0;
 }
 
 static opc_dtype_t dtype_named(const char *word, size_t length) {
