@@ -249,6 +249,7 @@ static opc_status_t serve_children(schedule_t *schedule, opc_error_t *error) {
     OPC_RETURN_IF_ERROR(read_lines(child, LINES_A_TURN, error));
     if (child->own) OPC_RETURN_IF_ERROR(read_own_control(child, error));
     const opc_task_t *task = child->owner;
+    child->learns = task && task->phase == &opc_phase_relations;
     (void)opc_child_watch(child,
                           task && task->phase ? task->phase->seconds(task) : schedule->session->options->timeout);
     if (child->reaped || opc_child_reap(child)) {

@@ -50,6 +50,7 @@ typedef struct opc_child {
   void *owner;                         /* for whom it works; NULL once it was given up */
   struct opc_hang_places *hangs;       /* of the run (hang_place.h); NULL: none are kept */
   const opc_maps_t *hangs_maps;        /* of the worker that forked it */
+  bool learns;                         /* it tries other arguments than a sample's: nobody vouches for them */
 } opc_child_t;
 
 opc_status_t opc_child_open(uint64_t id, void *owner, opc_child_t **out, opc_error_t *error) OPC_CHECKED;

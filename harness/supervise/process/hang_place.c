@@ -143,15 +143,15 @@ void opc_hang_note(opc_hang_places_t *places, const opc_child_t *child) {
   else places->items[places->count++] = place;
 }
 
-static bool hang_on_searched(const opc_child_t *child) {
+static bool hang_on_unvouched(const opc_child_t *child) {
   static const char searched[] = "searched/";
-  return strncmp(child->crash_record->provenance, searched, sizeof searched - 1) == 0;
+  return child->learns || strncmp(child->crash_record->provenance, searched, sizeof searched - 1) == 0;
 }
 
 bool opc_hang_is_known(const opc_hang_places_t *places, opc_child_t *child, double runs, double seconds) {
   opc_hang_place_t place;
   const double enough = fmax(least_seconds, part * seconds);
-  if (places->count == 0 || child->looked == child->sequence || !hang_on_searched(child) || runs < enough ||
+  if (places->count == 0 || child->looked == child->sequence || !hang_on_unvouched(child) || runs < enough ||
       opc_process_cpu(child->pid) - child->cpu < busy_share * enough)
     return false;
   child->looked = child->sequence;
