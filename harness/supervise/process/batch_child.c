@@ -17,8 +17,8 @@
 static const double start_seconds = 60; /* until "forked", or until its own worker has loaded everything */
 static const double idle_seconds = 30;  /* between cases: building the plan, making arguments */
 static const double leave_seconds = 2;
-static const double closed_seconds = 2;                         /* after the channel ends, the process must end */
-static const double starved_share = 0.7, starved_patience = 10; /* of a case's time */
+static const double closed_seconds = 2;                          /* after the channel ends, the process must end */
+static const double starved_share = 0.95, starved_patience = 10; /* of a case's time */
 static const double program_patience = 300, between_programs = 2, seconds_between_looks = 0.1;
 enum { OUTPUT_KEPT = 1 << 20, FORKED_MAX = 16 };
 
