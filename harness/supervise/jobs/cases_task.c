@@ -69,10 +69,12 @@ static opc_status_t cases_task_note_case(opc_task_t *task, const char *case_id, 
   return OPC_OK;
 }
 
-/* A process that did not run the sample itself must know what it gave: other cases are no use then. */
+/* With --budget, another process runs the next turn: it must know what the sample itself gave. A process after a crash,
+ * or one with other memory on the device, finds out anew: what an earlier one corrupted is gone. */
 static opc_status_t note_found(opc_task_t *task, const opc_case_result_t *result, opc_error_t *error) {
   const opc_case_id_t *id = &result->id;
-  if (!result->rule || id->dtype[0] != '\0' || strcmp(id->variant, "plain") != 0) return OPC_OK;
+  const bool told = task->session->turns && result->rule && id->dtype[0] == '\0' && strcmp(id->variant, "plain") == 0;
+  if (!told) return OPC_OK;
   if (!task->found_plain) task->found_plain = json_object();
   const int failed = json_object_set_new(task->found_plain, result->case_id, json_string(opc_rule_name(result->rule)));
   return failed ? opc_out_of_memory(error) : OPC_OK;
