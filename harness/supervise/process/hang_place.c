@@ -71,15 +71,16 @@ static uint64_t look_once(pid_t pid) {
 }
 
 /* Only a stopped process can be let go. While it is held, its parent is not told that it ended: one that does not stop
- * is killed here, and waited for. */
-static void let_go(const opc_child_t *child) {
+ * is killed here, and waited for. False: it was. */
+static bool let_go(const opc_child_t *child) {
   const pid_t pid = child->pid;
   (void)ptrace(PTRACE_INTERRUPT, pid, NULL, NULL);
   const stop_t stop = wait_for_stop(pid, LAST_WAITS);
-  if (stop == STOP_GONE || (stop == STOP_OURS && ptrace(PTRACE_DETACH, pid, NULL, NULL) == 0)) return;
+  if (stop == STOP_GONE || (stop == STOP_OURS && ptrace(PTRACE_DETACH, pid, NULL, NULL) == 0)) return true;
   opc_pidfd_kill(child->pidfd, pid);
   for (int status = 0; waitpid(pid, &status, __WALL) == pid && WIFSTOPPED(status);)
     (void)ptrace(PTRACE_CONT, pid, NULL, NULL);
+  return false;
 }
 
 /* Their loops, such as memset's, end for other inputs. */
@@ -106,9 +107,11 @@ static bool hang_widen(opc_hang_place_t *place, const struct opc_mapping *mappin
   return true;
 }
 
-/* False: the main thread is not in one loop, or cannot be seen; then *out is empty. */
-static bool hang_look(const opc_child_t *child, opc_hang_place_t *out) {
+/* False: the main thread is not in one loop, or cannot be seen; then *out is empty. *out_killed: it did not even stop.
+ */
+static bool hang_look(const opc_child_t *child, opc_hang_place_t *out, bool *out_killed) {
   const pid_t pid = child->pid;
+  *out_killed = false;
   bool within = pid > 0 && !child->own; /* of an own child, waitpid would take the end */
   *out = (opc_hang_place_t){0};
   if (!within || ptrace(PTRACE_SEIZE, pid, NULL, NULL) != 0) return false;
@@ -117,7 +120,7 @@ static bool hang_look(const opc_child_t *child, opc_hang_place_t *out) {
     const uint64_t address = look_once(pid);
     within = address && hang_widen(out, opc_maps_find(child->hangs_maps, address), address);
   }
-  let_go(child);
+  *out_killed = !let_go(child);
   within = within && out->last - out->first <= LOOP_MAX;
   if (!within) place_clear(out);
   return within;
@@ -138,7 +141,8 @@ static bool hang_has_place(const opc_hang_places_t *places, const opc_hang_place
 
 void opc_hang_note(opc_hang_places_t *places, const opc_child_t *child) {
   opc_hang_place_t place;
-  if (places->count == PLACES_MAX || !hang_look(child, &place)) return;
+  bool killed;
+  if (places->count == PLACES_MAX || !hang_look(child, &place, &killed)) return;
   if (hang_has_place(places, &place) || !OPC_ARRAY_GROW(places->items, places->count)) place_clear(&place);
   else places->items[places->count++] = place;
 }
@@ -150,12 +154,13 @@ static bool hang_on_unvouched(const opc_child_t *child) {
 
 bool opc_hang_is_known(const opc_hang_places_t *places, opc_child_t *child, double runs, double seconds) {
   opc_hang_place_t place;
+  bool killed;
   const double enough = fmax(least_seconds, part * seconds);
   if (places->count == 0 || child->looked == child->sequence || !hang_on_unvouched(child) || runs < enough ||
       opc_process_cpu(child->pid) - child->cpu < busy_share * enough)
     return false;
   child->looked = child->sequence;
-  if (!hang_look(child, &place)) return false;
+  if (!hang_look(child, &place, &killed)) return killed; /* its end is a hang, not a crash of the operator */
   const bool known = hang_has_place(places, &place);
   place_clear(&place);
   return known;

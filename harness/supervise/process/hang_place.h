@@ -25,5 +25,5 @@ void opc_hang_places_clear(opc_hang_places_t *places);
  * libtorch nor of the system. */
 void opc_hang_note(opc_hang_places_t *places, const opc_child_t *child);
 /* True if the child works on an input that nobody vouches for, has done so (`runs`) for a quarter of `seconds`, the
- * limit of its case, and is in a known place. Looks once for each case. */
+ * limit of its case, and is in a known place, or could not be stopped for a look. Looks once for each case. */
 bool opc_hang_is_known(const opc_hang_places_t *places, opc_child_t *child, double runs, double seconds);
