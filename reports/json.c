@@ -90,6 +90,15 @@ static void add_coverage(json_writer_t *writer, const char *name, const json_t *
   json_decref(coverage);
 }
 
+/* "finished" and "inputs": a later run may take its results over. */
+static void add_finished(json_writer_t *writer, const char *name, json_t *item) {
+  json_auto_t *record = NULL;
+  keep_status(writer, opc_journal_reader_finished(writer->journal, name, &record, writer->error));
+  if (!item || !record) return;
+  json_object_set_new(item, "finished", json_true());
+  json_object_set(item, "inputs", json_object_get(record, "inputs"));
+}
+
 static bool json_visit_operator(const json_t *record, void *context) {
   json_writer_t *writer = context;
   json_t *source = NULL;
@@ -109,6 +118,7 @@ static bool json_visit_operator(const json_t *record, void *context) {
       json_object_del(item, copied[i][0]); /* the record lacks it */
   json_decref(source);
   add_coverage(writer, opc_record_text(record, "name"), record, item);
+  add_finished(writer, opc_record_text(record, "name"), item);
   return put_item(writer, item);
 }
 
@@ -116,6 +126,7 @@ static bool json_visit_class(const json_t *record, void *context) {
   json_t *item = json_arrange(record, json_pack("{s:n, s:n, s:[]}", "name", "library", "methods"));
   OPC_SCOPED(opc_scope_free) char *name = opc_class_operator_name(opc_record_text(record, "name"));
   if (name) add_coverage(context, name, record, item);
+  if (name) add_finished(context, name, item);
   return put_item(context, item);
 }
 
@@ -138,6 +149,7 @@ static bool json_visit_result(const opc_case_result_t *result, void *context) {
   opc_json_put(&item, "evidence", opc_case_result_evidence(result));
   if (opc_case_result_is_finding(result)) opc_json_put(&item, "repro", opc_json_text(result->repro));
   if (result->suspect) opc_json_put(&item, "confirmed", json_false());
+  if (result->taken_over) opc_json_put(&item, "taken_over", json_true());
   snprintf(seconds, sizeof seconds, ",\"seconds\":%.2g}", result->seconds);
   put_separator(writer, "");
   return put_text(writer, item, JSON_COMPACT, seconds);
@@ -192,11 +204,19 @@ static void put_known(json_writer_t *writer, const opc_problems_t *problems) {
   end_list(writer);
 }
 
-/* Facts about the whole run, from the records "run" and "tool", which an early report may lack. */
+/* A copy of the first record of its kind; NULL: there is none. */
+static json_t *json_first(json_writer_t *writer, const char *kind) {
+  json_auto_t *record = NULL;
+  if (!writer->status) writer->status = opc_journal_reader_first(writer->journal, kind, &record, writer->error);
+  json_t *copy = json_copy(record);
+  json_object_del(copy, "t");
+  return copy;
+}
+
+/* Facts about the whole run, from the records "run", "tool", "basis" and "since", which an early report may lack. */
 static void put_head(json_writer_t *writer, const opc_journal_summary_t *summary) {
-  json_t *run = NULL, *tool = NULL;
-  if (!writer->status) writer->status = opc_journal_reader_first(writer->journal, "run", &run, writer->error);
-  if (!writer->status) writer->status = opc_journal_reader_first(writer->journal, "tool", &tool, writer->error);
+  json_auto_t *run = json_first(writer, "run"), *tool = json_first(writer, "tool"),
+              *basis = json_first(writer, "basis"), *since = json_first(writer, "since");
   json_t *argv = json_object_get(run, "argv");
   json_put(writer, "{\n  \"format\": \"opcheck-c/report/1\",\n  \"tool\": ");
   put_value(writer, json_pack("{s:O?, s:O?, s:O?}", "version", json_object_get(run, "version"), "torch",
@@ -206,15 +226,14 @@ static void put_head(json_writer_t *writer, const opc_journal_summary_t *summary
   if (summary->budget > 0)
     budget = json_pack("{s:f, s:{s:I, s:I}}", "seconds", summary->budget, "left_out", "cases",
                        (json_int_t)summary->left_out_cases, "operators", (json_int_t)summary->left_out_operators);
-  put_value(writer, json_pack("{s:o, s:f, s:b, s:o, s:O?, s:O*, s:O*, s:o*}", "seed",
-                              seed ? json_incref(seed) : json_integer(0), "seconds", summary->seconds, "complete",
-                              summary->complete ? 1 : 0, "argv", argv ? json_incref(argv) : json_array(), "started",
-                              json_object_get(run, "started"), "loading_cpu_seconds",
-                              json_object_get(tool, "loading_cpu_seconds"), "settings",
-                              json_object_get(run, "settings"), "budget", budget));
+  put_value(writer,
+            json_pack("{s:o, s:f, s:b, s:o, s:O?, s:O*, s:O*, s:o*, s:O*, s:O*}", "seed",
+                      seed ? json_incref(seed) : json_integer(0), "seconds", summary->seconds, "complete",
+                      summary->complete ? 1 : 0, "argv", argv ? json_incref(argv) : json_array(), "started",
+                      json_object_get(run, "started"), "loading_cpu_seconds",
+                      json_object_get(tool, "loading_cpu_seconds"), "settings", json_object_get(run, "settings"),
+                      "budget", budget, "since", since, "basis", json_object_get(basis, "basis")));
   json_put(writer, ",\n");
-  json_decref(run);
-  json_decref(tool);
 }
 
 static opc_status_t write_json(const opc_report_source_t *source, FILE *stream, opc_error_t *error) {

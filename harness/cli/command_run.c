@@ -40,7 +40,8 @@ enum {
   KEY_TOOL,
   KEY_SANITIZE,
   KEY_JOURNAL,
-  KEY_WATCH
+  KEY_WATCH,
+  KEY_SINCE
 };
 
 typedef struct run_command {
@@ -133,6 +134,10 @@ static const struct argp_option options[] = {
      3},
     {"python-executable", OPC_KEY_PYTHON_EXECUTABLE, "PATH", 0,
      "The Python that imports it (default: PYTHON of the environment, else python3)", 3},
+    {"since", KEY_SINCE, "REPORT", 0,
+     "Check only operators whose libraries have changed since the run that wrote this JSON report or journal, and take "
+     "over the results of the others. Where they cannot be compared, everything is checked, and a note says why",
+     3},
     {"watch", KEY_WATCH, NULL, 0,
      "Run again after each rebuild of a library, and show what differs from the run before; Ctrl-C ends", 3},
     {0, 0, 0, 0, "Results:", 4},
@@ -305,6 +310,26 @@ static opc_status_t check_budget(const run_command_t *run) {
   return opc_error_set(run->error, OPC_ERR_USAGE, "--budget cannot be combined with --%s: leave one out", other);
 }
 
+static opc_status_t set_since(run_command_t *run, const char *value) {
+  run->execution.since = value;
+  if (access(value, R_OK) == 0) return OPC_OK;
+  return opc_error_set(run->error, OPC_ERR_USAGE,
+                       "--since %s: %s; leave it out of the first run, and write the report with --json FILE", value,
+                       strerror(errno));
+}
+
+static opc_status_t check_since(const run_command_t *run) {
+  const opc_run_options_t *to = &run->execution.options;
+  const char *other = to->case_id                                         ? "case"
+                      : run->list_cases                                   ? "list-cases"
+                      : to->save_samples                                  ? "save-samples"
+                      : to->init_samples                                  ? "init-samples"
+                      : opc_execution_is_for_every_torch(&run->execution) ? "torch all"
+                                                                          : NULL;
+  if (!run->execution.since || !other) return OPC_OK;
+  return opc_error_set(run->error, OPC_ERR_USAGE, "--since cannot be combined with --%s: leave one out", other);
+}
+
 /* Where the operators come from, and what cannot be combined. */
 static opc_status_t check_sources(const run_command_t *run) {
   const opc_run_options_t *to = &run->execution.options;
@@ -323,6 +348,7 @@ static opc_status_t check_sources(const run_command_t *run) {
     return opc_error_set(run->error, OPC_ERR_USAGE, "--list-cases runs nothing: leave --seeds out");
   OPC_RETURN_IF_ERROR(check_update(run));
   OPC_RETURN_IF_ERROR(check_budget(run));
+  OPC_RETURN_IF_ERROR(check_since(run));
   if (run->coverage && to->case_id)
     return opc_error_set(run->error, OPC_ERR_USAGE, "--coverage is about all cases of an operator: leave --case out");
   if (opc_execution_is_for_every_torch(&run->execution) && (python || run->list_cases))
@@ -497,6 +523,9 @@ static error_t run_parse(int key, char *value, struct argp_state *state) {
       break;
     case KEY_SANITIZE:
       status = set_sanitize(run, value);
+      break;
+    case KEY_SINCE:
+      status = set_since(run, value);
       break;
     case KEY_WATCH:
       run->watch = true;

@@ -179,11 +179,13 @@ int opc_execution_run_once(opc_execution_t *execution) {
   opc_error_t error = {0};
   OPC_SCOPED(opc_scope_free) char *journal = NULL;
   OPC_SCOPED(opc_kept_clear) opc_kept_records_t kept = {0};
+  OPC_SCOPED(opc_since_end) opc_since_t since = {0};
   int code;
   bool worth = false;
   opc_visible_devices_take();
   execution->options.kept = &kept;
-  const opc_status_t status = execution_begin(execution, &journal, &error);
+  opc_status_t status = opc_since_begin(execution, &since, &error);
+  if (!status) status = execution_begin(execution, &journal, &error);
   if (status != OPC_OK) {
     opc_complain("%s", error.message);
     code = opc_exit_code(status);
@@ -269,20 +271,11 @@ static opc_status_t add_target(opc_execution_t *execution, const char *option, c
   return OPC_OK;
 }
 
-static size_t without_ending(const char *name, size_t length, const char *ending) {
-  const size_t own = strlen(ending);
-  return length > own && strncmp(name + length - own, ending, own) == 0 ? length - own : length;
-}
-
-/* report.json and report.json.zst: report.found-samples.json, a name that nobody's own sample file has. Not beside a
- * device or a pipe. */
+/* Not beside a device or a pipe. */
 static opc_status_t name_found_samples(opc_execution_t *execution, const char *report, opc_error_t *error) {
-  static const char *const endings[] = {".gz", ".zst", ".json", ".html"};
   struct stat there;
-  size_t stem = strlen(report);
   if (execution->found_samples || (stat(report, &there) == 0 && !S_ISREG(there.st_mode))) return OPC_OK;
-  for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) stem = without_ending(report, stem, endings[i]);
-  execution->found_samples = opc_string_format("%.*s.found-samples.json", (int)stem, report);
+  execution->found_samples = opc_execution_found_samples_name(report);
   return execution->found_samples ? OPC_OK : opc_out_of_memory(error);
 }
 

@@ -68,6 +68,7 @@ typedef struct opc_execution {
   char *found_samples; /* "report.found-samples.json" in the folder of the JSON or HTML report; NULL: there is none */
   opc_strings_t libraries, preloads, samples, modules; /* opc_execution_options copies them into the options */
   opc_junit_cases_t junit_cases;
+  const char *since;                     /* --since: the report of an earlier run; NULL: not given */
   const char *before;                    /* the journal of the run before, of --watch; NULL: this is the first one */
   const char *source_root;               /* --source-root; NULL: not given */
   const char *baseline, *write_baseline; /* --baseline, --write-baseline; NULL: not given */
@@ -82,6 +83,20 @@ typedef struct opc_execution {
   opc_status_t (*show)(const opc_problems_t *problems, int exit_code, void *context, opc_error_t *error);
   void *context;
 } opc_execution_t;
+
+/* The report of an earlier run, whose results are taken over. */
+typedef struct opc_since {
+  opc_earlier_t earlier;
+  FILE *stream;
+  char *found_samples;
+} opc_since_t;
+
+/* Opens it, and names it in the options; does nothing without --since and a run before. OPC_ERR_INPUT: it is none.
+ * execution_since.c */
+opc_status_t opc_since_begin(opc_execution_t *execution, opc_since_t *out, opc_error_t *error) OPC_CHECKED;
+void opc_since_end(opc_since_t *since);
+/* "report.found-samples.json" for "report.json"; the caller frees. execution_target.c */
+char *opc_execution_found_samples_name(const char *report);
 
 /* Takes the value of an option listed above. False: not one of these keys. */
 bool opc_execution_option(opc_execution_t *execution, int key, const char *value, opc_status_t *out_status,

@@ -24,3 +24,16 @@ bool opc_execution_is_same_file(const char *left, const char *right) {
   return strcmp(left, right) == 0 || (stat(left, &own) == 0 && stat(right, &other) == 0 && own.st_dev == other.st_dev &&
                                       own.st_ino == other.st_ino);
 }
+
+static size_t without_ending(const char *name, size_t length, const char *ending) {
+  const size_t own = strlen(ending);
+  return length > own && strncmp(name + length - own, ending, own) == 0 ? length - own : length;
+}
+
+/* report.json and report.json.zst: report.found-samples.json, a name that nobody's own sample file has. */
+char *opc_execution_found_samples_name(const char *report) {
+  static const char *const endings[] = {".gz", ".zst", ".json", ".html"};
+  size_t stem = strlen(report);
+  for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) stem = without_ending(report, stem, endings[i]);
+  return opc_string_format("%.*s.found-samples.json", (int)stem, report);
+}

@@ -64,7 +64,8 @@ typedef struct opc_case_result {
   opc_severity_t severity;  /* of a finding */
   opc_provenance_t provenance;
   double seconds;
-  bool suspect; /* in a journal: not confirmed yet, or skipped because of a finding that is not confirmed yet */
+  bool suspect;    /* in a journal: not confirmed yet, or skipped because of a finding that is not confirmed yet */
+  bool taken_over; /* of the report of an earlier run (--since) */
   char *message;
   char *repro;      /* the command line that repeats it; NULL: none */
   json_t *evidence; /* an object: all evidence that has no field below */

@@ -221,6 +221,7 @@ opc_status_t opc_case_result_decode(const json_t *record, opc_case_result_t **ou
   OPC_RETURN_IF_ERROR(read_verdict(&reader, record, result));
   OPC_RETURN_IF_ERROR(read_copy(&reader, record, "message", &result->message));
   OPC_RETURN_IF_ERROR(read_copy(&reader, record, "repro", &result->repro));
+  OPC_RETURN_IF_ERROR(read_flag(&reader, record, "taken_over", &result->taken_over));
   if (!result->message) OPC_RETURN_IF_ERROR(mistake(&reader, "message", "there"));
   result->seconds = json_number_value(seconds);
   result->suspect = strcmp(text_in(record, "t"), "suspect") == 0;
@@ -302,6 +303,7 @@ json_t *opc_case_result_encode(const opc_case_result_t *result) {
   opc_json_put(&record, "operator", opc_json_string(result->id.operator_name));
   opc_json_put(&record, "check", opc_json_string(result->id.check));
   if (result->repro) opc_json_put(&record, "repro", opc_json_string(result->repro));
+  if (result->taken_over) opc_json_put(&record, "taken_over", json_true());
   return record;
 }
 

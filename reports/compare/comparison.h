@@ -108,6 +108,11 @@ const char *opc_compare_field_label(const char *field); /* "dispatch_keys" -> "k
 void opc_compare_show(const opc_comparison_t *comparison, const opc_screen_t *screen, bool verbose);
 extern const opc_report_t opc_report_compare_json, opc_report_compare_html;
 
+/* Opens the file of a run, compressed or not: one of *out_report (to be closed) and *out_journal (closed, too) is set.
+ * A file that is neither counts as a report. run_file.c */
+opc_status_t opc_run_file_open(const char *path, FILE **out_report, opc_journal_reader_t **out_journal,
+                               opc_error_t *error) OPC_CHECKED;
+
 /* ---- a JSON report, read in pieces: report_stream.c ---- */
 
 /* Each item of a list of the report, and each other field of it; list: the field's name. The item is valid during the

@@ -170,6 +170,11 @@ static void note_budget(opc_journal_summary_t *summary, const json_t *budget) {
   summary->left_out_operators = (uint64_t)json_integer_value(json_object_get(left_out, "operators"));
 }
 
+static opc_status_t index_by_operator(json_t *offsets, uint64_t offset, const json_t *record, opc_error_t *error) {
+  const char *name = opc_record_text(record, "operator");
+  return json_object_set_new(offsets, name, json_integer((json_int_t)offset)) == 0 ? OPC_OK : opc_out_of_memory(error);
+}
+
 static opc_status_t index_record(opc_journal_reader_t *reader, uint64_t offset, const json_t *record,
                                  opc_error_t *error) {
   opc_journal_summary_t *summary = &reader->summary;
@@ -195,10 +200,13 @@ static opc_status_t index_record(opc_journal_reader_t *reader, uint64_t offset, 
       summary->classes++;
       return index_class(reader, offset, record, error);
     case OPC_RECORD_SAMPLE_SOURCE:
+      return index_by_operator(reader->sample_sources, offset, record, error);
     case OPC_RECORD_COVERAGE:
-      if (json_object_set_new(kind == OPC_RECORD_COVERAGE ? reader->coverages : reader->sample_sources,
-                              opc_record_text(record, "operator"), json_integer((json_int_t)offset)) != 0)
-        return opc_out_of_memory(error);
+      return index_by_operator(reader->coverages, offset, record, error);
+    case OPC_RECORD_FINISHED:
+      return index_by_operator(reader->finished, offset, record, error);
+    case OPC_RECORD_SINCE:
+      summary->taken_over = (uint64_t)json_integer_value(json_object_get(record, "taken_over"));
       break;
     case OPC_RECORD_END:
       note_budget(summary, json_object_get(record, "budget"));

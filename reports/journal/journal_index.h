@@ -61,6 +61,7 @@ struct opc_journal_reader {
   json_t *operator_indexes; /* name -> index */
   json_t *sample_sources;   /* name -> offset of the record */
   json_t *coverages;        /* the same */
+  json_t *finished;         /* the same */
   json_t *libraries;        /* path -> null: owns the paths that operators point at */
   json_t *classes;  /* class as operators are named, "ns::Name", or library's file, "library::libmy_ops.so" -> [its
                        library, offset of its record, whether it is the file] */

@@ -21,11 +21,12 @@ opc_status_t opc_journal_reader_open_known(const char *path, const opc_kept_reco
   reader->operator_indexes = json_object();
   reader->sample_sources = json_object();
   reader->coverages = json_object();
+  reader->finished = json_object();
   reader->libraries = json_object();
   reader->suspects = json_object();
   reader->classes = json_object();
   if (!reader->lines.path || !reader->operator_indexes || !reader->sample_sources || !reader->coverages ||
-      !reader->libraries || !reader->suspects || !reader->classes)
+      !reader->finished || !reader->libraries || !reader->suspects || !reader->classes)
     return opc_out_of_memory(error);
   reader->lines.file = fopen(path, "re");
   if (!reader->lines.file) return opc_error_set(error, OPC_ERR_IO, "cannot open journal %s: %s", path, strerror(errno));
@@ -52,6 +53,7 @@ void opc_journal_reader_close(opc_journal_reader_t *reader) {
   json_decref(reader->operator_indexes);
   json_decref(reader->sample_sources);
   json_decref(reader->coverages);
+  json_decref(reader->finished);
   json_decref(reader->libraries);
   json_decref(reader->suspects);
   json_decref(reader->classes);
@@ -197,4 +199,9 @@ opc_status_t opc_journal_reader_sample_source(opc_journal_reader_t *reader, cons
 opc_status_t opc_journal_reader_coverage(opc_journal_reader_t *reader, const char *operator_name, json_t **out,
                                          opc_error_t *error) {
   return record_at(reader, json_object_get(reader->coverages, operator_name), out, error);
+}
+
+opc_status_t opc_journal_reader_finished(opc_journal_reader_t *reader, const char *operator_name, json_t **out,
+                                         opc_error_t *error) {
+  return record_at(reader, json_object_get(reader->finished, operator_name), out, error);
 }

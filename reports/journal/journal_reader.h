@@ -4,7 +4,9 @@
  * Each line is a JSON object; `t` says what it records:
  *   {"t":"run","format":"opcheck-c/journal/1","version":"0.1.0","argv":[…],"seed":N,"started":"2026-01-02T03:04:05Z"}
  *   {"t":"tool","torch":…,"cuda":…}
+ *   {"t":"basis","basis":{…}}     what results depend on besides the libraries (supervise/session/basis.h)
  *   {"t":"library","path":…,"status":"loaded|failed","error":null|{"kind","message"},"operators":N,"classes":N,
+ *    "digest":HEX,                of the file and of the libraries that it needs; only if it was loaded from a file
  *    "checked_as":NAME}           checked_as: the name that results of the file itself have; only if it is checked
  *   {"t":"operator",…}            as model/schema/schema.h makes it
  *   {"t":"class",…}               the same
@@ -21,6 +23,10 @@
  *                                 the different inputs of its cases, after the last one. OUTCOME: "accepted", else
  *                                 "crashed", else "refused". PROPERTY: dimensions, dtypes, elements ("none", "one",
  *                                 "few", "many": more than 1024) and layouts of a tensor, "values", "presence"
+ *   {"t":"finished","operator":…,"inputs":HEX}  all its cases have results, which a later run may take over; inputs:
+ *                                 digest of its samples and recipes in files
+ *   {"t":"since","report":…,"taken_over":N,"checked":N}  --since: operators whose results are of an earlier run, and
+ *                                 others
  *   {"t":"suspect",…}             a finding before its confirmation, or a case that was skipped because of one. Counts
  *                                 only if no result of that case follows: the run stopped early
  *   {"t":"result",…}              fields of the JSON report's results; final
@@ -62,6 +68,9 @@ typedef enum opc_record_kind {
   OPC_RECORD_NOTE,
   OPC_RECORD_KNOWN,
   OPC_RECORD_END,
+  OPC_RECORD_BASIS,
+  OPC_RECORD_FINISHED,
+  OPC_RECORD_SINCE,
   OPC_RECORD_COUNT
 } opc_record_kind_t;
 
@@ -85,6 +94,7 @@ typedef struct opc_journal_summary {
   uint64_t stale_lines;                        /* of the xfail file, which were an error */
   double budget;                               /* of --budget, in seconds; 0: none */
   uint64_t left_out_cases, left_out_operators; /* that it left no time for */
+  uint64_t taken_over;                         /* operators whose results are of an earlier run (--since) */
   uint64_t damaged;                            /* lines that are no records */
 } opc_journal_summary_t;
 
@@ -159,6 +169,9 @@ opc_status_t opc_journal_reader_first(opc_journal_reader_t *reader, const char *
 /* The sample_source record of an operator, a new reference; NULL where there is none. */
 opc_status_t opc_journal_reader_sample_source(opc_journal_reader_t *reader, const char *operator_name, json_t **out,
                                               opc_error_t *error) OPC_CHECKED;
+/* The same for its record "finished". */
+opc_status_t opc_journal_reader_finished(opc_journal_reader_t *reader, const char *operator_name, json_t **out,
+                                         opc_error_t *error) OPC_CHECKED;
 /* The same for its coverage record. */
 opc_status_t opc_journal_reader_coverage(opc_journal_reader_t *reader, const char *operator_name, json_t **out,
                                          opc_error_t *error) OPC_CHECKED;

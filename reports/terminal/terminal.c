@@ -322,6 +322,13 @@ static void add_left_out(const opc_problems_t *problems, opc_text_t *out) {
                 plural(sum.left_out_cases), sum.left_out_operators, plural(sum.left_out_operators), sum.budget);
 }
 
+static void add_taken_over(const opc_problems_t *problems, opc_text_t *out) {
+  opc_journal_summary_t sum;
+  opc_journal_reader_summary(problems->journal, &sum);
+  if (sum.taken_over)
+    opc_text_addf(out, "; %" PRIu64 " operator%s taken over (--since)", sum.taken_over, plural(sum.taken_over));
+}
+
 void opc_terminal_end(const opc_problems_t *every, const opc_screen_t *screen, const opc_terminal_view_t *view) {
   const opc_problems_t fresh = fresh_of(every), *const problems = &fresh;
   const size_t known = every->count - every->fresh;
@@ -342,6 +349,7 @@ void opc_terminal_end(const opc_problems_t *every, const opc_screen_t *screen, c
   if (problems->count && passed) opc_text_addf(&line, "; %zu warning%s", problems->count, plural(problems->count));
   add_without_sample(problems, &line);
   if (known) opc_text_addf(&line, "; %zu known problem%s", known, plural(known));
+  add_taken_over(problems, &line);
   add_left_out(problems, &line);
   opc_screen_text(screen, tone, word);
   fprintf(screen->stream, "%s\n", opc_text_c(&line));

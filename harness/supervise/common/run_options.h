@@ -15,6 +15,17 @@ typedef struct opc_run_progress { /* for a terminal; called at most a few times 
   double seconds_left;                                /* as learned from this run; 0: not known */
 } opc_run_progress_t;
 
+/* The report of an earlier run, whose results are taken over (--since). */
+typedef opc_status_t opc_earlier_visit_t(const char *list, const json_t *item, void *context, opc_error_t *error);
+typedef struct opc_earlier {
+  const char *name;          /* of its file, for messages */
+  const char *found_samples; /* the file of the samples that it found; NULL: there is none */
+  /* Calls visit with each item of each list of the report, and with each other field, as the file has them. */
+  opc_status_t (*read)(const struct opc_earlier *earlier, opc_earlier_visit_t *visit, void *context,
+                       opc_error_t *error);
+  FILE *stream; /* for `read` */
+} opc_earlier_t;
+
 typedef struct opc_run_options {
   const char *const *libraries; /* in the given order; none: libtorch's own operators in the given namespaces */
   size_t library_count;
@@ -79,8 +90,9 @@ typedef struct opc_run_options {
                               `timeout` (OPC_SANITIZE_PACE) */
   const char *const *argv; /* the command line, for the journal and the repro lines */
   size_t argc;
-  const char *journal;      /* path; chosen by the caller (a temporary file without --journal) */
-  opc_kept_records_t *kept; /* receives the first results of the journal; NULL: not needed */
+  const char *journal;          /* path; chosen by the caller (a temporary file without --journal) */
+  const opc_earlier_t *earlier; /* --since; NULL: not given */
+  opc_kept_records_t *kept;     /* receives the first results of the journal; NULL: not needed */
   void (*progress)(const opc_run_progress_t *progress, void *context); /* may be NULL */
   void *progress_context;
 } opc_run_options_t;

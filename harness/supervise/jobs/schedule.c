@@ -8,6 +8,7 @@
 
 #include "supervise/jobs/time_left.h"
 #include "supervise/jobs/turns.h"
+#include "supervise/session/basis.h"
 #include "supervise/tools/sanitize.h"
 
 enum { LINES_A_TURN = 512, LINES_AT_END = 65536, POLL_MILLISECONDS = 200, IDLE_DEATHS_MAX = 3, FDS_A_CHILD = 3 };
@@ -109,6 +110,11 @@ static opc_status_t schedule_fill(schedule_t *schedule, opc_error_t *error) {
   return OPC_OK;
 }
 
+/* All cases of an operator that is done have the results that any run would give. */
+static bool has_all_results(const opc_session_t *session) {
+  return !session->turns && !session->has_only && !session->trouble;
+}
+
 static opc_status_t retire(schedule_t *schedule, opc_error_t *error) {
   for (size_t i = 0; i < schedule->running_count;) {
     opc_task_t *task = schedule->running[i];
@@ -118,6 +124,8 @@ static opc_status_t retire(schedule_t *schedule, opc_error_t *error) {
     }
     const opc_operator_t *op = task->op;
     const bool search = task->is_search, goes_on = task->goes_on;
+    if (!search && has_all_results(schedule->session))
+      OPC_RETURN_IF_ERROR(opc_basis_finished(schedule->session, op->name, error));
     if (goes_on) OPC_RETURN_IF_ERROR(opc_turns_pause(task, error));
     else opc_task_free(task);
     schedule->running[i] = schedule->running[--schedule->running_count];

@@ -4,6 +4,7 @@
  * Ownership: opc_loaded_clear releases everything, including the worker. The options outlive it. Threads: one. */
 #pragma once
 
+#include "inspect/digest.h"
 #include "model/package/model_package.h"
 #include "supervise/common/run_options.h"
 #include "supervise/process/worker_process.h"
@@ -16,12 +17,13 @@ typedef struct opc_library {
   opc_library_state_t state;
   opc_library_error_t error; /* if FAILED */
   int64_t operators, classes;
-  int64_t extended;       /* operators of other libraries that it adds kernels to */
-  char *note;             /* which symbols of its dependencies are stubs; NULL: none */
-  char *build_note;       /* which of several builds it is; NULL: there is one */
-  bool package;           /* a .pt2 */
-  bool module;            /* of Python; `real` is its name */
-  const char *checked_as; /* its file name among library_operators; NULL: not checked */
+  int64_t extended;             /* operators of other libraries that it adds kernels to */
+  char *note;                   /* which symbols of its dependencies are stubs; NULL: none */
+  char *build_note;             /* which of several builds it is; NULL: there is one */
+  bool package;                 /* a .pt2 */
+  bool module;                  /* of Python; `real` is its name */
+  char digest[OPC_DIGEST_SIZE]; /* of the file and those that it needs; "": none */
+  const char *checked_as;       /* its file name among library_operators; NULL: not checked */
 } opc_library_t;
 
 #define OPC_LIBTORCH "libtorch"

@@ -12,6 +12,8 @@
 #include "supervise/jobs/schedule.h"
 #include "supervise/jobs/search_rounds.h"
 #include "supervise/jobs/turns.h"
+#include "supervise/session/basis.h"
+#include "supervise/session/since.h"
 #include "supervise/tools/sanitize.h"
 
 #ifndef OPC_VERSION
@@ -106,17 +108,27 @@ static bool is_python_module(const opc_library_t *library) {
   return is;
 }
 
-static opc_status_t tell_library(opc_session_t *session, const opc_library_t *library, opc_error_t *error) {
+/* A file that is gone by now has none: it counts as changed. */
+static void digest_library(const opc_loaded_t *loaded, opc_library_t *library) {
+  opc_error_t ignored;
+  if (library->module || library->package || library->state == OPC_LIBRARY_FAILED ||
+      opc_digest_library(library->real, loaded->plan.torch_folder, library->digest, &ignored) != OPC_OK)
+    library->digest[0] = '\0';
+}
+
+static opc_status_t tell_library(opc_session_t *session, opc_library_t *library, opc_error_t *error) {
   const bool failed = library->state == OPC_LIBRARY_FAILED;
+  digest_library(&session->loaded, library);
   json_t *why =
       failed ? json_pack("{s:s, s:o}", "kind", library->error.kind, "message", opc_json_string(library->error.message))
              : json_null();
   OPC_RETURN_IF_ERROR(
       opc_journal_write(session->journal,
-                        json_pack("{s:s, s:o, s:s, s:o, s:I, s:I, s:o*}", "t", "library", "path",
+                        json_pack("{s:s, s:o, s:s, s:o, s:I, s:I, s:o*, s:o*}", "t", "library", "path",
                                   opc_json_string(library->path), "status", failed ? "failed" : "loaded", "error", why,
                                   "operators", (json_int_t)library->operators, "classes", (json_int_t)library->classes,
-                                  "checked_as", library->checked_as ? opc_json_string(library->checked_as) : NULL),
+                                  "digest", *library->digest ? json_string(library->digest) : NULL, "checked_as",
+                                  library->checked_as ? opc_json_string(library->checked_as) : NULL),
                         error));
   if (failed) return OPC_OK;
   if (library->build_note)
@@ -139,7 +151,7 @@ static opc_status_t tell_library(opc_session_t *session, const opc_library_t *li
 
 /* Writes what was loaded to the journal; of libtorch's thousands of operators only those that are selected. */
 static opc_status_t tell_loaded(opc_session_t *session, opc_error_t *error) {
-  const opc_loaded_t *loaded = &session->loaded;
+  opc_loaded_t *loaded = &session->loaded;
   OPC_RETURN_IF_ERROR(opc_journal_write(session->journal,
                                         json_pack("{s:s, s:s, s:s, s:f}", "t", "tool", "torch", loaded->torch, "cuda",
                                                   loaded->cuda_version, "loading_cpu_seconds", loaded->cpu_seconds),
@@ -179,6 +191,7 @@ static opc_status_t skip_absent(opc_session_t *session, const opc_operator_t *op
   const char *device;
   json_t *why, *check;
   size_t i;
+  if (op->kind == OPC_OPERATOR_CLASS || op->kind == OPC_OPERATOR_LIBRARY) return OPC_OK;
   json_object_foreach(session->absent, device, why) {
     json_array_foreach(session->checks, i, check) {
       const char *name = json_string_value(check);
@@ -242,22 +255,24 @@ static opc_status_t run_operators(opc_session_t *session, size_t *out_selected, 
   for (size_t i = 0; i < loaded->operator_count; i++) {
     if (!opc_select_operator(session, &loaded->operators[i])) continue;
     selected[(*out_selected)++] = &loaded->operators[i];
-    if (!listing) OPC_RETURN_IF_ERROR(skip_absent(session, &loaded->operators[i], error));
   }
   for (size_t i = 0; i < loaded->class_operator_count; i++) {
     if (!opc_select_operator(session, &loaded->class_operators[i])) continue;
     selected[(*out_selected)++] = &loaded->class_operators[i];
   }
-  const size_t searched = *out_selected;
+  size_t searched = *out_selected;
   if (*out_selected == 0 && session->options->op_glob_count > 0)
     session->calls = false; /* only files were asked for: nothing is called */
   for (size_t i = 0; i < loaded->library_operator_count; i++) {
     if (opc_select_operator(session, &loaded->library_operators[i]))
       selected[(*out_selected)++] = &loaded->library_operators[i];
   }
-  session->operators_total = *out_selected;
-  return listing ? opc_list_cases(session, selected, *out_selected, searched, error)
-                 : check_operators(session, selected, *out_selected, searched, error);
+  size_t left = *out_selected;
+  if (listing) return opc_list_cases(session, selected, left, searched, error);
+  if (session->options->earlier) OPC_RETURN_IF_ERROR(opc_since_take(session, selected, &left, &searched, error));
+  session->operators_total = left;
+  for (size_t i = 0; i < left; i++) OPC_RETURN_IF_ERROR(skip_absent(session, selected[i], error));
+  return check_operators(session, selected, left, searched, error);
 }
 
 /* A line about a device that this run does not have says nothing here. */
@@ -473,6 +488,7 @@ static opc_status_t run_list(opc_session_t *session, opc_error_t *error) {
 static opc_status_t check(opc_session_t *session, size_t *out_selected, opc_error_t *error) {
   OPC_RETURN_IF_ERROR(opc_session_read_samples(session, error));
   OPC_RETURN_IF_ERROR(opc_session_read_recipes(session, error));
+  OPC_RETURN_IF_ERROR(opc_basis_make(session, error));
   OPC_RETURN_IF_ERROR(opc_symboliser_new(&session->symboliser, error));
   OPC_RETURN_IF_ERROR(run_operators(session, out_selected, error));
   if (*out_selected == 0 && !session->options->package) OPC_RETURN_IF_ERROR(tell_unselected(session, error));
@@ -547,6 +563,8 @@ opc_status_t opc_run_execute(const opc_run_options_t *options, int *out_exit_cod
   for (size_t i = 0; i < session.files_beside_count; i++) free(session.files_beside[i]);
   free(session.files_beside);
   opc_xfail_free(session.xfail);
+  json_decref(session.given);
+  json_decref(session.basis);
   json_decref(session.checks);
   json_decref(session.devices);
   json_decref(session.absent);

@@ -5,7 +5,7 @@
 
 #include "inspect/package.h"
 #include "model/json/json_write.h"
-#include "supervise/session/session.h"
+#include "supervise/session/basis.h"
 
 const opc_operator_t *opc_session_operator(const char *name, void *context) {
   const opc_loaded_t *loaded = &((opc_session_t *)context)->loaded;
@@ -45,6 +45,7 @@ static opc_status_t read_files(opc_session_t *session, const char *kind, const c
     const char *file = loaded && count == 0 ? file_beside(library->path, kind, beside) : NULL;
     all_loaded &= loaded;
     if (file) OPC_RETURN_IF_ERROR(read(session, file, error));
+    if (file) OPC_RETURN_IF_ERROR(opc_basis_note_file(session, file, opc_session_operator, error));
   }
   for (size_t i = 0; i < count; i++) {
     opc_error_t why = {0};
@@ -53,6 +54,7 @@ static opc_status_t read_files(opc_session_t *session, const char *kind, const c
       status = opc_journal_note(session->journal, error, "%s of %s is used, as not all libraries could be loaded: %s",
                                 strcmp(kind, "samples") == 0 ? "no sample" : "not every recipe", files[i], why.message);
     else if (status != OPC_OK) status = opc_error_set(error, status, "%s", why.message);
+    else status = opc_basis_note_file(session, files[i], opc_session_operator, error);
     if (status != OPC_OK) return status;
   }
   return OPC_OK;

@@ -179,23 +179,33 @@ static opc_status_t keep_shown(opc_session_t *session, const opc_operator_t *op,
   return OPC_OK;
 }
 
+/* A refused sample was still used in a call. */
+static void session_count_call(opc_session_t *session, const opc_case_result_t *result) {
+  const int check = opc_check_info_find(result->id.check);
+  const bool called =
+      result->verdict != OPC_VERDICT_SKIP || result->reason == OPC_SKIP_REJECTED || result->reason == OPC_SKIP_OFF;
+  session->called += called && check >= 0 && opc_check_infos[check].calls;
+}
+
+/* Returns whether it is a finding. */
+static bool session_count_result(opc_session_t *session, const opc_case_result_t *result) {
+  const bool finding = opc_case_result_is_finding(result);
+  session->results++;
+  session->findings += finding;
+  session->broken += finding && result->severity == OPC_SEVERITY_ERROR;
+  return finding;
+}
+
 opc_status_t opc_session_result(opc_session_t *session, const opc_operator_t *op, opc_case_result_t *result,
                                 const char *repro, opc_error_t *error) {
   bool held;
   OPC_RETURN_IF_ERROR(hold_pass(session, op, result, &held, error));
   if (held) return OPC_OK;
-  const int check = opc_check_info_find(result->id.check);
-  /* A refused sample was still used in a call. */
-  if (check >= 0 && opc_check_infos[check].calls &&
-      (result->verdict != OPC_VERDICT_SKIP || result->reason == OPC_SKIP_REJECTED))
-    session->called++;
+  session_count_call(session, result);
   opc_case_result_judge_chosen(result, session->options->untrusted_input, session->options->choices);
   OPC_RETURN_IF_ERROR(keep_shown(session, op, result, error));
   apply_xfail(session, result);
-  const bool finding = opc_case_result_is_finding(result);
-  session->results++;
-  session->findings += finding;
-  session->broken += finding && result->severity == OPC_SEVERITY_ERROR;
+  const bool finding = session_count_result(session, result);
   if (finding) OPC_RETURN_IF_ERROR(opc_kernel_place_add(session, op, result, error));
   if (finding && repro) opc_case_result_put(&result->repro, repro);
   if (finding && !repro) {
@@ -203,5 +213,20 @@ opc_status_t opc_session_result(opc_session_t *session, const opc_operator_t *op
     result->repro = opc_repro_line(session, op, result->case_id);
   }
   result->suspect = false;
+  return opc_journal_write(session->journal, opc_case_result_encode(result), error);
+}
+
+/* Where the report of this run goes, its file of found samples goes too, and the line names that one. */
+opc_status_t opc_session_take_over(opc_session_t *session, const opc_operator_t *op, opc_case_result_t *result,
+                                   opc_error_t *error) {
+  session_count_call(session, result);
+  (void)session_count_result(session, result);
+  const bool alone = !result->depends_on && result->confirmed != OPC_CONFIRMED_NO;
+  const char *case_id = alone ? result->case_id : NULL;
+  if (result->repro && needs_found(session, op, case_id)) {
+    free(result->repro);
+    result->repro = opc_repro_line(session, op, case_id);
+  }
+  result->taken_over = true;
   return opc_journal_write(session->journal, opc_case_result_encode(result), error);
 }

@@ -18,6 +18,8 @@ typedef struct opc_session {
   char **files_beside;            /* the sample files that were read because they are beside the libraries */
   size_t files_beside_count;
   opc_recipe_set_t recipes;
+  json_t *given; /* object: operator -> digest of what files of samples and recipes say of it; NULL: nothing */
+  json_t *basis; /* what all results depend on (basis.h); NULL: not made yet */
   struct opc_searched
       *found; /* one entry per operator of `loaded`: the result of its search; NULL: no search (searching.h) */
   opc_search_library_t *library; /* what searches found for one another; NULL: no search */
@@ -58,6 +60,9 @@ typedef struct opc_session {
  * finding. */
 opc_status_t opc_session_result(opc_session_t *session, const opc_operator_t *op, opc_case_result_t *result,
                                 const char *repro, opc_error_t *error) OPC_CHECKED;
+/* A final result of the report of --since: counts it and writes it, as it was judged then. */
+opc_status_t opc_session_take_over(opc_session_t *session, const opc_operator_t *op, opc_case_result_t *result,
+                                   opc_error_t *error) OPC_CHECKED;
 /* Read the sample and recipe files, named or beside the libraries; samples also from a package. read_files.c */
 opc_status_t opc_session_read_samples(opc_session_t *session, opc_error_t *error) OPC_CHECKED;
 opc_status_t opc_session_read_recipes(opc_session_t *session, opc_error_t *error) OPC_CHECKED;

@@ -1,0 +1,2 @@
+double since_helper(void);
+double since_helper(void) { return 2; }
