@@ -2,7 +2,7 @@
  * of that run are written to the journal in place of new ones, marked as taken over.
  *
  * A library is unchanged if it has the digest that it had then, and nothing that it uses has changed: no library from
- * which it takes a symbol, and none with an operator whose name is among its texts. If anything else that counts for
+ * which it takes a symbol, and none with an operator whose name it contains. If anything else that counts for
  * all operators has changed (basis.h), nothing is taken over, and a note says why.
  *
  * Ownership: the session's. Threads: one. */

@@ -1,4 +1,4 @@
-#include <ctype.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,7 +61,7 @@ static bool is_there(const opc_since_libraries_t *libraries, const char *digest)
 /* Without its overload: "ns::op". */
 static bool add_operator_name(json_t *names, const char *name) {
   const char *colons = strstr(name, "::");
-  const size_t length = colons ? (size_t)(colons - name) + strcspn(colons, ".") : 0;
+  const size_t length = colons ? (size_t)(colons - name) + strcspn(colons, ".") : strlen(name);
   OPC_SCOPED(opc_scope_free) char *plain = opc_string_format("%.*s", (int)length, name);
   return plain && json_object_set_new(names, plain, json_null()) == 0;
 }
@@ -69,6 +69,15 @@ static bool add_operator_name(json_t *names, const char *name) {
 static bool has_changed(const opc_since_libraries_t *libraries, const char *path) {
   const size_t index = opc_since_library(libraries, path);
   return index < libraries->loaded->library_count && libraries->affected[index];
+}
+
+/* Classes are found by names that begin like this. */
+#define CLASS_NAME "__torch__.torch.classes"
+
+static bool has_class(const opc_since_libraries_t *libraries) {
+  for (size_t i = 0; i < libraries->loaded->library_count; i++)
+    if (libraries->affected[i] && libraries->loaded->libraries[i].classes > 0) return true;
+  return false;
 }
 
 /* Operators of affected libraries, and of libraries that this run does not have; then: the operators of that run. */
@@ -92,42 +101,45 @@ static opc_status_t affected_names(const opc_since_libraries_t *libraries, const
     if (library && strcmp(library, OPC_LIBTORCH) != 0 && !is_there(libraries, digest))
       added = added && add_operator_name(names, name);
   }
+  if (has_class(libraries)) added = added && json_object_set_new(names, CLASS_NAME, json_null()) == 0;
   if (!added) return opc_out_of_memory(error);
   *out = json_incref(names);
   return OPC_OK;
 }
 
-static bool is_part_of_name(unsigned char byte) { return isalnum(byte) || byte == '_'; }
+/* A compiler may store a text in pieces of that many bytes: as constants of vectors, or as operands of instructions. */
+enum { PIECE_OF_DATA = 16, PIECE_OF_CODE = 8 };
 
-static bool is_name_of(const unsigned char *bytes, size_t length, const json_t *names) {
-  char name[256];
-  if (length >= sizeof name) return false;
-  memcpy(name, bytes, length);
-  name[length] = '\0';
-  return json_object_get(names, name);
-}
-
-/* The name of one of the operators is among the bytes: whoever calls an operator through the dispatcher names it. */
-static bool bytes_name_one(const unsigned char *bytes, size_t size, const json_t *names) {
-  for (size_t at = 0; at + 2 < size; at++) {
-    const unsigned char *colon = memchr(bytes + at, ':', size - at - 2);
-    if (!colon) return false;
-    at = (size_t)(colon - bytes);
-    if (colon[1] != ':') continue;
-    size_t first = at, end = at + 2;
-    while (first > 0 && is_part_of_name(bytes[first - 1])) first--;
-    while (end < size && is_part_of_name(bytes[end])) end++;
-    if (is_name_of(bytes + first, end - first, names)) return true;
+static bool begins_with_one(const unsigned char *bytes, size_t size, size_t piece, const json_t *names) {
+  const char *name;
+  json_t *ignored;
+  json_object_foreach((json_t *)names, name, ignored) {
+    const size_t length = strnlen(name, piece);
+    if (length <= size && memcmp(bytes, name, length) == 0) return true;
   }
   return false;
 }
 
+/* The beginning of one of the names is among the bytes: whoever calls an operator through the dispatcher names it. */
+static bool bytes_name_one(const unsigned char *bytes, size_t size, size_t piece, const json_t *names) {
+  bool first[UCHAR_MAX + 1][UCHAR_MAX + 1] = {{false}};
+  const char *name;
+  json_t *ignored;
+  json_object_foreach((json_t *)names, name, ignored) first[(unsigned char)name[0]][(unsigned char)name[1]] = true;
+  for (size_t at = 0; at + 1 < size; at++)
+    if (first[bytes[at]][bytes[at + 1]] && begins_with_one(bytes + at, size - at, piece, names)) return true;
+  return false;
+}
+
 static bool file_names_one(const opc_elf_file_t *file, const json_t *names) {
-  static const char *const sections[] = {".rodata", ".data"};
+  static const struct {
+    const char *name;
+    size_t piece;
+  } sections[] = {{".rodata", PIECE_OF_DATA}, {".data", PIECE_OF_DATA}, {".text", PIECE_OF_CODE}};
   for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) {
     size_t size;
-    const unsigned char *bytes = opc_elf_section(file, sections[i], &size);
-    if (bytes && bytes_name_one(bytes, size, names)) return true;
+    const unsigned char *bytes = opc_elf_section(file, sections[i].name, &size);
+    if (bytes && bytes_name_one(bytes, size, sections[i].piece, names)) return true;
   }
   return false;
 }
