@@ -1,4 +1,5 @@
-/* The options of a run; the command line (harness/cli) fills them in.
+/* The options of a run; the command line (harness/cli) fills them in. Those that decide which cases run, or how they
+ * are judged, are also part of a run's basis (supervise/session/basis.c), which --since compares.
  *
  * Ownership: options and their strings belong to the caller and outlive the run. Threads: any. */
 #pragma once

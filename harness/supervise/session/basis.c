@@ -104,6 +104,14 @@ static json_t *basis_preloads(const opc_session_t *session) {
   return list;
 }
 
+/* Versions that are being worked on have one number. */
+static json_t *basis_programs(const opc_session_t *session) {
+  const char *const files[] = {"/proc/self/exe", session->loaded.plan.program};
+  json_t *list = json_array();
+  for (size_t i = 0; i < sizeof files / sizeof *files; i++) opc_json_append(&list, basis_file(files[i]));
+  return list;
+}
+
 static json_t *basis_severities(const opc_run_options_t *options) {
   json_auto_t *settings = options->settings ? json_loads(options->settings, 0, NULL) : NULL;
   json_t *severities = json_object_get(settings, "severities");
@@ -116,6 +124,7 @@ opc_status_t opc_basis_make(opc_session_t *session, opc_error_t *error) {
   json_t *basis = session->basis = json_object();
   const char *tool = options->memcheck ? "memcheck" : options->sanitize;
   opc_json_put(&basis, "opcheck-c", json_string(OPC_VERSION));
+  opc_json_put(&basis, "the build of opcheck-c", basis_programs(session));
   opc_json_put(&basis, "libtorch", opc_json_string(loaded->torch));
   opc_json_put(&basis, "CUDA", opc_json_string(loaded->cuda_version));
   opc_json_put(&basis, "--check", json_incref(session->checks));
