@@ -441,6 +441,18 @@ static opc_status_t load_plan_worker(const opc_run_options_t *options, opc_loade
   return opc_python_host_complete(&out->python, &out->plan, error);
 }
 
+/* Before they are loaded: if one is built again meanwhile, the next run sees that it is another one. A file without a
+ * digest counts as changed. */
+static void digest_libraries(opc_loaded_t *loaded) {
+  for (size_t i = 0; i < loaded->library_count; i++) {
+    opc_library_t *library = &loaded->libraries[i];
+    opc_error_t ignored;
+    if (library->module || library->package || library->state == OPC_LIBRARY_FAILED ||
+        opc_digest_library(library->real, loaded->plan.torch_folder, library->digest, &ignored) != OPC_OK)
+      library->digest[0] = '\0';
+  }
+}
+
 opc_status_t opc_load(const opc_run_options_t *options, const char *mode, const opc_memcheck_t *memcheck,
                       opc_loaded_t *out, opc_error_t *error) {
   memset(out, 0, sizeof *out);
@@ -458,6 +470,7 @@ opc_status_t opc_load(const opc_run_options_t *options, const char *mode, const 
   OPC_RETURN_IF_ERROR(choose_worker(options, out, error));
   if (strcmp(mode, OPC_MODE_CPU) != 0) OPC_RETURN_IF_ERROR(plan_cuda(out, error));
   OPC_RETURN_IF_ERROR(order_libraries(out, error));
+  digest_libraries(out);
   /* Each attempt that fails makes the next one leave out one more library. If none is left, no worker is needed. */
   for (bool ready = false; !ready && any_left(out);) {
     forget_registrations(out);

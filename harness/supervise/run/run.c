@@ -108,17 +108,8 @@ static bool is_python_module(const opc_library_t *library) {
   return is;
 }
 
-/* A file that is gone by now has none: it counts as changed. */
-static void digest_library(const opc_loaded_t *loaded, opc_library_t *library) {
-  opc_error_t ignored;
-  if (library->module || library->package || library->state == OPC_LIBRARY_FAILED ||
-      opc_digest_library(library->real, loaded->plan.torch_folder, library->digest, &ignored) != OPC_OK)
-    library->digest[0] = '\0';
-}
-
-static opc_status_t tell_library(opc_session_t *session, opc_library_t *library, opc_error_t *error) {
+static opc_status_t tell_library(opc_session_t *session, const opc_library_t *library, opc_error_t *error) {
   const bool failed = library->state == OPC_LIBRARY_FAILED;
-  digest_library(&session->loaded, library);
   json_t *why =
       failed ? json_pack("{s:s, s:o}", "kind", library->error.kind, "message", opc_json_string(library->error.message))
              : json_null();
@@ -127,8 +118,8 @@ static opc_status_t tell_library(opc_session_t *session, opc_library_t *library,
                         json_pack("{s:s, s:o, s:s, s:o, s:I, s:I, s:o*, s:o*}", "t", "library", "path",
                                   opc_json_string(library->path), "status", failed ? "failed" : "loaded", "error", why,
                                   "operators", (json_int_t)library->operators, "classes", (json_int_t)library->classes,
-                                  "digest", *library->digest ? json_string(library->digest) : NULL, "checked_as",
-                                  library->checked_as ? opc_json_string(library->checked_as) : NULL),
+                                  "digest", !failed && *library->digest ? json_string(library->digest) : NULL,
+                                  "checked_as", library->checked_as ? opc_json_string(library->checked_as) : NULL),
                         error));
   if (failed) return OPC_OK;
   if (library->build_note)
@@ -151,7 +142,7 @@ static opc_status_t tell_library(opc_session_t *session, opc_library_t *library,
 
 /* Writes what was loaded to the journal; of libtorch's thousands of operators only those that are selected. */
 static opc_status_t tell_loaded(opc_session_t *session, opc_error_t *error) {
-  opc_loaded_t *loaded = &session->loaded;
+  const opc_loaded_t *loaded = &session->loaded;
   OPC_RETURN_IF_ERROR(opc_journal_write(session->journal,
                                         json_pack("{s:s, s:s, s:s, s:f}", "t", "tool", "torch", loaded->torch, "cuda",
                                                   loaded->cuda_version, "loading_cpu_seconds", loaded->cpu_seconds),
