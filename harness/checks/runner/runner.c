@@ -46,6 +46,11 @@ static bool runner_leaves_out(opc_run_t *run, const opc_planned_case_t *planned)
   return told;
 }
 
+static void selection_begin(opc_run_t *run) {
+  run->selection = OPC_SELECTION_INSIDE;
+  run->plan.start = NULL;
+}
+
 /* Decides whether a planned case is wanted, and runs it. False: the rest of the plan is not wanted. */
 static bool plan_case(opc_run_t *run, opc_case_context_t *context, const opc_planned_case_t *planned) {
   const opc_runner_request_t *request = run->request;
@@ -59,9 +64,9 @@ static bool plan_case(opc_run_t *run, opc_case_context_t *context, const opc_pla
   }
   if (run->selection == OPC_SELECTION_BEFORE) {
     if (request->from && strcmp(id_text, request->from) == 0) {
-      run->selection = OPC_SELECTION_INSIDE;
+      selection_begin(run);
     } else {
-      if (request->after && strcmp(id_text, request->after) == 0) run->selection = OPC_SELECTION_INSIDE;
+      if (request->after && strcmp(id_text, request->after) == 0) selection_begin(run);
       note_passed_over(run, id_text, context, planned);
       return true;
     }
@@ -181,6 +186,8 @@ static opc_status_t run_prepare(opc_run_t *run) {
   for (size_t i = 0; i < opc_check_info_count; i++) run->wanted[i] = check_wanted(request, i);
   take_callable(run);
   OPC_RETURN_IF_ERROR(request->only ? opc_case_id_parse(request->only, &run->only, run->error) : OPC_OK);
+  const char *start = request->from ? request->from : request->after;
+  OPC_RETURN_IF_ERROR(start ? opc_case_id_parse(start, &run->start, run->error) : OPC_OK);
   for (size_t i = 0; i < request->crashed_count; i++)
     OPC_RETURN_IF_ERROR(opc_case_id_parse(request->crashed[i], &run->crashed[i], run->error));
   run->plan = (opc_plan_request_t){.op = request->op,
@@ -193,6 +200,7 @@ static opc_status_t run_prepare(opc_run_t *run) {
                                    .sample_count = request->sample_count,
                                    .only = request->only ? &run->only : NULL,
                                    .only_exists = request->only && request->only_ran,
+                                   .start = start ? &run->start : NULL,
                                    .by_yield = request->by_yield && !request->only,
                                    .themselves_only = request->themselves_only,
                                    .neighbours = request->neighbours};

@@ -270,6 +270,16 @@ static opc_status_t count_own_cases(const opc_plan_request_t *request, size_t de
   return OPC_OK;
 }
 
+/* A child that continues after another one would make thousands of variants only to pass over them. */
+static bool is_before_start(const planning_t *planning, size_t table, size_t device, size_t index) {
+  const opc_plan_request_t *request = planning->request;
+  const opc_case_id_t *start = request->start;
+  if (!start || request->by_yield || planning->part != OPC_PLAN_VARIANTS) return false;
+  return strcmp(request->tables[table].check, start->check) != 0 ||
+         strcmp(request->devices[device].name, start->device) != 0 ||
+         strcmp(request->samples[index].name, start->sample) != 0;
+}
+
 static opc_status_t plan_sample(planning_t *planning, size_t table, size_t device, size_t index) {
   const opc_plan_request_t *request = planning->request;
   int64_t *own = &planning->own_cases[device * request->sample_count + index];
@@ -338,7 +348,8 @@ static opc_status_t plan_device(planning_t *planning, size_t index, size_t devic
     /* A case about all samples is as good as the best of them. */
     if (opc_sample_is_callable(sample) && opc_provenance_rank(&provenance) < opc_provenance_rank(&bare.provenance))
       bare.provenance = provenance;
-    OPC_RETURN_IF_ERROR(plan_sample(planning, index, device_index, i));
+    if (!is_before_start(planning, index, device_index, i))
+      OPC_RETURN_IF_ERROR(plan_sample(planning, index, device_index, i));
     if (planning->stopped) return OPC_OK;
   }
   if (!all_samples || !callable || planning->part != OPC_PLAN_VARIANTS) return OPC_OK;

@@ -36,12 +36,15 @@ typedef struct opc_plan_request {
   size_t device_count;
   const opc_sample_t *samples;
   size_t sample_count;
-  const opc_case_id_t *only; /* (optional) plan only this case: skips other checks and samples */
-  bool only_exists;          /* the plan is known to contain `only`: builds just its variant, by name */
-  bool by_yield;             /* cases that show the most problems a second first (yield.def), for a run with --budget */
-  bool themselves_only;      /* with by_yield: only the first of its turns */
-  int64_t neighbours;        /* at most so many cases of neighbours for each sample that somebody vouches for, shared by
-                                the checks; OPC_NEIGHBOURS_AS_OWN: as many as the sample has cases of its own */
+  const opc_case_id_t *only;  /* (optional) plan only this case: skips other checks and samples */
+  bool only_exists;           /* the plan is known to contain `only`: builds just its variant, by name */
+  const opc_case_id_t *start; /* (optional) the caller passes over what comes before this case: variants that do are not
+                                 made, unless of its own check, device and sample. The caller sets it to NULL once it
+                                 has been given the case. Not with by_yield */
+  bool by_yield;        /* cases that show the most problems a second first (yield.def), for a run with --budget */
+  bool themselves_only; /* with by_yield: only the first of its turns */
+  int64_t neighbours;   /* at most so many cases of neighbours for each sample that somebody vouches for, shared by
+                           the checks; OPC_NEIGHBOURS_AS_OWN: as many as the sample has cases of its own */
 } opc_plan_request_t;
 
 /* What to do with a case. */
