@@ -1,6 +1,9 @@
-// Two operators that share a loop. It does not end where the first dimension is expanded.
+// Two operators that share a loop. It does not end where the first dimension is expanded. And one whose time
+// grows with the square of the elements.
 #include <ATen/ATen.h>
 #include <torch/library.h>
+
+#include <ctime>
 
 namespace {
 
@@ -27,14 +30,26 @@ at::Tensor scaled(const at::Tensor &x) {
   return x * static_cast<double>(steps(x));
 }
 
+// Processor time, so that a busy machine changes nothing.
+at::Tensor squared(const at::Tensor &x) {
+  TORCH_CHECK(x.dim() == 2, "x must have two dimensions");
+  const double thousands = static_cast<double>(x.numel()) / 1000;
+  const auto seconds = 0.2 * thousands * thousands;
+  for (const std::clock_t began = std::clock(); static_cast<double>(std::clock() - began) < seconds * CLOCKS_PER_SEC;) {
+  }
+  return x + 1;
+}
+
 }  // namespace
 
 TORCH_LIBRARY(hang_ops, m) {
   m.def("counted(Tensor x) -> Tensor");
   m.def("scaled(Tensor x) -> Tensor");
+  m.def("squared(Tensor x) -> Tensor");
 }
 
 TORCH_LIBRARY_IMPL(hang_ops, CPU, m) {
   m.impl("counted", &counted);
   m.impl("scaled", &scaled);
+  m.impl("squared", &squared);
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """hangs.py OPCHECK_C LIBRARY: two operators hang in one loop. Both hangs are found, and the second is not waited for: its
-message says that the loop is known. With --case the whole limit counts. Standard library only."""
+message says that the loop is known. With --case the whole limit counts. An operator that is slow on larger input is not given
+the same input, or a larger one, in every check, but its samples are. Standard library only."""
 
 import json
 import pathlib
@@ -29,7 +30,8 @@ def may_be_traced():
     return not scope.exists() or int(scope.read_text()) < 2
 
 
-hangs = hangs_of(run("--jobs", "1", sys.argv[2]))
+results = run("--jobs", "1", sys.argv[2])
+hangs = hangs_of(results)
 assert {result["operator"] for result in hangs} == {"hang_ops::counted", "hang_ops::scaled"}, hangs
 assert all(result["standing"].startswith("searched/") for result in hangs), hangs
 known = [result for result in hangs if KNOWN in result["message"]]
@@ -37,4 +39,10 @@ assert (len(known) > 0) == may_be_traced(), hangs
 
 alone = hangs_of(run("--timeout", "2", "--case", hangs[-1]["case"], sys.argv[2]))
 assert len(alone) == 1 and "within 2 s and was killed" in alone[0]["message"] and KNOWN not in alone[0]["message"], alone
+slow = [result for result in results if result["operator"] == "hang_ops::squared"]
+larger = [result for result in slow if result["case"].endswith("/all.larger")]
+left_out = [result for result in slow if "it would take too long for an input that opcheck-c made" in result["message"]]
+assert len(left_out) > 0 and all(result["reason"] == "budget" for result in left_out), left_out
+assert 0 < len([result for result in larger if result not in left_out]) < len(larger), larger
+assert not [result for result in left_out if result["case"].endswith("/plain")], left_out
 print("hangs: ok")

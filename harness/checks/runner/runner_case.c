@@ -1,5 +1,6 @@
 #include "base/system.h"
 #include "checks/runner/runner_inside.h"
+#include "checks/runner/slow_input.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -197,6 +198,7 @@ static bool skip_case(const opc_run_t *run, const opc_case_context_t *context, c
   const opc_runner_request_t *request = run->request;
   const opc_case_id_t *crashed = crashed_in(run, context);
   const opc_rule_id_t unsound = unsound_by(run, context);
+  const opc_slow_input_t *slow = request->only ? NULL : opc_slow_input_find(context);
   if (planned->action == OPC_PLAN_SKIP) {
     opc_finding_skip(finding, planned->reason, "%s", planned->detail);
   } else if (opc_run_skips(request, opc_checks[run->check]->name, opc_provenance_rank(&context->provenance))) {
@@ -221,6 +223,12 @@ static bool skip_case(const opc_run_t *run, const opc_case_context_t *context, c
         crashed->sample[0] ? "these arguments crashed the operator" : "with this variant of a sample the operator hung";
     opc_finding_skip(finding, OPC_SKIP_AFTER_CRASH, "not run: %s in check %s", what, crashed->check);
     opc_finding_evidence(finding, "crashed_before", json_string(crashed->check));
+  } else if (slow) {
+    opc_finding_skip(finding, OPC_SKIP_BUDGET,
+                     "not run: it would take too long for an input that opcheck-c made (check %s took %.1f s with %lld "
+                     "elements, and this input has %lld)",
+                     opc_check_infos[slow->check].name, slow->seconds, (long long)slow->elements,
+                     (long long)opc_slow_input_elements(context->sample));
   } else {
     return false;
   }
@@ -275,7 +283,7 @@ bool opc_run_case(opc_run_t *run, const char *id_text, opc_case_context_t *conte
   settle_provenance(run, id_text, context, planned, provenance);
   send_input(run, id_text, context);
   const uint64_t errors_before = opc_valgrind_errors();
-  const double began = opc_clock();
+  const double began = opc_clock(), cpu = opc_clock_of(CLOCK_PROCESS_CPUTIME_ID);
   if (!skip_case(run, context, planned, untracked, &finding)) {
     opc_error_t error = {0};
     if (planned->action == OPC_PLAN_MUST_REJECT && must_reject(context, &finding, &error) != OPC_OK)
@@ -291,6 +299,7 @@ bool opc_run_case(opc_run_t *run, const char *id_text, opc_case_context_t *conte
   if (!finding.decided)
     opc_finding_skip(&finding, OPC_SKIP_NOT_APPLICABLE, "there is nothing here that this check could prove");
   note_finding(run, context, &finding);
+  opc_slow_input_note(context, run->check, opc_clock_of(CLOCK_PROCESS_CPUTIME_ID) - cpu);
   opc_cpu_memory_plain();
   opc_first_call_case(id_text);
   const bool go_on = run->sink->end(id_text, provenance, &finding, opc_clock() - began, run->sink->context);

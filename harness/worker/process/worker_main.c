@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "checks/call/call.h"
+#include "checks/runner/slow_input.h"
 #include "memory/valgrind_requests.h"
 #include "wire/protocol.h"
 #include "worker/child/child_folder.h"
@@ -90,6 +91,7 @@ static void warm_operator(const char *name, const char *arguments) {
 static void worker_warm_up(void) {
   int64_t settings[OPC_SETTING_COUNT];
   opc_fills_share();
+  opc_slow_inputs_share();
   for (size_t i = 0; i < sizeof warmed / sizeof *warmed; i++) warm_operator(warmed[i].name, warmed[i].arguments);
   opc_bridge_settings_read(settings);
 }
