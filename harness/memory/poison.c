@@ -1,4 +1,5 @@
 #include "memory/cpu_memory.h"
+#include "memory/heap_pages.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@ void *opc_poison_allocate(size_t bytes, void *context) {
   if (!bytes) return NULL;
   void *data = NULL;
   if (posix_memalign(&data, POISON_ALIGNMENT, bytes) != 0) return NULL;
+  opc_pages_give(data, bytes);
   memset(data, poison_byte, bytes);
   return data;
 }

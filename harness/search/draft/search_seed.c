@@ -2,6 +2,7 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 #include "search/draft/search_inside.h"
 #include "search/draft/search_library.h"
@@ -63,11 +64,26 @@ static const int64_t vocabulary[] = {1, 2, 3, 4, 5, 6, 8};
 
 /* ---- names ---- */
 
-const opc_tensor_hint_t *opc_seed_hint(const char *name) {
+static const opc_tensor_hint_t *hint_look_up(const char *name) {
   for (size_t i = 0; i < COUNT(tensor_hints); i++) {
     if (opc_argument_is_named(name, tensor_hints[i].words)) return &tensor_hints[i];
   }
   return NULL;
+}
+
+/* A search asks for the same few names some dozens of times a try, and every answer reads the whole table. */
+const opc_tensor_hint_t *opc_seed_hint(const char *name) {
+  static struct {
+    char name[48]; /* "": free */
+    const opc_tensor_hint_t *hint;
+  } known[256];
+  const size_t length = strlen(name), place = XXH3_64bits(name, length) % COUNT(known);
+  if (length == 0 || length >= sizeof known[0].name) return hint_look_up(name);
+  if (strcmp(known[place].name, name) != 0) {
+    memcpy(known[place].name, name, length + 1);
+    known[place].hint = hint_look_up(name);
+  }
+  return known[place].hint;
 }
 
 static const char *number_hint_find(const number_hint_t *hints, size_t count, const char *name) {
@@ -83,7 +99,7 @@ static const char *text_choices(const char *name) {
 }
 
 bool opc_seed_hint_is_of(const opc_tensor_hint_t *hint, const char *name) {
-  return hint && opc_argument_is_named(name, hint->words) && opc_seed_hint(name) == hint;
+  return hint && opc_seed_hint(name) == hint;
 }
 
 bool opc_seed_synonyms(const char *left, const char *right) { return opc_seed_hint_is_of(opc_seed_hint(left), right); }

@@ -115,7 +115,6 @@ static opc_status_t operator_find(batch_t *batch, const json_t *command, const o
   return status;
 }
 
-/* Without a name: to digest a sample takes a tenth of the time of a try, and no try needs it. */
 static opc_status_t sample_read(const json_t *json, const opc_operator_t *op, opc_sample_t *out, opc_error_t *error) {
   char field[256] = "";
   if (opc_sample_from_json(json, op, NULL, out, field, sizeof field, error) != OPC_OK)

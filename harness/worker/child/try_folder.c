@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "worker/child/child_folder.h"
@@ -26,12 +27,24 @@ static void remove_others(int folder) {
   closedir(entries);
 }
 
+/* Nothing was added to the folder or removed from it since the last reset. File systems count time in ticks: of a
+ * change in the last second this cannot be said. */
+static bool is_as_before(int folder) {
+  static struct timespec changed;
+  struct timespec now = {0};
+  struct stat info;
+  if (fstat(folder, &info) != 0 || clock_gettime(CLOCK_REALTIME, &now) != 0) return false;
+  const bool same = info.st_mtim.tv_sec == changed.tv_sec && info.st_mtim.tv_nsec == changed.tv_nsec;
+  changed = info.st_mtim;
+  return same && now.tv_sec - changed.tv_sec > 1;
+}
+
 void opc_try_folder_reset(void) {
   static int folder = -1;
   struct stat info;
   if (folder < 0) folder = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder < 0 || fchdir(folder) != 0) return;
-  remove_others(folder);
+  if (!is_as_before(folder)) remove_others(folder);
   if (stat(file_name, &info) == 0 && S_ISREG(info.st_mode) && info.st_size == sizeof file_bytes - 1) return;
   (void)unlink(file_name);
   int file = open(file_name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
