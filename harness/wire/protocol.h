@@ -75,6 +75,7 @@
  *        "by_yield":true        the plan is ordered by yield (plan/cases/planner.h); with "themselves_only":true, only
  *                               its first turn
  *        "found":{CASE:RULE}    findings of cases of unmodified samples that other children ran
+ *        "since":CASE|null      with "after" or "from": this child acts as if it had run the cases from this one on
  *      }
  *      {"t":"try","operator":NAME,"device":"cpu"…,"sample":SAMPLE,"seed":N,"values":true,
  *        "without_meta":true}

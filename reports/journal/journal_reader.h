@@ -35,8 +35,9 @@
  *    "whole":true}                a problem that must not fail the run (problems.h), unless it has expired. Written
  * after the run. rule, operator: of a baseline; reason: of an xfail file; whole: the run was of all operators and
  * checks, so that a line that no problem matches is out of date
- *   {"t":"end","seconds":S,"job_seconds":S,"idle_seconds":S,"exit_code":N,"complete":true,"stale_lines":N,
+ *   {"t":"end","seconds":S,"job_seconds":S,"idle_seconds":S,"parts":N,"exit_code":N,"complete":true,"stale_lines":N,
  *    "outdated_lines":[N]}        job_seconds: with operators at work; idle_seconds: of these, with fewer than --jobs.
+ *                                 parts: of operators' cases, that idle jobs ran.
  *                                 Lines of the xfail file: how many were an error (--strict), and which nothing needs
  *                                 any more
  *

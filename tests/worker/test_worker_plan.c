@@ -182,6 +182,27 @@ static void what_took_too_long_is_not_tried_again(void **state) {
   json_decref(all);
 }
 
+static void what_other_children_found_counts(void **state) {
+  (void)state;
+  json_t *all =
+      results_of(command_cases("hostile::good", "file", json_pack("{s:[s, s]}", "checks", "alias", "mutation")));
+  size_t index = json_array_size(all) - 1;
+  while (index > 0 && strcmp(field(all, index, "verdict"), "pass") != 0) index--;
+  const char *first = field(all, 0, "case"), *from = field(all, index, "case");
+  assert_non_null(strstr(first, "/alias/"));
+  assert_non_null(strstr(from, "/mutation/"));
+  json_t *results =
+      results_of(command_cases("hostile::good", "file",
+                               json_pack("{s:[s, s], s:s, s:s, s:{s:s}}", "checks", "alias", "mutation", "from", from,
+                                         "since", first, "found", first, "memory.use_after_free")));
+  assert_string_equal(field(results, 0, "case"), from);
+  assert_string_equal(field(results, 0, "message"),
+                      "not run: any finding here would be a consequence of memory.use_after_free, found on this sample "
+                      "before");
+  json_decref(results);
+  json_decref(all);
+}
+
 /* The part of an id that names the arguments of the call. */
 static const char *arguments_of(const char *case_id) { return strchr(strchr(case_id, '/') + 1, '/'); }
 
@@ -353,6 +374,7 @@ int main(void) {
       cmocka_unit_test(skipped_checks_are_told),
       cmocka_unit_test(better_input_is_not_skipped),
       cmocka_unit_test(crashed_arguments_are_not_tried_in_other_checks),
+      cmocka_unit_test(what_other_children_found_counts),
       cmocka_unit_test(what_took_too_long_is_not_tried_again),
       cmocka_unit_test(what_is_not_there_is_named),
       cmocka_unit_test(a_refused_sample_is_one_failure),

@@ -101,8 +101,9 @@ extern const opc_check_t *const opc_checks[]; /* in the order of opc_check_infos
 
 /* What context->session points at. */
 typedef struct opc_check_session {
-  void **own; /* the running check's own pointer: *own is NULL at the first case of a command; the object it points at
-                 is never freed and ends with the child */
+  void **own;            /* the running check's own pointer, NULL at first; what it points at ends with the child */
+  const bool *ran;       /* a case of the check has run before this one */
+  const bool *found;     /* one of them found something; those of OPC_JUDGE_UNLESS_FOUND do not count */
   bool *sample_reported; /* this sample's refusal on this device was already reported; NULL for a case without sample */
 } opc_check_session_t;
 

@@ -330,12 +330,10 @@ static opc_status_t run_memory(opc_case_context_t *context, opc_finding_t *findi
   bool returned = false;
   if (context->device.type != OPC_DEVICE_CPU) return opc_device_zones_check(context, finding, error);
   const opc_check_session_t *session = context->session;
-  bool unless_found = context->rule->judge & OPC_JUDGE_UNLESS_FOUND;
-  if (unless_found && *session->own)
+  if ((context->rule->judge & OPC_JUDGE_UNLESS_FOUND) && *session->found)
     return opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "it goes out of bounds on ordinary values too");
   const opc_status_t status = check_passes(context, &returned, finding, error);
   memory_mode_reset();
-  if (finding->rule && !unless_found) *session->own = (void *)&opc_check_memory;
   if (!status && returned)
     opc_finding_pass(finding, "nothing outside its tensors%s is accessed, with guards before and after its tensors",
                      context->unmodified ? ", and nothing that was freed," : "");

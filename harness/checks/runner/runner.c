@@ -12,11 +12,15 @@ static bool check_wanted(const opc_runner_request_t *request, size_t check) {
   return asked && opc_check_info_is_of(&opc_check_infos[check], request->op);
 }
 
-/* If a skipped case called a file's sample, that sample was accepted or already reported: a refusal is not reported
- * twice. */
-static void note_passed_over(opc_run_t *run, const char *id_text, const opc_case_context_t *context,
+/* Another process ran the case. If it called a file's sample, that was accepted or already reported: a refusal is not
+ * reported twice. */
+static void note_passed_over(opc_run_t *run, const char *id_text, opc_case_context_t *context,
                              const opc_planned_case_t *planned) {
-  const char *rule = json_string_value(json_object_get(run->request->found, id_text));
+  const char *rule = json_string_value(json_object_get(run->request->found, id_text)), *since = run->request->since;
+  run->counts_as_run |= since && strcmp(id_text, since) == 0;
+  run->ran[run->check] |= run->counts_as_run;
+  /* What an operator does only in its first call must not seem to be the next case's. */
+  if (run->counts_as_run && !run->called) run->called = opc_run_call(run, id_text, context, planned);
   if (rule && context->base) opc_run_note_rule(run, context, opc_rule_id(rule));
   if (run->request->only || planned->action == OPC_PLAN_SKIP || !opc_case_is_declared(context)) return;
   run->reported[run->device * run->request->sample_count + run->sample] = true;
@@ -127,7 +131,7 @@ static void checks_before(opc_run_t *run) {
     for (size_t d = 0; d < request->device_count && run->callable_count; d++) {
       const opc_plan_device_t *device = &run->plan_devices[d];
       opc_case_context_t context;
-      opc_check_session_t session = {.own = &run->own[i]};
+      opc_check_session_t session = {.own = &run->own[i], .ran = &run->ran[i], .found = &run->has_found[i]};
       context_init(run, &context, &(opc_planned_case_t){.table = i, .device = d, .device_name = device->name});
       context.session = &session;
       if (device->usable && device->served && (opc_case_table_devices(&opc_case_tables[i]) & device->bit))
@@ -186,7 +190,8 @@ static opc_status_t run_prepare(opc_run_t *run) {
   for (size_t i = 0; i < opc_check_info_count; i++) run->wanted[i] = check_wanted(request, i);
   take_callable(run);
   OPC_RETURN_IF_ERROR(request->only ? opc_case_id_parse(request->only, &run->only, run->error) : OPC_OK);
-  const char *start = request->from ? request->from : request->after;
+  /* With `since` it matters what is passed over. */
+  const char *start = request->since ? NULL : request->from ? request->from : request->after;
   OPC_RETURN_IF_ERROR(start ? opc_case_id_parse(start, &run->start, run->error) : OPC_OK);
   for (size_t i = 0; i < request->crashed_count; i++)
     OPC_RETURN_IF_ERROR(opc_case_id_parse(request->crashed[i], &run->crashed[i], run->error));

@@ -17,6 +17,7 @@ typedef struct opc_runner_request {
   const char *only; /* exactly this case; NULL: all */
   bool only_ran; /* `only` ran before, so it is in the plan: the variants next to it need not be made to check that */
   const char *after;       /* cases after this one; NULL: from the first */
+  const char *since;       /* with `after` or `from`: cases from this one on count as run by this process; NULL: none */
   const char *from, *to;   /* this range, both ends included; NULL: open */
   const char *const *skip; /* "CHECK RANK": the check's cases whose input has this rank or a worse one
                               (opc_provenance_rank) are not run and reported as skip/after_crash */

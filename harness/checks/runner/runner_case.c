@@ -250,6 +250,7 @@ static void add_evidence(const opc_case_context_t *context, const opc_planned_ca
 void opc_run_note_rule(opc_run_t *run, const opc_case_context_t *context, opc_rule_id_t rule) {
   note_unsound(run, context, rule);
   if (context->unmodified && rule && opc_rules[rule].severity == OPC_SEVERITY_ERROR) *found_of(run) = true;
+  run->has_found[run->check] |= rule && !(context->rule->judge & OPC_JUDGE_UNLESS_FOUND);
 }
 
 static void note_finding(opc_run_t *run, const opc_case_context_t *context, const opc_finding_t *finding) {
@@ -259,10 +260,29 @@ static void note_finding(opc_run_t *run, const opc_case_context_t *context, cons
   opc_run_note_rule(run, context, finding->rule);
 }
 
+bool opc_run_call(const opc_run_t *run, const char *id_text, opc_case_context_t *context,
+                  const opc_planned_case_t *planned) {
+  OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
+  OPC_SCOPED(opc_finding_clear) opc_finding_t skipped = {0};
+  opc_error_t error;
+  if (planned->action != OPC_PLAN_CHECK || !context->sample || !context->handle ||
+      context->device.type != OPC_DEVICE_CPU || skip_case(run, context, planned, "", &skipped))
+    return false;
+  if (!opc_case_is_declared(context)) opc_cpu_memory_guard(OPC_GUARD_BEHIND);
+  opc_guard_accesses_reset();
+  const bool returned =
+      opc_call_make(&call, context->op, context->sample, context->device, context->seed, &error) == OPC_OK &&
+      opc_call_run(&call, context->handle, context->seed) == OPC_CALL_RETURNED;
+  opc_cpu_memory_plain();
+  opc_first_call_case(id_text);
+  return returned;
+}
+
 bool opc_run_case(opc_run_t *run, const char *id_text, opc_case_context_t *context, const opc_planned_case_t *planned) {
   const char *untracked = untracked_in(run, context);
   opc_finding_t finding = {0};
-  opc_check_session_t session = {.own = &run->own[run->check]};
+  opc_check_session_t session = {
+      .own = &run->own[run->check], .ran = &run->ran[run->check], .found = &run->has_found[run->check]};
   if (needs_other_allocator(run, context, planned)) {
     run->must_replace = true; /* before the case, which the next process starts with */
     if (run->sink->must_replace) run->sink->must_replace(run->sink->context);
@@ -288,9 +308,10 @@ bool opc_run_case(opc_run_t *run, const char *id_text, opc_case_context_t *conte
     opc_error_t error = {0};
     if (planned->action == OPC_PLAN_MUST_REJECT && must_reject(context, &finding, &error) != OPC_OK)
       opc_finding_from_error(context, &error, &finding);
-    if ((planned->action == OPC_PLAN_CHECK || (context->rule->samples & OPC_REFUSED)) &&
-        opc_checks[run->check]->run(context, &finding, &error) != OPC_OK)
+    const bool checked = planned->action == OPC_PLAN_CHECK || (context->rule->samples & OPC_REFUSED);
+    if (checked && opc_checks[run->check]->run(context, &finding, &error) != OPC_OK)
       opc_finding_from_error(context, &error, &finding);
+    run->ran[run->check] |= checked;
   }
   report_accesses(context, &finding);
   run->must_replace = opc_cuda_case_end(context, &finding) || context->must_replace;

@@ -27,6 +27,7 @@ typedef struct opc_run {
   bool *reported; /* one per device and sample: its refusal was reported */
   opc_op_handle_t *handle;
   void *own[64];               /* one own pointer per check */
+  bool ran[64], has_found[64]; /* one per check: see opc_check_session_t */
   int starved, starved_before; /* cases that ran out of memory: of the running check, and of earlier ones */
   opc_unsound_t *unsound;      /* one per device and sample */
   bool *found;                 /* one per check, device and sample: the unmodified sample has a finding */
@@ -38,9 +39,11 @@ typedef struct opc_run {
   size_t sample;
   opc_selection_t selection;
   bool found_only, found_to;
-  bool must_replace; /* the process must be replaced */
-  bool has_graphs;   /* a check of those that come last has run */
-  int turn;          /* of the last case that ran */
+  bool counts_as_run; /* what is passed over, from request->since on */
+  bool called;        /* a call of such a case was made */
+  bool must_replace;  /* the process must be replaced */
+  bool has_graphs;    /* a check of those that come last has run */
+  int turn;           /* of the last case that ran */
   opc_runner_counts_t counts;
   bool told[64]; /* one per check: a result says that its cases are left out */
   opc_error_t *error;
@@ -51,6 +54,9 @@ bool opc_run_skips(const opc_runner_request_t *request, const char *check, int r
 bool opc_run_names(const char *name, const char *const *list, size_t count); /* the list contains the name */
 /* Notes a finding of this rule that the case has; OPC_RULE_NONE: it has none. */
 void opc_run_note_rule(opc_run_t *run, const opc_case_context_t *context, opc_rule_id_t rule);
+/* Makes the call of a case that another process ran, on the CPU. False: there is none, or it did not return. */
+bool opc_run_call(const opc_run_t *run, const char *id_text, opc_case_context_t *context,
+                  const opc_planned_case_t *planned);
 /* Runs the case and reports to the sink. False: do not run the rest of the plan. */
 bool opc_run_case(opc_run_t *run, const char *id_text, opc_case_context_t *context, const opc_planned_case_t *planned);
 

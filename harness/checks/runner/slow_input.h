@@ -2,7 +2,8 @@
  * operator again, although nobody vouches for such sizes.
  *
  * Ownership: what is known is shared by a process and all its children, so that a child that follows a crash knows it
- * too. Fork: call opc_slow_inputs_share before any. Threads: one, and one child at a time. */
+ * too. Fork: call opc_slow_inputs_share before any. Threads: one. Several children may run cases of one operator
+ * (supervise/jobs/parts.h): the last one that notes an input counts. */
 #pragma once
 
 #include "checks/framework/check.h"

@@ -195,10 +195,9 @@ static opc_status_t check_calls(opc_leak_probe_t *probe, opc_call_t *call, opc_f
 
 static opc_status_t leak_run(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
   const opc_check_session_t *session = context->session;
-  bool first_case = !*session->own;
+  const bool first_case = !*session->ran;
   OPC_SCOPED(opc_leak_probe_clear) opc_leak_probe_t probe = {.context = context};
   OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
-  *session->own = (void *)&opc_check_leak;
   OPC_RETURN_IF_ERROR(check_calls(&probe, &call, finding, first_case, error));
   if (probe.outcome != OPC_CALL_RETURNED) opc_finding_from_outcome(context, &call, finding);
   else if (!finding->decided)

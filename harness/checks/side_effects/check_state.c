@@ -95,8 +95,7 @@ static opc_status_t state_run(opc_case_context_t *context, opc_finding_t *findin
   report_t report = {.finding = finding};
   OPC_SCOPED(opc_call_clear) opc_call_t call = {0}, again = {0};
   const opc_check_session_t *session = context->session;
-  bool first_case = !*session->own;
-  *session->own = (void *)&opc_check_state;
+  const bool first_case = !*session->ran;
   /* If an operator sets something to its usual value, that shows only if the value was different before. */
   OPC_RETURN_IF_ERROR(state_check(context, false, &call, &report, error));
   OPC_RETURN_IF_ERROR(state_check(context, true, &again, &report, error));

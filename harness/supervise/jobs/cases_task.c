@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "model/json/json_write.h"
+#include "supervise/jobs/parts.h"
 #include "supervise/jobs/turns.h"
 
 enum { STILLBORN_MAX = 3 };
@@ -13,6 +14,7 @@ struct opc_cases {
   double began;
   int out_of_time; /* they took too long in total: 1: variants are skipped, 2: all others too */
   bool themselves; /* the child runs unmodified samples only */
+  bool continues;  /* the next child continues after a part of the cases: no crash ended the last one */
   int stillborn;   /* consecutive children that died before any case */
 };
 
@@ -23,6 +25,7 @@ static opc_status_t cases_task_begin(opc_task_t *task, opc_error_t *error) {
 }
 
 static void cases_task_forget(opc_task_t *task) {
+  opc_parts_free(task);
   if (task->cases) opc_case_result_free(task->cases->held);
   free(task->cases);
   task->cases = NULL;
@@ -45,6 +48,19 @@ static json_t *why_out_of_time(const opc_task_t *task) {
                       task->session->options->operator_time);
 }
 
+/* The next turn of --budget, and what follows a part, must know what the sample itself gave. A process after a crash,
+ * or one with other memory on the device, finds out anew: what an earlier one corrupted is gone. */
+static void tell_or_forget_past(opc_task_t *task, json_t *command) {
+  const bool continues = task->cases->continues;
+  task->cases->continues = false;
+  if (task->session->turns && task->found_plain) json_object_set(command, "found", task->found_plain);
+  if (continues) opc_task_tell_past(task, command);
+  if (continues || task->session->turns) return;
+  opc_parts_drop(task);
+  task->stretch = task->order_count;
+  json_object_clear(task->found_plain);
+}
+
 static opc_status_t cases_task_command(opc_task_t *task, json_t **out, opc_error_t *error) {
   task->first = task->order_count;
   OPC_RETURN_IF_ERROR(cases_task_begin(task, error));
@@ -57,7 +73,7 @@ static opc_status_t cases_task_command(opc_task_t *task, json_t **out, opc_error
   if (task->cases->out_of_time > 1) json_object_set_new(*out, "out_of_time_for_all", json_true());
   task->cases->themselves = task->turn == 1 && task->goes_on && task->cases->out_of_time == 0;
   if (task->cases->themselves) json_object_set_new(*out, "themselves_only", json_true());
-  if (task->found_plain) json_object_set(*out, "found", task->found_plain);
+  tell_or_forget_past(task, *out);
   if (!task->session->has_only && task->reached > 0)
     json_object_set_new(*out, "after", json_string(task->order[task->reached - 1]));
   return OPC_OK;
@@ -69,12 +85,9 @@ static opc_status_t cases_task_note_case(opc_task_t *task, const char *case_id, 
   return OPC_OK;
 }
 
-/* With --budget, another process runs the next turn: it must know what the sample itself gave. A process after a crash,
- * or one with other memory on the device, finds out anew: what an earlier one corrupted is gone. */
 static opc_status_t note_found(opc_task_t *task, const opc_case_result_t *result, opc_error_t *error) {
   const opc_case_id_t *id = &result->id;
-  const bool told = task->session->turns && result->rule && id->dtype[0] == '\0' && strcmp(id->variant, "plain") == 0;
-  if (!told) return OPC_OK;
+  if (!result->rule || id->dtype[0] != '\0' || strcmp(id->variant, "plain") != 0) return OPC_OK;
   if (!task->found_plain) task->found_plain = json_object();
   const int failed = json_object_set_new(task->found_plain, result->case_id, json_string(opc_rule_name(result->rule)));
   return failed ? opc_out_of_memory(error) : OPC_OK;
@@ -133,7 +146,7 @@ static void note_seconds(opc_task_t *task, const opc_case_result_t *result) {
   if (task->fastest <= 0 || took < task->fastest) task->fastest = took;
 }
 
-static opc_status_t cases_task_take_result(opc_task_t *task, opc_case_result_t *result, opc_error_t *error) {
+static opc_status_t cases_task_note_result(opc_task_t *task, opc_case_result_t *result, opc_error_t *error) {
   const opc_status_t status = cases_task_settle(task, error);
   /* A case has one result: only a hostile child sends a second one. */
   if (status != OPC_OK ||
@@ -147,7 +160,37 @@ static opc_status_t cases_task_take_result(opc_task_t *task, opc_case_result_t *
   opc_kept_layouts_note(&task->kept_layouts, result);
   opc_every_input_note(&task->every_input, result, &task->samples, task->op);
   OPC_RETURN_IF_ERROR(note_input(task, result, false, error));
-  OPC_RETURN_IF_ERROR(cases_task_note_case(task, result->case_id, error));
+  return cases_task_note_case(task, result->case_id, error);
+}
+
+static void scope_part(opc_part_t **part) { opc_part_free(*part); }
+
+/* The results of the parts that follow the task's last case, up to one that is not complete. */
+static opc_status_t take_parts(opc_task_t *task, opc_error_t *error) {
+  bool complete = true;
+  while (complete) {
+    OPC_RETURN_IF_ERROR(cases_task_settle(task, error));
+    opc_task_release(task);
+    OPC_SCOPED(scope_part) opc_part_t *part = opc_parts_take(task);
+    if (!part) return end(task, error);
+    task->first = task->order_count;
+    for (size_t i = 0; i < part->count; i++) {
+      opc_case_result_t *result = part->results[i];
+      part->results[i] = NULL;
+      OPC_RETURN_IF_ERROR(cases_task_note_result(task, result, error));
+    }
+    complete = part->complete;
+  }
+  task->cases->continues = !task->child;
+  return OPC_OK;
+}
+
+static opc_status_t cases_task_take_result(opc_task_t *task, opc_case_result_t *result, opc_error_t *error) {
+  if (opc_parts_has(task, result->case_id)) {
+    opc_case_result_free(result); /* the child is beyond its own cases */
+    return take_parts(task, error);
+  }
+  OPC_RETURN_IF_ERROR(cases_task_note_result(task, result, error));
   const bool later = opc_turn_is_over(task) && !opc_turns_are_over(task->session);
   if (!later && times_used(task) <= task->cases->out_of_time) return OPC_OK;
   opc_task_release(task); /* the next child starts after this case and skips the rest */

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "supervise/jobs/parts.h"
 #include "supervise/jobs/time_left.h"
 #include "supervise/jobs/turns.h"
 #include "supervise/session/basis.h"
@@ -95,14 +96,27 @@ static bool may_resume(const schedule_t *schedule) {
   return turns && turns->paused_count > 0 && !searching;
 }
 
+/* Cases of a running task, for an idle job; *out: whether there are any. */
+static opc_status_t divide(schedule_t *schedule, bool *out, opc_error_t *error) {
+  opc_task_t *part = NULL;
+  for (size_t i = 0; i < schedule->running_count && !part; i++)
+    if (schedule->running[i]->phase == &opc_phase_cases)
+      OPC_RETURN_IF_ERROR(opc_parts_divide(schedule->running[i], &part, error));
+  if (part) schedule->running[schedule->running_count++] = part;
+  *out = part;
+  return OPC_OK;
+}
+
 static opc_status_t schedule_fill(schedule_t *schedule, opc_error_t *error) {
   const bool alone = schedule->running_count > 0 && schedule->running[0]->exclusive;
   while (!alone && schedule->running_count < schedule->jobs) {
     const opc_operator_t *op;
-    bool search;
+    bool search, divided = true;
     OPC_RETURN_IF_ERROR(opc_agenda_next(schedule->agenda, schedule->part, &op, &search, error));
-    if (!op && !may_resume(schedule)) break;
-    OPC_RETURN_IF_ERROR(op ? begin_task(schedule, op, search, error) : resume(schedule, error));
+    if (op) OPC_RETURN_IF_ERROR(begin_task(schedule, op, search, error));
+    else if (may_resume(schedule)) OPC_RETURN_IF_ERROR(resume(schedule, error));
+    else OPC_RETURN_IF_ERROR(divide(schedule, &divided, error));
+    if (!divided) break;
   }
   if (schedule->running_count == 0 && schedule->exclusive_count > 0) {
     schedule->running[schedule->running_count++] = schedule->exclusive[--schedule->exclusive_count];
@@ -123,15 +137,15 @@ static opc_status_t retire(schedule_t *schedule, opc_error_t *error) {
       continue;
     }
     const opc_operator_t *op = task->op;
-    const bool search = task->is_search, goes_on = task->goes_on;
-    if (!search && has_all_results(schedule->session))
+    const bool search = task->is_search, part = task->is_part, goes_on = task->goes_on;
+    if (!search && !part && has_all_results(schedule->session))
       OPC_RETURN_IF_ERROR(opc_basis_finished(schedule->session, op->name, error));
     if (goes_on) OPC_RETURN_IF_ERROR(opc_turns_pause(task, error));
     else opc_task_free(task);
     schedule->running[i] = schedule->running[--schedule->running_count];
     if (goes_on) continue;
     if (search) OPC_RETURN_IF_ERROR(opc_agenda_searched(schedule->agenda, op, error));
-    else schedule->session->operators_done++;
+    else schedule->session->operators_done += !part;
   }
   return OPC_OK;
 }
@@ -370,7 +384,8 @@ static bool is_awaited(const schedule_t *schedule) {
   bool awaited = schedule->child_count == 0;
   for (size_t i = 0; i < schedule->child_count && !awaited; i++) {
     const opc_task_t *task = schedule->children[i]->owner;
-    awaited = !task || task->phase != &opc_phase_cases || schedule->children[i]->crash_record->running != 1;
+    const bool runs_cases = task && (task->phase == &opc_phase_cases || task->phase == &opc_phase_part);
+    awaited = !runs_cases || schedule->children[i]->crash_record->running != 1;
   }
   return awaited;
 }

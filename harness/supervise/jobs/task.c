@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "model/json/json_write.h"
+#include "supervise/jobs/parts.h"
 #include "supervise/jobs/searching.h"
 #include "supervise/tools/sanitize.h"
 
@@ -101,6 +102,7 @@ opc_status_t opc_task_new(opc_session_t *session, const opc_operator_t *op, cons
 void opc_task_free(opc_task_t *task) {
   if (!task) return;
   opc_task_release(task);
+  if (task->part) task->part->task = NULL;
   opc_sample_set_clear(&task->samples);
   free(task->detail);
   if (task->phase && task->phase->forget) task->phase->forget(task);
@@ -294,7 +296,8 @@ static opc_status_t examine_end(opc_task_t *task, const char *case_id, opc_crash
 opc_status_t opc_task_child_ended(opc_task_t *task, opc_error_t *error) {
   char case_id[OPC_CRASH_RECORD_CASE_SIZE];
   OPC_SCOPED(opc_crash_clear) opc_crash_t described = {0};
-  opc_crash_t *crash = task->child->leaving ? NULL : &described;
+  /* The owner of a part runs the case again. */
+  opc_crash_t *crash = task->child->leaving || task->is_part ? NULL : &described;
   running_case(task, case_id);
   const opc_status_t status = examine_end(task, case_id, crash, error);
   task->child = NULL;
@@ -328,6 +331,11 @@ json_t *opc_task_cases_command(const opc_task_t *task, size_t skips, size_t cras
                    (json_int_t)task->session->options->seed, "neighbours",
                    (json_int_t)task->session->options->neighbours, "skip", first_of(task->skips, skips), "crashed",
                    first_of(task->crashed, crashed), "by_yield", task->session->turns ? 1 : 0);
+}
+
+void opc_task_tell_past(const opc_task_t *task, json_t *command) {
+  json_object_set_new(command, "since", json_string(task->order[task->stretch]));
+  if (task->found_plain) json_object_set(command, "found", task->found_plain);
 }
 
 /* A case of the operator itself has no sample; then its samples' common source counts. */

@@ -18,6 +18,7 @@ typedef struct opc_cases opc_cases_t;           /* cases_task.c */
 typedef struct opc_confirming opc_confirming_t; /* confirm.c */
 typedef struct opc_rerunning opc_rerunning_t;   /* rerun.c */
 typedef struct opc_minimising opc_minimising_t; /* minimise_task.c */
+typedef struct opc_parts opc_parts_t;           /* parts.c */
 
 /* How a child's work on a "cases" command ended (wire/protocol.h). REFUSED: the command itself was wrong. */
 typedef enum opc_batch_end { OPC_BATCH_DONE = 0, OPC_BATCH_SPENT, OPC_BATCH_REFUSED } opc_batch_end_t;
@@ -86,6 +87,7 @@ struct opc_task {
   opc_child_t *child;       /* NULL: none */
   double began;             /* opc_clock */
   bool is_search;           /* finds inputs; another task has the cases */
+  bool is_part;             /* runs a part of another task's cases (parts.h) */
   bool exclusive;           /* runs only while no other task does: a worker died while running it */
   /* With --budget (turns.h): the turns that it has had, when its turn ends, whether there are cases for another one,
    * and whether any of its cases was left out. */
@@ -110,11 +112,15 @@ struct opc_task {
   opc_confirming_t *confirming; /* also while cases are run again */
   opc_rerunning_t *rerunning;
   opc_minimising_t *minimising;
+  opc_parts_t *parts;    /* of its cases, which other tasks run; NULL: none */
+  struct opc_part *part; /* that it runs; NULL: none, or no longer */
 
   char **order; /* ids of the cases, in the order in which they ran */
   size_t order_count, first;
   size_t reached;      /* number of `order` up to the last case of the plan: of those that follow, each ran again */
-  json_t *found_plain; /* object: ids of cases of unmodified samples -> the rule of their finding; NULL: none */
+  size_t stretch;      /* in `order`: the first case since the last crash; 0 with --budget */
+  json_t *found_plain; /* object: ids of cases of unmodified samples from there on -> the rule of their finding; NULL:
+                          none */
   json_t *
       skips; /* array of "CHECK RANK": skips cases of the check at this rank or worse; grows until a crash is removed */
   json_t *crashed; /* array of ids of cases whose arguments crash the operator; grows likewise */
@@ -174,6 +180,8 @@ opc_status_t opc_task_send(opc_task_t *task,
 /* A "cases" command with operator, samples, checks, devices and seed, and the first entries of `skips` and
  * `crashed`. */
 json_t *opc_task_cases_command(const opc_task_t *task, size_t skips, size_t crashed);
+/* Adds to it what a child would know that had run the task's cases since the last crash; there are some. */
+void opc_task_tell_past(const opc_task_t *task, json_t *command);
 /* The result of a case that ended its child. */
 opc_status_t opc_task_crash_result(const opc_task_t *task, const char *case_id, const opc_crash_t *crash,
                                    opc_case_result_t **out, opc_error_t *error) OPC_CHECKED;

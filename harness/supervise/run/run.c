@@ -532,11 +532,11 @@ opc_status_t opc_run_execute(const opc_run_options_t *options, int *out_exit_cod
   if (session.journal) {
     const bool failed = status != OPC_OK, complete = !failed || session.finished;
     if (failed) *out_exit_code = code_of(status);
-    json_t *end =
-        json_pack("{s:s, s:f, s:f, s:f, s:i, s:b, s:I, s:o, s:o*}", "t", "end", "seconds", opc_clock() - session.began,
-                  "job_seconds", session.job_seconds, "idle_seconds", session.idle_seconds, "exit_code", *out_exit_code,
-                  "complete", complete, "stale_lines", (json_int_t)session.stale_lines, "outdated_lines",
-                  outdated_lines(&session), "budget", opc_turns_to_json(&session));
+    json_t *end = json_pack("{s:s, s:f, s:f, s:f, s:I, s:i, s:b, s:I, s:o, s:o*}", "t", "end", "seconds",
+                            opc_clock() - session.began, "job_seconds", session.job_seconds, "idle_seconds",
+                            session.idle_seconds, "parts", (json_int_t)session.parts_taken, "exit_code", *out_exit_code,
+                            "complete", complete, "stale_lines", (json_int_t)session.stale_lines, "outdated_lines",
+                            outdated_lines(&session), "budget", opc_turns_to_json(&session));
     const opc_status_t written = opc_journal_write(session.journal, end, failed ? NULL : error);
     if (!failed) status = written;
   }

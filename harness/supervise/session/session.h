@@ -48,6 +48,7 @@ typedef struct opc_session {
 
   uint64_t operators_done, operators_total, findings;
   double job_seconds, idle_seconds; /* with operators at work; of these, with fewer than --jobs */
+  uint64_t parts_taken;             /* of operators' cases, that idle jobs ran (supervise/jobs/parts.h) */
   uint64_t results, called, broken; /* results: without unsuitable ones; called: cases that called an operator; broken:
                                        fail or error that count */
   uint64_t stale_lines;             /* of the expected failures, with --strict: they match no case */

@@ -167,6 +167,7 @@ static opc_status_t run_planned(batch_t *batch, const json_t *command, opc_runne
                                   .only = optional_string(command, "only"),
                                   .only_ran = json_is_true(json_object_get(command, "only_ran")),
                                   .after = optional_string(command, "after"),
+                                  .since = optional_string(command, "since"),
                                   .from = optional_string(command, "from"),
                                   .to = optional_string(command, "to"),
                                   .out_of_time = optional_string(command, "out_of_time"),
