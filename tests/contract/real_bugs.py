@@ -2,7 +2,7 @@
 """Runs bugs that really happened in public operator libraries, and the fixed twin of each. Standard library only.
 
 An expectation file: {"operators": {"ns::op": {"primary": "wrong", "kind": WORDS, "issue": URL, "twin": OPERATOR, "open": [MODE…],
-"proof": WORDS}, "ns::ok_op": {"primary": null, "twin": OPERATOR}}}. A fixed twin has no error, with the samples beside the expectation file and without. A bug
+"proof": WORDS}, "ns::ok_op": {"primary": null, "twin": OPERATOR}}}. A fixed twin has no error, with the samples beside the expectation file, with the calls that show the bugs, and without; such a call it may refuse. A bug
 is found by any error that its twin does not have: with samples, in the same case; without, where the two have other inputs, of a rule that its twin does not have
 at all, or else by a warning of such a rule. What is open is not found today. The test fails where something else is missed and, with samples, where something open
 is found: that list can only get shorter. Without samples what a search finds may depend on how fast the machine is.
@@ -17,7 +17,8 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from unchecked import MODES as OWN_MODES, SEED, cases_of, counted, findings_of, mistakes_of, name_of, parser_of, read_expectations, run_opcheck  # noqa: E402
 
-MODES = {**OWN_MODES, "with_reference": "with samples, and the twin as the reference"}
+MODES = {**OWN_MODES, "with_reference": "with samples, and the twin as the reference", "with_triggers": "with the input that shows the bug"}
+YARDSTICK = ("distances", "elements", "norms", "sequences", "states", "tables")  # chosen before the checks that they are to measure
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
 
@@ -42,9 +43,10 @@ def rows_of(expectations, report, mode):
     uncalled = {operator["name"] for operator in report["operators"] if operator["sample_source"] == "none"}
     for name, expectation in expectations.items():
         broken = expectation["primary"] is not None
+        wrong = {rule: cases for rule, cases in found[name]["error"].items() if mode != "with_triggers" or rule != "sample.rejected"}
         shown = shown_by(name, expectation["twin"], found, mode) if broken else []
-        says = (", ".join(shown) or not_found(name, expectation["twin"], found, mode)) if broken else counted(found[name]["error"]) or "no error"
-        rows.append({"name": name, "broken": broken, "holds": bool(shown) if broken else not found[name]["error"], "open": mode in expectation.get("open", []),
+        says = (", ".join(shown) or not_found(name, expectation["twin"], found, mode)) if broken else counted(wrong) or "no error"
+        rows.append({"name": name, "broken": broken, "holds": bool(shown) if broken else not wrong, "open": mode in expectation.get("open", []),
                      "says": says + (" (no input was found)" if name in uncalled else "")})
     return rows
 
@@ -108,6 +110,11 @@ def opcheck_of_python(options):
     return head["torch"], {name: set(row["failures"]) | ({f"{row['end']} ({row['how']})"} if row["end"] != "ran" else set()) for name, row in rows.items()}
 
 
+def sum_of(name, areas):
+    total = {key: sum(area[key] for area in areas) for key in ("bugs", *MODES, "python")}
+    return {"name": name, **total, "seconds": [sum(area["seconds"][i] for area in areas) for i in range(len(MODES))]}
+
+
 def write_evidence(options):
     torch, of_python = opcheck_of_python(options)
     areas, bugs, false = [], [], []
@@ -125,26 +132,27 @@ def write_evidence(options):
             for mode in MODES:
                 found[mode] += rows[mode][name]["holds"]
             issue = re.sub(r"https://github\.com/([^/]+/[^/]+)/(?:issues|pull)/", r"\1#", expectation["issue"])
-            bugs.append(f"| `{name.removeprefix(options.prefix + '_')}` | {expectation['kind']} | [{issue}]({expectation['issue']}) | {rows['with_samples'][name]['says']} | {rows['with_reference'][name]['says']} | "
-                        f"{rows['without_samples'][name]['says']} | {', '.join(python) or 'not found'} |")
+            bugs.append(f"| `{name.removeprefix(options.prefix + '_')}` | {expectation['kind']} | [{issue}]({expectation['issue']}) | {' | '.join(rows[mode][name]['says'] for mode in MODES)} | "
+                        f"{', '.join(python) or 'not found'} |")
         areas.append({"name": name_of(path), "bugs": len(expectations) // 2, **found, "seconds": [measured[mode][3] for mode in MODES]})
     lines = ["# Bugs that really happened, rebuilt", "",
              f"Written by `tests/contract/real_bugs.py --write-evidence` on {options.date}, seed {SEED}, torch {torch}; {os.cpu_count()} processors, load average {os.getloadavg()[2]:.0f}, by",
              "other work too. `fixtures/real_bugs` has the operators: each bug was in a public operator library, and is rebuilt in small from its issue, with a fixed twin.",
              "Each has one plain sample, on which the two give the same result. `tests/contract/real_bugs_triggers.py` shows with another call that the bug is one.", "",
-             "| area | bugs | found with samples | with the twin as reference, too | without samples | by Python's opcheck | seconds, with / without / with the reference |",
-             "|---|---|---|---|---|---|---|"]
-    for area in areas:
-        lines.append(f"| {area['name']} | {area['bugs']} | {area['with_samples']} | {area['with_reference']} | {area['without_samples']} | {area['python']} | " + " / ".join(f"{one:.1f}" for one in area["seconds"]) + " |")
-    total = {key: sum(area[key] for area in areas) for key in ("bugs", *MODES, "python")}
-    lines += [f"| all | {total['bugs']} | {total['with_samples']} | {total['with_reference']} | {total['without_samples']} | {total['python']} | "
-              + " / ".join(f"{sum(area['seconds'][i] for area in areas):.0f}" for i in range(len(MODES))) + " |", "",
+             "| area | bugs | found with samples | without samples | with the twin as reference, too | with the input that shows the bug | by Python's opcheck | seconds, likewise |",
+             "|---|---|---|---|---|---|---|---|"]
+    yardstick = [area for area in areas if area["name"] in YARDSTICK]
+    for area in [*areas, sum_of("all", areas), sum_of("of these, the yardstick", yardstick)]:
+        found = [area[key] for key in ("name", "bugs", *MODES, "python")]
+        lines.append(f"| {' | '.join(map(str, found))} | {' / '.join(f'{one:.1f}' for one in area['seconds'])} |")
+    lines += ["", f"*The yardstick* is the areas {', '.join(area['name'] for area in yardstick)}: chosen on 2026-11-29, and committed with what was found that day.", "",
               "A bug is *found* by an error that its twin does not have: with samples, in the same case; without, of a rule that its twin does not have at all, or else by such",
               "a warning. By Python's opcheck it is found if a test fails on the plain sample, with inputs that require grad or without, and passes on its twin.", "",
               "*With the twin as reference*: the same samples, and `--reference` names the fixed twin of each: what a user has who keeps a slow version. It shows which inputs are",
               "tried, as nothing can be said about a wrong value without a reference.", "",
+              "*With the input that shows the bug*: the call that the issue names, as a sample. A fixed twin may refuse it.", "",
               f"Errors on fixed twins: {len(false) or 'none'}." + "".join(f"\n- {one}" for one in false), "",
-              "| bug | kind | issue | with samples | with the twin as reference | without samples | Python's opcheck |", "|---|---|---|---|---|---|---|", *bugs]
+              "| bug | kind | issue | with samples | without samples | with the twin as reference | with the input that shows the bug | Python's opcheck |", "|---|---|---|---|---|---|---|---|", *bugs]
     with open(options.write_evidence, "w", encoding="utf-8") as file:
         file.write("\n".join(lines) + "\n")
     return 0

@@ -2,7 +2,8 @@
 """Calls each bug of fixtures/real_bugs and its fixed twin, to show that the bug is one: they agree on the plain sample and differ on the trigger.
 
 Run by a Python that has torch. Each call runs in a process of its own. What two calls may differ in: how they end (a result, an exception, a signal), values,
-sizes, strides and dtypes of the results, arguments that were changed, for a bug of kind "autograd" gradients, and for one of kind "meta" what the Meta kernel says.
+sizes, strides and dtypes of the results, arguments that were changed, for a bug of kind "autograd" gradients, for one of kind "second derivative" those of the
+gradients, too, and for one of kind "meta" what the Meta kernel says.
 A bug whose calls never differ has a field "proof" in the expectation file, which says why it is one all the same.
 """
 import argparse
@@ -21,6 +22,7 @@ sys.path.insert(0, str(ROOT / "tests/bench"))
 from python_arguments import Arguments  # noqa: E402
 
 CLOSE = {"rtol": 1e-5, "atol": 1e-6, "equal_nan": True}
+DERIVED = ("autograd", "second derivative")
 
 
 def samples_of(path, what):
@@ -44,25 +46,26 @@ def on_meta(value):
     return type(value)(map(on_meta, value)) if isinstance(value, (list, tuple)) else value
 
 
-def gradients_of(arguments, result):
-    """Of the results' sum with weights of both signs."""
-    leaves = [tensor for tensor in tensors_of([arguments.args, list(arguments.kwargs.values())]) if tensor.requires_grad]
-    results = [tensor for tensor in tensors_of(result) if tensor.requires_grad]
+def gradients_of(leaves, result, again):
+    """Of the results' sum with weights of both signs; `again` of those gradients, too."""
+    results = [tensor for tensor in tensors_of(result) if tensor is not None and tensor.requires_grad]
     if not results:
         return [None for _ in leaves]
     total = sum((tensor * torch.arange(1, tensor.numel() + 1).cos().neg().reshape(tensor.shape).to(tensor.dtype)).sum() for tensor in results)
-    return torch.autograd.grad(total, leaves, allow_unused=True)
+    gradients = torch.autograd.grad(total, leaves, allow_unused=True, create_graph=again)
+    return [*gradients, *gradients_of(leaves, list(gradients), False)] if again else gradients
 
 
 def call(library, sample, kind):
     torch.ops.load_library(library)
     namespace, name = sample["operator"].split("::")
     operator = getattr(getattr(torch.ops, namespace), name).default
-    arguments = Arguments(sample, operator._schema, grad=kind == "autograd")
+    arguments = Arguments(sample, operator._schema, grad=kind in DERIVED)
     given = tensors_of([arguments.args, list(arguments.kwargs.values())])
     try:
         result = operator(*arguments.args, **arguments.kwargs)
-        gradients = gradients_of(arguments, result) if kind == "autograd" else []
+        leaves = [tensor for tensor in given if tensor.requires_grad]
+        gradients = gradients_of(leaves, result, kind == "second derivative") if kind in DERIVED else []
     except Exception as error:  # noqa: BLE001
         return {"end": f"{type(error).__name__}", "says": str(error).split("\n", maxsplit=1)[0]}
     meta = layout_of(operator(*map(on_meta, arguments.args), **{key: on_meta(value) for key, value in arguments.kwargs.items()})) if kind == "meta" else []
@@ -138,6 +141,7 @@ def main():
     parser.add_argument("--folder", required=True, help="the folder of the libraries")
     parser.add_argument("expectation", nargs="+")
     options = parser.parse_args()
+    torch.set_num_threads(1)  # a child of a process with a pool of threads waits for them for ever
     wrong = [line for path in options.expectation for line in check(options.folder, path)]
     print("\n".join(wrong))
     return 1 if wrong else 0

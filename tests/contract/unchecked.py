@@ -56,7 +56,7 @@ def run_opcheck(options, path, mode, more=()):
         journal = os.path.join(folder, "journal.jsonl")
         command = [options.opcheck, "run", "--seed", SEED, "--json", report, "--journal", journal]
         command += ["--timeout", options.timeout] if options.timeout else []
-        command += ["--samples", re.sub(r"\.expect\.json$", ".samples.json", path)] if mode != "without_samples" else []
+        command += ["--samples", re.sub(r"\.expect\.json$", ".triggers.json" if mode == "with_triggers" else ".samples.json", path)] if mode != "without_samples" else []
         command += more
         start = time.monotonic()
         done = subprocess.run(command + [library], capture_output=True, text=True, errors="replace", check=False)
