@@ -118,7 +118,7 @@ def sum_of(name, areas):
 def write_evidence(options):
     torch, of_python = opcheck_of_python(options)
     areas, bugs, false = [], [], []
-    for path in options.expectation:
+    for path in sorted(options.expectation):
         measured = {mode: measure(options, path, mode) for mode in MODES}
         expectations = measured["with_samples"][0]
         rows = {mode: {row["name"]: row for row in measured[mode][2]} for mode in MODES}
