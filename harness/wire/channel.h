@@ -1,7 +1,6 @@
-/* One end of a socket pair that carries JSON objects, one per line, and file descriptors. The simplest objects, as most
- * results are, are sent as plain lines (opc_plain_line_write), all others as JSON; sender and reader see only objects.
- * The other end may be hostile: line length is limited, anything that is not an object is reported as garbage, and
- * reading never blocks.
+/* One end of a socket pair that carries JSON objects, one per line, and file descriptors. Most objects are sent as
+ * plain lines (opc_plain_line_write), all others as JSON; sender and reader see only objects. The other end may be
+ * hostile: line length is limited, anything that is not an object is reported as garbage, and reading never blocks.
  *
  * Ownership: opc_channel_close; received JSON belongs to the caller, sent JSON stays the caller's. Threads: one. A
  * zeroed channel has fd 0: use OPC_CHANNEL_INIT. */
@@ -47,18 +46,18 @@ opc_status_t opc_channel_send(opc_channel_t *channel, const json_t *object, cons
 void opc_channel_finish(opc_channel_t *channel);
 void opc_channel_close(opc_channel_t *channel);
 
-/* A line format for objects that contain only strings, real numbers and empty objects, as most results do: a mark that
- * cannot begin JSON, then the key, type and value of each member, each member followed by a separator. Writing and
- * reading JSON examines every character several times: for an operator with 200 cases that took a tenth of all
- * processor time (measured).
+/* A line format for objects: a mark that cannot begin JSON, then the members, each a key and a value. Every value has a
+ * byte for its type in front and a separator behind, and numbers are sent as their bits. To write and read JSON means
+ * to examine every character several times: for an operator with 200 cases that took a tenth of all processor time
+ * (measured).
  *
  * Ownership: the text and the object are the caller's. Threads: any. The line may come from a hostile process: whatever
  * it contains, reading it gives an object that JSON could represent, or NULL. */
 
 enum { OPC_PLAIN_LINE_MARK = 0x01 };
 
-/* Writes the line, without a newline, and replaces the old content. False: a member has another type, or a string has a
- * control character. */
+/* Writes the line, without a newline, and replaces the old content. False: a string has a control character, or values
+ * lie in one another 64 deep. */
 bool opc_plain_line_write(opc_text_t *out, const json_t *object);
 /* Reads the line after the mark; overwrites the bytes. NULL: not such a line, or out of memory. */
 json_t *opc_plain_line_read(char *line, size_t length);

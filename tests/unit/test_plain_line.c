@@ -34,6 +34,10 @@ static void test_plain_objects_come_back(void **state) {
       "{\"t\": \"result\", \"case\": \"ns::op/check/cpu/-/a/plain\", \"message\": \"größer – 3 \\\"of\\\" 4\", "
       "\"evidence\": {}, \"seconds\": 1.8505999832996167e-5}");
   assert_comes_back("{\"a\": 0.0, \"b\": -0.0, \"c\": 1.7976931348623157e308, \"d\": 4.9e-324, \"e\": -1.5}");
+  assert_comes_back("{\"a\": 0, \"b\": -1, \"c\": 9223372036854775807, \"d\": -9223372036854775808}");
+  assert_comes_back("{\"a\": true, \"b\": false, \"c\": null, \"d\": [], \"e\": {}, \"f\": [[], [[]], {}]}");
+  assert_comes_back(
+      "{\"sample\": {\"args\": [{\"tensor\": {\"shape\": [2, 3], \"fill\": \"ones\"}}, 0.5, null, [true]]}}");
 }
 
 static void assert_is_not_plain(const char *text) {
@@ -46,15 +50,18 @@ static void assert_is_not_plain(const char *text) {
 
 static void test_others_are_left_to_json(void **state) {
   (void)state;
-  assert_is_not_plain("{\"count\": 1}");
-  assert_is_not_plain("{\"list\": []}");
-  assert_is_not_plain("{\"nothing\": null}");
-  assert_is_not_plain("{\"yes\": true}");
-  assert_is_not_plain("{\"evidence\": {\"input\": \"x\"}}");
   assert_is_not_plain("{\"message\": \"two\\nlines\"}");
   assert_is_not_plain("{\"message\": \"\\u0003\"}");
   assert_is_not_plain("{\"message\": \"a\\u0000b\"}");
   assert_is_not_plain("{\"ke\\u0002y\": \"\"}");
+  assert_is_not_plain("{\"list\": [{\"deep\": \"two\\nlines\"}]}");
+  json_t *deep = json_array();
+  for (int i = 0; i < 100; i++) deep = json_pack("[o]", deep);
+  json_t *object = json_pack("{s:o}", "deep", deep);
+  opc_text_t line = {0};
+  assert_false(opc_plain_line_write(&line, object));
+  opc_text_clear(&line);
+  json_decref(object);
 }
 
 static void assert_is_refused(const char *line, size_t length) {
@@ -78,11 +85,30 @@ static void test_hostile_lines_are_refused(void **state) {
   REFUSED("key\002xvalue\003");
   REFUSED("key\002ofull\003");
   REFUSED("key\002r0g\003");
+  REFUSED("key\002r\003");
+  REFUSED("key\002r-1\003");
+  REFUSED("key\002i 1\003");
+  REFUSED("key\002i0x1\003");
+  REFUSED("key\002i10000000000000000\003");
+  REFUSED("key\002wX\003");
+  REFUSED("key\002w\003");
+  REFUSED("key\002o\003");
+  REFUSED("key\002o");
+  REFUSED("key\002oinner\002tvalue\003");
+  REFUSED("key\002a");
+  REFUSED("key\002ai1\003");
+  REFUSED("key\002ai1\003\004\004");
+  REFUSED("key\002ainner\002tvalue\003\004");
+  REFUSED("\004");
   REFUSED("key\002r7ff0000000000000\003"); /* infinity */
   REFUSED("key\002r7ff8000000000000\003");
   REFUSED("key\002t\xff\xfe\003");
   REFUSED("\xff\002tvalue\003");
   REFUSED("good\002tvalue\003key\002tvalue");
+  char deep[1000];
+  memcpy(deep, "key\002", 4);
+  memset(deep + 4, 'a', sizeof deep - 4);
+  assert_is_refused(deep, sizeof deep);
 }
 
 static void test_a_channel_carries_both(void **state) {
