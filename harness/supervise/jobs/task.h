@@ -129,6 +129,7 @@ struct opc_task {
   int hangs[OPC_PROVENANCE_RANKS];  /* number of cases that hung */
   int faults[OPC_PROVENANCE_RANKS]; /* number of cases in which a kernel ended the CUDA context */
   double slowest_try;               /* seconds of the call of a try that returned; 0: none yet */
+  double longest_try;               /* the same, of any that was answered */
   double fastest, slowest;          /* seconds of cases on an unmodified sample that returned; 0: none yet */
   opc_every_input_t every_input;
   opc_kept_layouts_t kept_layouts;

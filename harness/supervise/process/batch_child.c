@@ -17,7 +17,8 @@
 static const double start_seconds = 60; /* until "forked", or until its own worker has loaded everything */
 static const double idle_seconds = 30;  /* between cases: building the plan, making arguments */
 static const double leave_seconds = 2;
-static const double closed_seconds = 2;                          /* after the channel ends, the process must end */
+static const double look_again_seconds = 0.05; /* at a child that a busy machine left no time to run */
+static const double closed_seconds = 2;        /* after the channel ends, the process must end */
 static const double starved_share = 0.95, starved_patience = 10; /* of a case's time */
 static const double program_patience = 300, between_programs = 2, seconds_between_looks = 0.1;
 enum { OUTPUT_KEPT = 1 << 20, FORKED_MAX = 16 };
@@ -182,6 +183,9 @@ double opc_child_watch(opc_child_t *child, double case_seconds) {
     } else if (now >= limit) {
       if (waits || is_starved(child, started, case_seconds, now)) return case_seconds / 4;
       if (child->hangs) opc_hang_note(child->hangs, child);
+    } else if (child->hangs) {
+      const double look = started + opc_hang_look_after(child->hangs, child, case_seconds);
+      if (look < limit) return fmin(limit - now, fmax(look - now, look_again_seconds));
     }
   } else {
     limit = child->heard + (child->sequence == 0 ? start_seconds : idle_seconds) * child->pace;

@@ -18,7 +18,7 @@ enum {
   LOOP_MAX = 4096
 };
 static const struct timespec between_looks = {.tv_nsec = 2 * 1000 * 1000}, short_wait = {.tv_nsec = 100 * 1000};
-static const double part = 0.25, least_seconds = 0.25, busy_share = 0.7;
+static const double part = 0.1, least_seconds = 0.1, busy_share = 0.7;
 
 static void place_clear(opc_hang_place_t *place) {
   free(place->file);
@@ -152,12 +152,18 @@ static bool hang_on_unvouched(const opc_child_t *child) {
   return child->learns || strncmp(child->crash_record->provenance, searched, sizeof searched - 1) == 0;
 }
 
+static double enough_of(double seconds) { return fmax(least_seconds, part * seconds); }
+
+double opc_hang_look_after(const opc_hang_places_t *places, const opc_child_t *child, double seconds) {
+  const bool looks = places->count > 0 && child->looked != child->sequence && hang_on_unvouched(child);
+  return looks ? enough_of(seconds) : seconds;
+}
+
 bool opc_hang_is_known(const opc_hang_places_t *places, opc_child_t *child, double runs, double seconds) {
   opc_hang_place_t place;
   bool killed;
-  const double enough = fmax(least_seconds, part * seconds);
-  if (places->count == 0 || child->looked == child->sequence || !hang_on_unvouched(child) || runs < enough ||
-      opc_process_cpu(child->pid) - child->cpu < busy_share * enough)
+  const double enough = opc_hang_look_after(places, child, seconds);
+  if (enough >= seconds || runs < enough || opc_process_cpu(child->pid) - child->cpu < busy_share * enough)
     return false;
   child->looked = child->sequence;
   if (!hang_look(child, &place, &killed)) return killed; /* its end is a hang, not a crash of the operator */

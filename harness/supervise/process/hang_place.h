@@ -24,6 +24,9 @@ void opc_hang_places_clear(opc_hang_places_t *places);
 /* Adds where the child is, which is about to be killed because its time is over: if that is a loop, and neither one of
  * libtorch nor of the system. */
 void opc_hang_note(opc_hang_places_t *places, const opc_child_t *child);
-/* True if the child works on an input that nobody vouches for, has done so (`runs`) for a quarter of `seconds`, the
- * limit of its case, and is in a known place, or could not be stopped for a look. Looks once for each case. */
+/* Seconds after which the child's case is worth a look: a tenth of its limit, if it works on an input that nobody
+ * vouches for; the limit itself if there is nothing to look for. */
+double opc_hang_look_after(const opc_hang_places_t *places, const opc_child_t *child, double seconds);
+/* True if the child's case has run for so long, and is in a known place, or could not be stopped for a look. `seconds`
+ * is the limit of the case. Looks once for each. */
 bool opc_hang_is_known(const opc_hang_places_t *places, opc_child_t *child, double runs, double seconds);
