@@ -1,9 +1,11 @@
-// Two operators that share a loop. It does not end where the first dimension is expanded. And one whose time
-// grows with the square of the elements.
+// Two operators that share a loop. It does not end where the first dimension is expanded. One whose time grows with the
+// square of the elements. And one that is compiled by its first call, for longer than a try may take.
 #include <ATen/ATen.h>
 #include <torch/library.h>
 
 #include <ctime>
+
+extern "C" void hang_ops_compile(void);
 
 namespace {
 
@@ -40,16 +42,23 @@ at::Tensor squared(const at::Tensor &x) {
   return x + 1;
 }
 
+at::Tensor compiled(const at::Tensor &x) {
+  hang_ops_compile();
+  return x + 1;
+}
+
 }  // namespace
 
 TORCH_LIBRARY(hang_ops, m) {
   m.def("counted(Tensor x) -> Tensor");
   m.def("scaled(Tensor x) -> Tensor");
   m.def("squared(Tensor x) -> Tensor");
+  m.def("compiled(Tensor x) -> Tensor");
 }
 
 TORCH_LIBRARY_IMPL(hang_ops, CPU, m) {
   m.impl("counted", &counted);
   m.impl("scaled", &scaled);
   m.impl("squared", &squared);
+  m.impl("compiled", &compiled);
 }

@@ -149,6 +149,14 @@ static bool waits_for_program(opc_child_t *child, double started, double limit, 
   return child->program_seen >= started && now - child->program_seen < pause;
 }
 
+/* It compiles its operator itself, which ends: the next call with these dtypes finds the result, unless it was killed.
+ * A compiler also runs code of others. */
+static bool compiles_itself(opc_child_t *child, double started, double now) {
+  if (child->launched || now - started >= program_patience * child->pace) return false;
+  if (opc_hang_compiles(child)) child->compiler_seen = now;
+  return child->compiler_seen >= started && now - child->compiler_seen < between_programs * child->pace;
+}
+
 /* The child can write the crash record. A start in the future, or before the child was opened, gives it no extra time:
  * the time then counts from when the child was last heard. */
 static double case_start(const opc_child_t *child, double now) {
@@ -181,7 +189,8 @@ double opc_child_watch(opc_child_t *child, double case_seconds) {
       child->hung_after = now - started;
       limit = now;
     } else if (now >= limit) {
-      if (waits || is_starved(child, started, case_seconds, now)) return case_seconds / 4;
+      if (waits || is_starved(child, started, case_seconds, now) || compiles_itself(child, started, now))
+        return case_seconds / 4;
       if (child->hangs) opc_hang_note(child->hangs, child);
     } else if (child->hangs) {
       const double look = started + opc_hang_look_after(child->hangs, child, case_seconds);

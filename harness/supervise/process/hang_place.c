@@ -83,15 +83,26 @@ static bool let_go(const opc_child_t *child) {
   return false;
 }
 
+static bool begins_with_any(const char *name, const char *const names[], size_t count) {
+  for (size_t i = 0; i < count; i++)
+    if (strncmp(name, names[i], strlen(names[i])) == 0) return true;
+  return false;
+}
+
+/* Compilers within a process: of Warp, Numba, Triton, and what is built on LLVM. */
+static bool is_compiler(const char *file) {
+  static const char *const names[] = {"warp-clang", "libllvmlite", "libtriton", "libLLVM", "libclang", "libnvrtc"};
+  return begins_with_any(opc_base_name(file), names, sizeof names / sizeof *names);
+}
+
 /* Their loops, such as memset's, end for other inputs. */
 static bool is_shared_by_all(const char *file) {
   static const char *const names[] = {"libc.so", "libm.so",   "libc-",     "libm-",     "libtorch",
                                       "libc10",  "libstdc++", "libgcc_s",  "libgomp",   "libomp",
                                       "libiomp", "libmkl",    "libpython", "libopcheck"};
   const char *name = opc_base_name(file);
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-    if (strncmp(name, names[i], strlen(names[i])) == 0) return true;
-  return !strstr(name, ".so"); /* the program itself, such as python3 */
+  /* without ".so": the program itself, such as python3 */
+  return begins_with_any(name, names, sizeof names / sizeof *names) || is_compiler(name) || !strstr(name, ".so");
 }
 
 static bool hang_widen(opc_hang_place_t *place, const struct opc_mapping *mapping, uint64_t address) {
@@ -124,6 +135,22 @@ static bool hang_look(const opc_child_t *child, opc_hang_place_t *out, bool *out
   within = within && out->last - out->first <= LOOP_MAX;
   if (!within) place_clear(out);
   return within;
+}
+
+bool opc_hang_compiles(const opc_child_t *child) {
+  uint64_t addresses[LOOKS];
+  opc_error_t ignored;
+  OPC_SCOPED(opc_maps_clear) opc_maps_t maps = {0}; /* a compiler is often loaded by the first call */
+  size_t count = 0;
+  bool found = false;
+  if (child->pid <= 0 || child->own || ptrace(PTRACE_SEIZE, child->pid, NULL, NULL) != 0) return false;
+  for (; count < LOOKS && (addresses[count] = look_once(child->pid)); count++) (void)nanosleep(&between_looks, NULL);
+  if (!let_go(child) || opc_maps_read(&maps, child->pid, &ignored) != OPC_OK) return false;
+  for (size_t i = 0; i < count && !found; i++) {
+    const struct opc_mapping *mapping = opc_maps_find(&maps, addresses[i]);
+    found = mapping && mapping->path && is_compiler(mapping->path);
+  }
+  return found;
 }
 
 /* ---- known places ---- */

@@ -24,6 +24,9 @@ void opc_hang_places_clear(opc_hang_places_t *places);
 /* Adds where the child is, which is about to be killed because its time is over: if that is a loop, and neither one of
  * libtorch nor of the system. */
 void opc_hang_note(opc_hang_places_t *places, const opc_child_t *child);
+/* True if its main thread is in a compiler's library: an operator that is compiled within its process, as those of Warp
+ * and Numba are. Takes some milliseconds. */
+bool opc_hang_compiles(const opc_child_t *child);
 /* Seconds after which the child's case is worth a look: a tenth of its limit, if it works on an input that nobody
  * vouches for; the limit itself if there is nothing to look for. */
 double opc_hang_look_after(const opc_hang_places_t *places, const opc_child_t *child, double seconds);
