@@ -12,6 +12,7 @@ import importlib.util
 import json
 import os
 import sys
+import tempfile
 import traceback
 import warnings
 
@@ -92,10 +93,21 @@ def warm_up():
     fake.watch("opcheck_c_host::warm_up_too")
     operator(torch.zeros(2, 3))
     fake.warm_up(fake.leave())
+    share_compiled_headers()
     part("host_state").start()
     warnings.showwarning = lambda *_, **__: None  # not what the operator prints: filters switch a warning off
     gc.collect()
     gc.freeze()  # check leak collects garbage often: a child looks at its own objects alone, and copies no page for the others
+
+
+def share_compiled_headers():
+    """Warp compiles its headers once more in each process, which takes ten times as long as a kernel, and leaves them in a folder of that process: here
+    all children have the same one. It renames complete files into it."""
+    runtime = getattr(getattr(getattr(sys.modules.get("warp"), "_src", None), "context", None), "Runtime", None)
+    if hasattr(runtime, "get_clang_pch_dir"):  # no part of its interface
+        HELD.append(tempfile.TemporaryDirectory(prefix="opcheck-c-warp-"))
+        folder = HELD[-1].name
+        runtime.get_clang_pch_dir = lambda _: folder
 
 
 def module_file():
