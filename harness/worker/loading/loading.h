@@ -50,6 +50,8 @@ bool opc_package_load(const char *path, bool cuda, opc_package_t *out, opc_packa
  * otherwise it says what was raised. */
 typedef int (*opc_interpreter_request_t)(const char *what, const char *word, char *text, size_t size);
 
+/* Called by host.py, before it imports torch: objects that are made from then on are on large pages. */
+void opc_interpreter_use_large_pages(void);
 /* Called by host.py, before opc_worker_main. */
 void opc_interpreter_set(opc_interpreter_request_t request);
 bool opc_interpreter_hosts(void);

@@ -184,6 +184,7 @@ def main():
     sys.argv = ["opcheck-c"]
     if "" not in sys.path:
         sys.path.insert(0, "")
+    ctypes.PyDLL(None).opc_interpreter_use_large_pages()  # the worker is preloaded
     import torch  # noqa: F401
 
     library = ctypes.PyDLL(worker)
