@@ -1,6 +1,7 @@
 #include "memory/heap_pages.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +16,13 @@
 #define MADV_POPULATE_WRITE 23 /* Linux 5.14; glibc 2.35 */
 #endif
 
-enum { LARGE_PAGE = 2 << 20, PAGE = 4096, WORTH_A_CALL = 64 << 10 };
+enum { LARGE_PAGE = 2 << 20, PAGE = 4096, WORTH_A_CALL = 64 << 10, LARGE_MAPPING = 16 << 20 };
+
+/* The heap, and large memory that libraries map for themselves. */
+static bool is_worth_joining(const char *line, uintptr_t from, uintptr_t to) {
+  const bool has_name = strchr(line, '/') || strchr(line, '[');
+  return strstr(line, " [heap]") || (!has_name && strstr(line, " rw-p ") && to - from >= LARGE_MAPPING);
+}
 
 void opc_heap_pages_join(void) {
   char line[512];
@@ -23,7 +30,7 @@ void opc_heap_pages_join(void) {
   FILE *maps = fopen("/proc/self/maps", "re");
   if (!maps) return;
   while (fgets(line, sizeof line, maps)) {
-    if (!strstr(line, " [heap]") || sscanf(line, "%" SCNxPTR "-%" SCNxPTR, &from, &to) != 2) continue;
+    if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR, &from, &to) != 2 || !is_worth_joining(line, from, to)) continue;
     from = (from + LARGE_PAGE - 1) & ~((uintptr_t)LARGE_PAGE - 1);
     to &= ~((uintptr_t)LARGE_PAGE - 1);
     if (from < to) (void)madvise((void *)from, to - from, MADV_COLLAPSE);

@@ -10,9 +10,10 @@
  * (measured). */
 #define OPC_HEAP_PAGES_TUNABLE "glibc.malloc.hugetlb=1"
 
-/* For a process that will fork often and whose heap has small pages, still or again: copies the heap to large pages.
- * That takes as long as about six forks with small pages (13 ms, measured). Does nothing if the system does not support
- * it. */
+/* For a process that will fork often and whose heap, or other large memory, has small pages, still or again: copies
+ * them to large pages. For the heap that takes as long as about six forks with small pages (13 ms, measured); the 84
+ * MiB that CUDA's libraries fill when an interpreter loads them, as long as about thirty. Does nothing if the system
+ * does not support it. */
 void opc_heap_pages_join(void);
 /* Populates the whole pages of memory that is about to be filled: one call takes a third of the time of one fault per
  * page. */

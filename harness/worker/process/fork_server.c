@@ -18,7 +18,7 @@
 #include "worker/child/child_folder.h"
 #include "worker/loading/loading.h"
 
-enum { PASSED_FDS = 3, LOOK_AGAIN_MS = 200, JOIN_AT_FORK = 4 };
+enum { PASSED_FDS = 3, LOOK_AGAIN_MS = 200, JOIN_AT_FORK = 4, JOIN_AT_FORK_OF_PYTHON = 16 };
 
 typedef struct fork_server_child {
   json_int_t id;
@@ -71,8 +71,7 @@ static opc_status_t fork_server_fork_child(fork_server_t *fork_server, fork_serv
   pid_t parent = getpid();
   /* Valgrind looks for leaks in this process, and would report libtorch's thread pool. */
   if (++fork_server->forks == 1 && !opc_valgrind_active()) opc_sandbox_prepare();
-  /* With Python the heap is large: this takes 335 ms, and the forks of 15 operators save less (measured). */
-  if (fork_server->forks == JOIN_AT_FORK && !opc_interpreter_hosts()) opc_heap_pages_join();
+  if (fork_server->forks == (opc_interpreter_hosts() ? JOIN_AT_FORK_OF_PYTHON : JOIN_AT_FORK)) opc_heap_pages_join();
   fflush(NULL); /* so that text printed by a library is not printed twice */
   opc_interpreter_before_fork();
   child->pid = fork();
