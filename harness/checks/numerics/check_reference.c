@@ -197,11 +197,11 @@ static opc_status_t compare_results(reference_t *reference, const opc_replay_t *
   const size_t count = got->count < wanted.count ? got->count : wanted.count;
   const opc_result_t left = {.items = got->items, .count = count}, right = {.items = wanted.items, .count = count};
   const int64_t numel = opc_result_numel(&left);
-  if (count == 0 || numel == 0)
-    return opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "nothing is returned that could be compared");
   const opc_difference_t difference = opc_result_compare(&left, &right, NULL, NULL);
   if (difference.kind != OPC_DIFFERENCE_NONE)
     return check_difference(reference, values, &left, &right, difference, finding, error);
+  if (count == 0 || numel == 0)
+    return opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "nothing is returned that could be compared");
   return opc_finding_pass(finding, "%lld values have the bits of %s's", (long long)numel, reference->op.name);
 }
 
