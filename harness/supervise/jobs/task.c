@@ -388,16 +388,23 @@ double opc_task_case_seconds(const opc_task_t *task) {
   return usual > least ? usual : least < most ? least : most;
 }
 
-/* Of an operator in C++ that has answered every try in milliseconds, a call of tenths of a second is no good input
- * either: its cases would take minutes. One from Python may compile. */
-double opc_task_try_seconds(const opc_task_t *task) {
-  enum { LEAST = 1, TRIES = 2, LONGEST = 50 };
+/* A kernel for the CPU needs no time for its first call in a process: nothing is compiled, no device is opened. If it
+ * has answered every try in milliseconds, a call of tenths of a second is no good input: its cases would take minutes.
+ */
+static double quick_try_seconds(const opc_task_t *task, double least) {
+  enum { LONGEST = 50 };
   static const double quick = 0.4;
-  const double pace = opc_run_pace(task->session->options), most = task->session->options->timeout,
-               least = LEAST * pace;
-  double usual = task->slowest_try > 0 ? fmax(least, TRIES * task->slowest_try) : most;
-  if (!opc_operator_is_python(task->op))
-    usual = task->longest_try > 0 ? fmin(least, fmax(quick * pace, LONGEST * task->longest_try)) : least;
+  const bool at_once = task->op->kind == OPC_OPERATOR && task->longest_try > 0 &&
+                       strcmp(opc_search_device(task->session, task->op), OPC_MODE_CPU) == 0;
+  return at_once ? fmin(least, fmax(quick * opc_run_pace(task->session->options), LONGEST * task->longest_try)) : least;
+}
+
+double opc_task_try_seconds(const opc_task_t *task) {
+  enum { LEAST = 1, TRIES = 2 };
+  const double most = task->session->options->timeout, least = LEAST * opc_run_pace(task->session->options);
+  const double usual = !opc_operator_is_python(task->op) ? quick_try_seconds(task, least)
+                       : task->slowest_try > 0           ? fmax(least, TRIES * task->slowest_try)
+                                                         : most;
   return fmin(usual, most);
 }
 
