@@ -1,6 +1,7 @@
 /* --since: the report of the earlier run is opened before anything is written, because this run's own report may
  * replace it. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -20,7 +21,7 @@ static opc_status_t since_render(opc_journal_reader_t *journal, FILE **out, opc_
   OPC_SCOPED(opc_scope_free) char *name = opc_string_format("%s/opcheck-c-XXXXXX", folder && *folder ? folder : "/tmp");
   if (!name) return opc_out_of_memory(error);
   OPC_RETURN_IF_ERROR(opc_problems_make(journal, &problems, error));
-  const int file = mkstemp(name);
+  const int file = mkostemp(name, O_CLOEXEC);
   OPC_SCOPED(opc_scope_fclose) FILE *stream = file >= 0 ? fdopen(file, "w+") : NULL;
   if (file >= 0) unlink(name);
   const opc_report_source_t source = {.journal = journal, .problems = &problems};

@@ -18,7 +18,8 @@ typedef struct opc_slow_input {
 /* If memory runs out, nothing is left out. */
 void opc_slow_inputs_share(void);
 /* The input that took so long that the context's input would probably take too long as well, by their numbers of
- * elements. NULL: there is none, the context's input is the sample itself or smaller, or somebody vouches for it. */
+ * elements. NULL: there is none, the context's input is the sample itself or smaller, somebody vouches for it, or
+ * the operator is from Python or not called on the CPU. */
 const opc_slow_input_t *opc_slow_input_find(const opc_case_context_t *context);
 /* The case has taken these seconds of processor time. */
 void opc_slow_input_note(const opc_case_context_t *context, size_t check, double seconds);

@@ -28,18 +28,22 @@ static void remove_others(int folder) {
   closedir(entries);
 }
 
-/* Nothing was added to the folder or removed from it since the last reset. File systems count time in ticks of some
- * milliseconds, old ones in seconds: of a change in the last tick this cannot be said. */
+/* Nothing was added to the folder or removed from it since the last look. File systems count time in ticks of some
+ * milliseconds, old ones in seconds: a change in the tick of the one before leaves the same time. So the look before
+ * must have come later than that tick. */
 static bool is_as_before(int folder) {
   enum { TICK = 50 * 1000 * 1000 };
   static struct timespec changed;
+  static bool settled;
   struct timespec now = {0};
   struct stat info;
   if (fstat(folder, &info) != 0 || clock_gettime(CLOCK_REALTIME, &now) != 0) return false;
   const bool same = info.st_mtim.tv_sec == changed.tv_sec && info.st_mtim.tv_nsec == changed.tv_nsec;
+  const bool as_before = same && settled;
   changed = info.st_mtim;
   const int64_t age = (now.tv_sec - changed.tv_sec) * INT64_C(1000000000) + now.tv_nsec - changed.tv_nsec;
-  return same && changed.tv_nsec != 0 && age > TICK;
+  settled = changed.tv_nsec != 0 && age > TICK;
+  return as_before;
 }
 
 void opc_try_folder_reset(void) {
