@@ -152,6 +152,9 @@ typedef enum opc_call_outcome {
 typedef struct opc_op_handle opc_op_handle_t; /* an operator, looked up only once */
 opc_status_t opc_op_find(const char *name, opc_op_handle_t **out, opc_error_t *error) OPC_CHECKED;
 void opc_op_free(opc_op_handle_t *op);
+/* Calls of this handle go to the kernel at Meta, whatever the arguments say: FakeTensorMode calls it like that where no
+ * tensor does. */
+void opc_op_at_meta(opc_op_handle_t *op);
 
 /* Calls the operator through the dispatcher, as a user does. arguments: one per schema argument, with the handles of
  * tensors and objects set; for absent[i] (absent may be NULL) the schema's default is used. On RETURNED, *out_returns

@@ -29,10 +29,12 @@ opc_status_t opc_op_find(const char *name, opc_op_handle_t **out, opc_error_t *e
   return opc::guarded(error, [&]() -> opc_status_t {
     const auto found = c10::Dispatcher::singleton().findSchema(opc::operator_name_parse(name));
     if (!found) return opc_error_set(error, OPC_ERR_NOT_FOUND, "no operator %s with a schema is registered", name);
-    *out = new opc_op_handle{*found, {}};
+    *out = new opc_op_handle{*found, {}, false};
     return OPC_OK;
   });
 }
+
+void opc_op_at_meta(opc_op_handle_t *op) { op->at_meta = true; }
 
 void opc_op_free(opc_op_handle_t *op) { delete op; }
 
@@ -51,7 +53,8 @@ opc_call_outcome_t opc_op_call(opc_op_handle_t *op, const opc_value_t *arguments
 
   opc_call_outcome_t outcome = opc::guarded_call(text, [&] {
     opc::prepare_call();
-    op->op.callBoxed(op->stack);
+    if (op->at_meta) c10::Dispatcher::singleton().callBoxedForDispatchKey(op->op, c10::DispatchKey::Meta, &op->stack);
+    else op->op.callBoxed(op->stack);
   });
   if (outcome == OPC_CALL_RETURNED) {
     outcome = opc::guarded_call(text, [&] { opc::take_returns(op->stack, out_returns, out_count); });

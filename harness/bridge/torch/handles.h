@@ -28,6 +28,7 @@ struct opc_object {
 struct opc_op_handle {
   c10::OperatorHandle op;
   std::vector<c10::IValue> stack;  // kept between calls to reuse its memory; empty outside opc_op_call
+  bool at_meta;
 };
 
 // Shared by calls through the dispatcher: push arguments onto the stack, take returns off it.

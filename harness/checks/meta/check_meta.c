@@ -267,6 +267,11 @@ static void report_meta_throwing(const opc_operator_t *op, const char *message, 
   }
 }
 
+static bool is_fake_in_python(const opc_operator_t *op) {
+  const opc_kernel_t *kernel = opc_operator_kernel(op, "Meta");
+  return kernel && opc_kernel_is_python(kernel);
+}
+
 /* What it means if the Meta call did not return, although the real one did. */
 static void report_refusal(const opc_case_context_t *context, const opc_call_t *call, opc_finding_t *finding) {
   const char *message = opc_text_c(&call->message);
@@ -276,6 +281,14 @@ static void report_refusal(const opc_case_context_t *context, const opc_call_t *
                  opc_operator_kernel(op, "CompositeExplicitAutograd");
   const bool asks_for_value =
       call->outcome == OPC_CALL_NO_KERNEL && opc_torch_says(OPC_TORCH_WANTS_DATA, message) && !is_torchs(op);
+  /* Under FakeTensorMode the fake kernel of a factory gets the device that the caller names. */
+  if (call->tensor_arg_count == 0 && is_fake_in_python(op)) {
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                     "without a tensor argument the fake kernel refuses device meta, which proves nothing (see check "
+                     "fake): %.*s",
+                     length, message);
+    return;
+  }
   switch (asks_for_value ? OPC_CALL_REJECTED : call->outcome) {
     case OPC_CALL_FAKE_IN_PYTHON:
       opc_finding_skip(finding, OPC_SKIP_FAKE_IN_PYTHON, "the fake kernel is said to be in Python module %s",
@@ -306,6 +319,25 @@ static void report_refusal(const opc_case_context_t *context, const opc_call_t *
   }
 }
 
+static void meta_handle_free(opc_op_handle_t **handle) { opc_op_free(*handle); }
+
+/* No tensor selects a kernel, and neither does a kernel at BackendSelect: the call would reach the kernel that is
+ * registered for every device. */
+static bool needs_meta_key(const opc_operator_t *op, size_t tensor_arg_count) {
+  return tensor_arg_count == 0 && has_own_kernel(op) &&
+         (!opc_operator_has_kernel(op, "BackendSelect") || is_fake_in_python(op));
+}
+
+static opc_status_t call_kernel_at_meta(const opc_again_t *again, opc_call_t *call, opc_error_t *error) {
+  OPC_SCOPED(meta_handle_free) opc_op_handle_t *handle = NULL;
+  OPC_RETURN_IF_ERROR(opc_op_find(again->context->op->name, &handle, error));
+  opc_op_at_meta(handle);
+  OPC_RETURN_IF_ERROR(opc_again_make(again, call, error));
+  again->context->announce(again->label);
+  opc_call_run(call, handle, again->context->seed);
+  return OPC_OK;
+}
+
 /* Calls the operator on Meta tensors. *out_returned false: the finding is decided. */
 static opc_status_t call_on_meta(opc_case_context_t *context, size_t tensor_arg_count, opc_call_t *call,
                                  bool *out_returned, opc_finding_t *finding, opc_error_t *error) {
@@ -316,7 +348,8 @@ static opc_status_t call_on_meta(opc_case_context_t *context, size_t tensor_arg_
     return opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no tensor argument selects the Meta kernel");
   const opc_again_t again = {
       .context = context, .sample = &sample, .device = &device, .label = {OPC_CALL_KIND_META, ""}};
-  OPC_RETURN_IF_ERROR(opc_again_call(&again, call, error));
+  OPC_RETURN_IF_ERROR(needs_meta_key(context->op, tensor_arg_count) ? call_kernel_at_meta(&again, call, error)
+                                                                    : opc_again_call(&again, call, error));
   *out_returned = call->outcome == OPC_CALL_RETURNED;
   if (!*out_returned) report_refusal(context, call, finding);
   return OPC_OK;

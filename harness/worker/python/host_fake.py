@@ -220,14 +220,21 @@ def is_excused(error):
     return type(error).__name__ in ("UnsupportedOperatorException", "UnsupportedFakeTensorException") or "no fake impl registered" in str(error)
 
 
-def shows_on_meta(call):
-    """Check meta reports what sizes as numbers show, too. Meta tensors say nothing about a device, or a size that follows values."""
+def shows_on_meta(call, rule):
+    """Check meta reports what sizes as numbers show, too. Meta tensors say nothing about a device, or a size that follows values; without
+    a tensor, they say nothing about a refusal."""
+    if not takes_tensors(call):
+        return rule == "fake.result"
     args, kwargs = map_tensors(call.sizes, lambda t: torch.empty_strided(t.shape, t.stride(), dtype=t.dtype, device="meta"))
     try:
         given = call.function(*args, **kwargs)
     except BaseException as error:
         return "as opposed to FakeTensors" not in str(error)
     return any(not text.startswith("the device") for text in differences(given, call.result))
+
+
+def takes_tensors(call):
+    return any(isinstance(value, torch.Tensor) for value in leaves([*call.args, *call.kwargs.values()]))
 
 
 def forward(call):
@@ -245,7 +252,7 @@ def forward(call):
         if is_excused(error):
             return f"it has no fake kernel: {first_line(error)}", []
         found = [("fake.rejects", error)]
-    if found and shows_on_meta(call):
+    if found and shows_on_meta(call, found[0][0]):
         return "Meta tensors, whose sizes are numbers, show the same: see check meta", []
     return None, found
 
