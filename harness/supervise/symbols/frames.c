@@ -149,21 +149,29 @@ static size_t frames_until_harness(const opc_frames_t *frames) {
   return count > 0 ? count : frames->count;
 }
 
+static void add_frame_of(json_t *list, const opc_frame_t *frame, const char *symbol, const char *file, int line) {
+  char offset[32];
+  snprintf(offset, sizeof offset, "0x%" PRIx64, frame->offset);
+  json_t *object = json_pack("{s:s, s:s}", "module", frame->module, "offset", offset);
+  if (*symbol) json_object_set_new(object, "symbol", json_string(symbol));
+  if (*file) {
+    json_object_set_new(object, "file", json_string(file));
+    json_object_set_new(object, "line", json_integer(line));
+  }
+  json_array_append_new(list, object);
+}
+
 json_t *opc_frames_json(const opc_frames_t *frames) {
   json_t *list = json_array();
   const size_t count = frames_until_harness(frames);
   for (size_t i = 0; i < count; i++) {
     const opc_frame_t *frame = &frames->frames[i];
+    /* Two functions and two lines: what was inlined, and where. */
+    const bool inlined_own = frame->inlined && !opc_is_library_header(frame->file);
+    if (inlined_own) add_frame_of(list, frame, frame->function, frame->file, frame->line);
     if (is_glue(frame)) continue;
-    char offset[32];
-    snprintf(offset, sizeof offset, "0x%" PRIx64, frame->offset);
-    json_t *object = json_pack("{s:s, s:s}", "module", frame->module, "offset", offset);
-    if (frame->symbol[0] != '\0') json_object_set_new(object, "symbol", json_string(frame->symbol));
-    if (frame->file[0] != '\0') {
-      json_object_set_new(object, "file", json_string(frame->file));
-      json_object_set_new(object, "line", json_integer(frame->line));
-    }
-    json_array_append_new(list, object);
+    if (inlined_own) add_frame_of(list, frame, frame->symbol, frame->outer_file, frame->outer_line);
+    else add_frame_of(list, frame, frame->symbol, frame->file, frame->line);
   }
   return list;
 }

@@ -20,6 +20,10 @@ typedef struct opc_frame {
       function[128]; /* unqualified: the innermost inlined function outside library headers; "": no debug information */
   char file[512];    /* "": no debug information */
   int line;
+  /* Where `function` is not the one that `symbol` names, but was inlined into it: the line of the call there. */
+  char outer_file[512]; /* "": it is that one, or the line is not known */
+  int outer_line;
+  bool inlined;
 } opc_frame_t;
 
 /* Headers of libtorch and of the compiler: their code says nothing to an operator's author. library_header.c */
@@ -100,7 +104,8 @@ void opc_frames_say(const opc_frames_t *frames, opc_text_t *out);
 /* "libops.so+0x1234" */
 void opc_frame_place(const opc_frame_t *frame, char *out, size_t size);
 /* [{"module", "offset", "symbol", "file", "line"}…], with the known fields of each, up to the call of the operator:
- * neither the harness's frames nor those of libtorch's boxing. New reference. */
+ * neither the harness's frames nor those of libtorch's boxing. A function that was inlined has an object of its own,
+ * before that of the function with its code. New reference. */
 json_t *opc_frames_json(const opc_frames_t *frames);
 
 /* Resolves the "raw_frames" in a result's evidence.accesses to "frames"; appends the location to the message, followed

@@ -79,6 +79,19 @@ static void call_site(Dwarf_Die *inlined, opc_frame_t *out) {
   out->line = (int)line;
 }
 
+/* It is named by the function that contains it, and so is its frame. */
+static bool is_lambda(const char *name) { return strcmp(name, "operator()") == 0; }
+
+/* The line of the function with the address from which the code of scopes[from] was inlined, step by step. */
+static void name_outer(Dwarf_Die *scopes, int count, int from, opc_frame_t *out) {
+  opc_frame_t place = {0};
+  for (int i = from; i < count && dwarf_tag(&scopes[i]) != DW_TAG_subprogram; i++)
+    if (dwarf_tag(&scopes[i]) == DW_TAG_inlined_subroutine) call_site(&scopes[i], &place);
+  out->inlined = true;
+  snprintf(out->outer_file, sizeof out->outer_file, "%s", place.file);
+  out->outer_line = place.line;
+}
+
 /* Names the innermost function at the address, inlined ones included. Functions from libtorch's or the compiler's
  * headers are passed over, unless all are. File and line are already the address's. */
 static void name_function(Dwfl_Module *module, Dwarf_Addr address, opc_frame_t *out) {
@@ -97,6 +110,8 @@ static void name_function(Dwfl_Module *module, Dwarf_Addr address, opc_frame_t *
       snprintf(out->function, sizeof out->function, "%s", name);
       snprintf(out->file, sizeof out->file, "%s", place.file);
       out->line = place.line;
+      out->inlined = false;
+      if (tag == DW_TAG_inlined_subroutine && !is_lambda(name)) name_outer(scopes, count, i, out);
     }
     if (own || tag == DW_TAG_subprogram) break;
     call_site(&scopes[i], &place);
