@@ -98,9 +98,16 @@ static const topic_t topics[] = {
           "Findings of one operator at the same line of its library (or the same offset, where there are no "
           "lines) are one problem. The same rule at the same place in several operators is one problem "
           "that names them all, and so is one rule about the registration of several operators of a library."},
-         {"an out",
-          "An argument that is written and then returned, and of which the schema says neither, is one problem: "
-          "mutation.undeclared, with alias.input_returned as a symptom."},
+         {"one mistake",
+          "What an operator does wrong names the problem, and what follows from it is a symptom: of "
+          "mutation.undeclared "
+          "the argument that is returned too (alias.input_returned), a refused call that has written it, and what "
+          "functionalisation makes of it; of symbolic.backward fake.backward; of meta.shape a size that is hard-coded. "
+          "Memory that nobody wrote is one problem, whichever rules show it. An error is no symptom of a warning."},
+         {"a habit",
+          "Warnings of one rule about several operators of a library are one problem if they say the same but for the "
+          "names of the operator and its argument, and for sizes and positions. An argument of one name that one "
+          "function does not check is one problem of all operators that call it."},
          {"on a GPU",
           "There work that nobody waits for gives other values each time, and what is kept on the device has a record "
           "in "

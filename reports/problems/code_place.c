@@ -89,6 +89,10 @@ static bool code_place_of_kernel(const opc_code_frame_t *kernel, opc_code_place_
   return true;
 }
 
+uint64_t opc_code_function_key(const opc_code_place_t *place) {
+  return code_place_key_of("", place->function, "function", opc_base_name(place->file));
+}
+
 bool opc_code_place_of(const opc_case_result_t *result, const char *library, opc_code_place_t *out) {
   *out = (opc_code_place_t){0};
   if (!library) return false;

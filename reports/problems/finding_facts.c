@@ -36,7 +36,7 @@ int opc_rule_rank(opc_rule_id_t rule) {
 }
 
 const char *opc_rule_domain(opc_rule_id_t rule) {
-  static const char *const whole[] = {"meta", "symbolic", "autograd", "determinism", "leak"};
+  static const char *const whole[] = {"meta", "symbolic", "autograd", "autocast", "vmap", "determinism", "leak"};
   static const char *const of_call[] = {"memory",  "initialisation",    "stride",  "empty",
                                         "dtype",   "bitwise",           "signal",  "exit",
                                         "timeout", "foreign_exception", "memcheck"};

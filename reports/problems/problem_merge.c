@@ -127,6 +127,24 @@ static bool has_meta_shape(const opc_operator_findings_t *findings) {
   return false;
 }
 
+/* Memory that nobody wrote, wherever it shows. */
+static bool shows_unwritten(opc_rule_id_t rule) {
+  static const opc_rule_id_t rules[] = {OPC_RULE_initialisation_output, OPC_RULE_initialisation_nothing_written,
+                                        OPC_RULE_initialisation_depends, OPC_RULE_initialisation_scratch,
+                                        OPC_RULE_empty_poison};
+  for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+    if (rules[i] == rule) return true;
+  return false;
+}
+
+static bool reads_unwritten_plainly(const opc_operator_findings_t *findings) {
+  for (size_t i = 0; i < findings->count; i++) {
+    const opc_rule_id_t rule = findings->problems[i].symptoms[0].rule;
+    if (shows_unwritten(rule) && json_object_get(findings->plain, opc_rule_name(rule))) return true;
+  }
+  return false;
+}
+
 /* Findings with the same key are one problem. */
 static void add_key(const opc_operator_findings_t *findings, const opc_problem_t *problem, opc_text_t *out) {
   const opc_rule_id_t rule = problem->symptoms[0].rule;
@@ -137,6 +155,8 @@ static void add_key(const opc_operator_findings_t *findings, const opc_problem_t
     opc_text_add(out, "meta"); /* the check relies on the Meta kernel here */
   } else if (strcmp(domain, "call") != 0) {
     opc_text_add(out, strcmp(domain, opc_rule_name(rule)) == 0 && only_layout(findings, rule) ? "layout" : domain);
+  } else if (shows_unwritten(rule) && reads_unwritten_plainly(findings)) {
+    opc_text_add(out, "unwritten");
   } else if (json_object_get(findings->plain, opc_rule_kind(rule))) {
     opc_text_addf(out, "rule %s", opc_rule_kind(rule));
   } else {
@@ -226,6 +246,17 @@ static const struct {
                 {"device_memory", "leak"},
                 {"sanitize", "launch.asynchronous_error"}};
 
+/* What an operator does wrong, and what follows from it on any device. */
+static const struct {
+  const char *cause, *effect;
+} shows_as[] = {{"mutation.undeclared", "functionalisation.fails"},
+                {"mutation.undeclared", "functionalisation.hidden_mutation"},
+                {"mutation.undeclared", "functionalisation.wrong_result"},
+                {"symbolic.backward", "fake.backward"},
+                {"autograd.backward_on_meta", "fake.backward"},
+                {"meta.shape", "symbolic.hard_coded"},
+                {"meta.shape", "fake.result"}};
+
 /* A kernel that faults on the sample itself also faults on other input, and no argument is to blame for that. */
 static bool problem_merge_is_fault(const opc_problem_t *problem) {
   const opc_rule_id_t rule = opc_problem_rule(problem);
@@ -233,11 +264,19 @@ static bool problem_merge_is_fault(const opc_problem_t *problem) {
          (opc_rule_is_of(rule, "sanitize") || opc_rule_is_of(rule, "launch.asynchronous_error"));
 }
 
-/* An argument that is written and then returned, as an `out` of which the schema does not know. */
+/* A warning does not name what is an error. */
+static bool may_name(const opc_problem_t *cause, const opc_problem_t *effect) {
+  return !cause->warning || effect->warning;
+}
+
+/* An argument that is written and then returned, as an `out` of which the schema does not know; or written also by
+ * calls that throw. */
 static bool is_written_and_returned(const opc_problem_t *written, const opc_problem_t *returned) {
-  return written->warning == returned->warning && written->touched && returned->touched &&
-         opc_problem_rule(written) == OPC_RULE_mutation_undeclared &&
-         opc_rule_is_of(opc_problem_rule(returned), "alias") && strcmp(written->touched, returned->touched) == 0;
+  const opc_rule_id_t rule = opc_problem_rule(returned);
+  const bool follows = written->warning == returned->warning && opc_rule_is_of(rule, "alias");
+  return (follows || (rule == OPC_RULE_mutation_half_done && may_name(written, returned))) && written->touched &&
+         returned->touched && opc_problem_rule(written) == OPC_RULE_mutation_undeclared &&
+         strcmp(written->touched, returned->touched) == 0;
 }
 
 /* An argument that is returned, or a view of it, where the Meta kernel makes a tensor of its own as the schema says.
@@ -245,7 +284,8 @@ static bool is_written_and_returned(const opc_problem_t *written, const opc_prob
 static bool is_returned_and_new_on_meta(const opc_problem_t *returned, const opc_problem_t *meta) {
   static const opc_rule_id_t rules[] = {OPC_RULE_meta_alias, OPC_RULE_meta_stride, OPC_RULE_meta_storage_offset};
   if (returned->warning != meta->warning || (opc_problem_rule(returned) != OPC_RULE_alias_input_returned &&
-                                             opc_problem_rule(returned) != OPC_RULE_alias_undeclared_input))
+                                             opc_problem_rule(returned) != OPC_RULE_alias_undeclared_input &&
+                                             opc_problem_rule(returned) != OPC_RULE_alias_outputs_share))
     return false;
   size_t known = 0, aliases = 0;
   for (size_t i = 0; i < meta->symptom_count; i++) {
@@ -262,8 +302,18 @@ static bool has_rule_of(const opc_problem_t *problem, const char *part) {
   return false;
 }
 
+static bool shows_as_effect(const opc_problem_t *cause, const opc_problem_t *effect) {
+  if (cause->unchecked || effect->unchecked || !may_name(cause, effect)) return false;
+  for (size_t i = 0; i < sizeof shows_as / sizeof *shows_as; i++)
+    if (has_rule_of(cause, shows_as[i].cause) && opc_rule_is_of(opc_problem_rule(effect), shows_as[i].effect))
+      return true;
+  return false;
+}
+
 static bool is_effect(const opc_problem_t *cause, const opc_problem_t *effect) {
-  if (is_written_and_returned(cause, effect) || is_returned_and_new_on_meta(cause, effect)) return true;
+  if (is_written_and_returned(cause, effect) || is_returned_and_new_on_meta(cause, effect) ||
+      shows_as_effect(cause, effect))
+    return true;
   if (cause->unchecked || effect->off_gpu) return false;
   if (effect->unchecked) return problem_merge_is_fault(cause);
   for (size_t i = 0; i < sizeof leads_to / sizeof *leads_to; i++)

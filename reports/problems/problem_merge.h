@@ -25,6 +25,14 @@ typedef struct opc_code_place {
  * finding names none. */
 bool opc_code_place_of(const opc_case_result_t *result, const char *library, opc_code_place_t *out);
 
+/* Equal for all lines of a function that has a name. */
+uint64_t opc_code_function_key(const opc_code_place_t *place);
+
+/* What a finding says without what is the operator's own: its name, its argument's, sizes and positions. Findings of a
+ * library that say the same come from one habit. habit.c */
+void opc_habit_say(const opc_case_result_t *result, opc_text_t *out);
+uint64_t opc_habit_key(const opc_text_t *habit, const char *library); /* not 0 */
+
 /* What merging needs to know of a finding: a result that is a failure or an error.
  *
  * Ownership: the strings belong to the result, or are constants. Threads: pure functions. */

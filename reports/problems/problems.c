@@ -28,13 +28,12 @@ static bool same_argument(const opc_problem_t *left, const opc_problem_t *right)
          (left->argument_count == 0 || strcmp(left->arguments[0], right->arguments[0]) == 0);
 }
 
-/* A problem of an earlier operator with the same place and rule. What a baseline has stays apart from what is new. */
+/* A problem of an earlier operator with the same cause and rule. What a baseline has stays apart from what is new. */
 static opc_problem_t *same_cause(const opc_problems_t *problems, const opc_problem_t *problem) {
-  uint64_t place = problem->symptoms[0].place;
-  for (size_t i = 0; place != 0 && i < problems->count; i++) {
+  for (size_t i = 0; problem->cause != 0 && i < problems->count; i++) {
     opc_problem_t *known = &problems->items[i];
-    if (known->symptoms[0].place == place && known->listed == problem->listed && same_argument(known, problem) &&
-        opc_problem_rule(known) == opc_problem_rule(problem))
+    if (known->cause == problem->cause && known->warning == problem->warning && known->listed == problem->listed &&
+        same_argument(known, problem) && opc_problem_rule(known) == opc_problem_rule(problem))
       return known;
   }
   return NULL;
@@ -57,17 +56,36 @@ static opc_status_t problems_take(making_t *making, opc_problem_t *problem) {
   return OPC_OK;
 }
 
+/* A mistake in one place of the code. */
+static void share_place(opc_problem_t *problem, const opc_journal_operator_t *op, const opc_case_result_t *result) {
+  opc_code_place_t place;
+  opc_code_place_of(result, op->library, &place);
+  problem->cause = problem->unchecked && *place.function ? opc_code_function_key(&place) : problem->symptoms[0].place;
+  if (*place.function) opc_problem_id(problem, op->library, op->name, place.function, problem->shared);
+  problem->in_code = *place.function && !opc_rule_is_of(result->rule, "registration");
+}
+
+/* A warning that says the same of several operators of a library: their author does it like that everywhere. */
+static opc_status_t share_habit(opc_problem_t *problem, const opc_journal_operator_t *op,
+                                const opc_case_result_t *result, opc_error_t *error) {
+  OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
+  if (!problem->warning || problem->unchecked || !op->library) return OPC_OK;
+  opc_habit_say(result, &text);
+  if (text.failed) return opc_out_of_memory(error);
+  problem->cause = opc_habit_key(&text, op->library);
+  opc_problem_id(problem, op->library, op->name, opc_text_c(&text), problem->shared);
+  return OPC_OK;
+}
+
 /* The ids of a problem of one operator: its own, and the one that it has if others have it, too. */
 static opc_status_t name_alone(const opc_problems_t *problems, opc_problem_t *problem, opc_error_t *error) {
   const opc_journal_operator_t *op = opc_journal_reader_operator(problems->journal, problem->operators[0].index);
+  OPC_SCOPED(opc_scope_case_result) opc_case_result_t *result = NULL;
   opc_problem_id(problem, op->library, op->name, "", problem->operators[0].id);
-  if (problem->symptoms[0].place != 0) {
-    OPC_SCOPED(opc_scope_case_result) opc_case_result_t *result = NULL;
-    opc_code_place_t place;
+  if (problem->symptoms[0].place != 0 || problem->warning) {
     OPC_RETURN_IF_ERROR(opc_journal_reader_result(problems->journal, problem->symptoms[0].best.offset, &result, error));
-    opc_code_place_of(result, op->library, &place);
-    if (*place.function) opc_problem_id(problem, op->library, op->name, place.function, problem->shared);
-    problem->in_code = *place.function && !opc_rule_is_of(result->rule, "registration");
+    if (problem->symptoms[0].place != 0) share_place(problem, op, result);
+    else OPC_RETURN_IF_ERROR(share_habit(problem, op, result, error));
   }
   problem->listed = opc_problem_is_listed(problems, problem);
   return OPC_OK;

@@ -77,9 +77,11 @@ typedef struct opc_problem_part {
 
 typedef struct opc_problem {
   char id[17];
-  char shared[17];     /* that it has in several operators because of one place in the code; "": it has none */
-  bool in_code;        /* that place is a function: one line of a baseline stands for all its operators */
-  bool listed;         /* a baseline has it: such problems are not merged with others */
+  char shared[17]; /* that it has in several operators because of one place in the code, or a habit; "": it has none */
+  uint64_t
+      cause;    /* equal where several operators have one mistake: a place in the code, or a habit; 0: none is known */
+  bool in_code; /* that place is a function: one line of a baseline stands for all its operators */
+  bool listed;  /* a baseline has it: such problems are not merged with others */
   const json_t *known; /* its record "known": it must not fail the run. NULL: it is not known, or no longer */
   opc_change_kind_t change;
   bool unchecked; /* all of it is rule memory.unchecked_arguments */

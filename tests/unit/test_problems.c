@@ -263,6 +263,77 @@ static void what_is_returned_is_no_second_problem_on_meta(void **state) {
 }
 
 /* However many operators have another problem. */
+#define SAID(op, check, rest, severity, rule, message, evidence)                                        \
+  "{\"t\":\"result\",\"operator\":\"" op "\",\"check\":\"" check "\",\"case\":\"" op "/" check "/" rest \
+  "\",\"verdict\":\"fail\",\"severity\":\"" severity "\",\"rule\":\"" rule "\",\"message\":\"" message  \
+  "\",\"standing\":null,\"evidence\":{" evidence "},\"repro\":\"run " rest "\",\"seconds\":0}\n"
+
+/* The operator writes what it does not declare: what follows for a compiler is a symptom. */
+static void what_an_operator_does_wrong_names_what_follows(void **state) {
+  (void)state;
+  json_t *list =
+      problems_of(HEAD FOUND("n::a", "functionalisation", "cpu/-/s/plain", "functionalisation.fails", "")
+                      FOUND("n::a", "mutation", "cpu/-/s/plain", "mutation.undeclared", "\"argument\":\"out\"")
+                          FOUND("n::b", "fake", "cpu/-/s/plain", "fake.backward", "")
+                              FOUND("n::b", "symbolic", "cpu/-/s/plain", "symbolic.backward", "") END_LINE(1));
+  assert_int_equal(json_array_size(list), 2);
+  assert_string_equal(joined(list, 0, "symptoms"), "mutation.undeclared functionalisation.fails");
+  assert_string_equal(text_of(list, 0, "rule"), "mutation.undeclared");
+  assert_string_equal(joined(list, 1, "symptoms"), "symbolic.backward fake.backward");
+  json_decref(list);
+}
+
+static void a_warning_names_no_error(void **state) {
+  (void)state;
+  json_t *list =
+      problems_of(HEAD SAID("n::a", "meta", "cpu/-/s/plain", "warning", "meta.shape", "another shape", "") SAID(
+          "n::a", "symbolic", "cpu/-/s/plain", "error", "symbolic.hard_coded", "always 3", "") END_LINE(1));
+  assert_int_equal(json_array_size(list), 2);
+  json_decref(list);
+}
+
+static void memory_that_nobody_wrote_is_one_problem(void **state) {
+  (void)state;
+  json_t *list = problems_of(HEAD FOUND("n::a", "initialisation", "cpu/-/s/plain", "initialisation.output", "")
+                                 FOUND("n::a", "initialisation", "cpu/-/t/plain", "initialisation.depends", "")
+                                     FOUND("n::a", "empty", "cpu/-/s/x.empty0", "empty.poison", "") FOUND(
+                                         "n::a", "stride", "cpu/-/s/plain", "stride.wrong_result", "") END_LINE(1));
+  assert_int_equal(json_array_size(list), 2);
+  assert_string_equal(joined(list, 0, "symptoms"), "empty.poison initialisation.output initialisation.depends");
+  json_decref(list);
+}
+
+/* Warnings only, with the same words but for names, sizes and positions. */
+static void a_habit_is_one_problem(void **state) {
+  (void)state;
+  json_t *list = problems_of(
+      HEAD SAID("n::a", "mutation", "cpu/-/s/plain", "warning", "mutation.version_counter",
+                "argument x of a was written, [2, 3]", "\"argument\":\"x\"")
+          SAID("n::b", "mutation", "cpu/-/s/plain", "warning", "mutation.version_counter",
+               "argument out of b was written, [4]", "\"argument\":\"out\"")
+              SAID("n::a", "leak", "cpu/-/s/plain", "warning", "leak.memory", "grows by 3 bytes", "")
+                  SAID("n::b", "leak", "cpu/-/s/plain", "warning", "leak.memory", "grows by 4 bytes", "")
+                      SAID("n::a", "dtype", "cpu/-/s/plain", "error", "dtype.wrong_result", "is wrong", "") SAID(
+                          "n::b", "dtype", "cpu/-/s/plain", "error", "dtype.wrong_result", "is wrong", "") END_LINE(1));
+  assert_int_equal(json_array_size(list), 5);
+  assert_string_equal(text_of(list, 2, "rule"), "mutation.version_counter");
+  assert_string_equal(joined(list, 2, "operators"), "n::a n::b");
+  json_decref(list);
+}
+
+/* Of a function that checks an argument nowhere, each line may be the first to go wrong. */
+static void an_unchecked_argument_of_a_function_is_one_problem(void **state) {
+  (void)state;
+  json_t *list =
+      problems_of(HEAD LOOSE("n::a", "cpu/-/s/i.zero", "i", READS "," FRAMES("gather", "a.cpp", "5"))
+                      LOOSE("n::b", "cpu/-/s/i.zero", "i", CRASHES "," FRAMES("gather<int>", "a.cpp", "9"))
+                          LOOSE("n::b", "cpu/-/s/k.zero", "k", CRASHES "," FRAMES("gather", "a.cpp", "9")) END_LINE(1));
+  assert_int_equal(json_array_size(list), 2);
+  assert_string_equal(joined(list, 0, "operators"), "n::a n::b");
+  assert_string_equal(joined(list, 1, "operators"), "n::b");
+  json_decref(list);
+}
+
 static void what_ends_the_process_comes_first(void **state) {
   (void)state;
   json_t *list = problems_of(HEAD FOUND("n::a", "registration", "-/-/-/-", "registration.no_kernel", "")
@@ -859,6 +930,11 @@ int main(void) {
       cmocka_unit_test(problems_come_by_weight),
       cmocka_unit_test(what_is_written_and_returned_is_one_problem),
       cmocka_unit_test(what_is_returned_is_no_second_problem_on_meta),
+      cmocka_unit_test(what_an_operator_does_wrong_names_what_follows),
+      cmocka_unit_test(a_warning_names_no_error),
+      cmocka_unit_test(memory_that_nobody_wrote_is_one_problem),
+      cmocka_unit_test(a_habit_is_one_problem),
+      cmocka_unit_test(an_unchecked_argument_of_a_function_is_one_problem),
       cmocka_unit_test(what_ends_the_process_comes_first),
       cmocka_unit_test(an_id_stays),
       cmocka_unit_test(ids_differ),
