@@ -64,7 +64,7 @@ unsigned char opc_poison_byte(void);
 #define OPC_SCRATCH_MEMORY_TUNABLE "glibc.malloc.tcache_count=0"
 
 /* From now on new malloc blocks and the stack below the operator contain `byte`; freed blocks contain its complement.
- * For 0xff malloc does not fill at all: glibc cannot fill with that byte. */
+ */
 void opc_scratch_memory_fill(unsigned char byte);
 /* Another byte for the stack only. */
 void opc_scratch_memory_fill_stack(unsigned char byte);

@@ -31,8 +31,10 @@ static __attribute__((noinline, no_sanitize_address)) void stack_fill_usual(void
   STACK_FILL(STACK_BYTES_USUAL, OPC_SCRATCH_MEMORY_USUAL);
 }
 
-/* malloc fills with the complement of free's fill byte; 0 turns both off, so 0xff is not available. */
-static void heap_fill(unsigned char byte) { mallopt(M_PERTURB, 0xff & ~byte); }
+/* malloc fills with the complement of the value's lowest byte, free with that byte. Only the value 0 turns both off, so
+ * a higher bit is always set. */
+enum { PERTURB_ON = 0x100 };
+static void heap_fill(unsigned char byte) { mallopt(M_PERTURB, PERTURB_ON | (0xff & ~byte)); }
 
 void opc_scratch_memory_fill(unsigned char byte) {
   heap_fill(byte);

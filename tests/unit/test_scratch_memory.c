@@ -10,7 +10,7 @@
 
 #include "memory/cpu_memory.h"
 
-static const unsigned char fills[] = {0x5a, 0x00, 0xda};
+static const unsigned char fills[] = {0x5a, 0x00, 0xda, 0xff};
 /* Of each kind of list in glibc, from the top of the heap, and mapped from the system. */
 static const size_t sizes[] = {1, 24, 200, 1000, 5000, 60000, 300000};
 

@@ -176,9 +176,10 @@ opc_autograd_part_check_t opc_autograd_check_dtypes;    /* the dtype in which th
 opc_status_t opc_autograd_is_deterministic(opc_autograd_point_t *point, bool *out, opc_error_t *error) OPC_CHECKED;
 
 /* autograd_again.c: the same gradient, computed in another way */
-opc_autograd_part_check_t opc_autograd_check_repeat; /* a fresh graph; the same graph again */
-opc_autograd_part_check_t opc_autograd_check_alone;  /* one input alone; one output alone */
-opc_autograd_part_check_t opc_autograd_check_saved;  /* after a tensor was overwritten in place */
+opc_autograd_part_check_t opc_autograd_check_fresh; /* a fresh graph, while new memory holds other bytes */
+opc_autograd_part_check_t opc_autograd_check_again; /* the same graph again */
+opc_autograd_part_check_t opc_autograd_check_alone; /* one input alone; one output alone */
+opc_autograd_part_check_t opc_autograd_check_saved; /* after a tensor was overwritten in place */
 
 /* autograd_layout.c */
 opc_autograd_part_check_t opc_autograd_check_weights_layout; /* incoming gradients: zero, strided, expanded */

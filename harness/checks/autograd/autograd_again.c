@@ -30,25 +30,73 @@ static opc_status_t refuses_determinism(opc_autograd_case_t *c, bool *out, opc_e
   return OPC_OK;
 }
 
-static opc_status_t fresh_graph(opc_autograd_case_t *c, opc_error_t *error) {
-  OPC_SCOPED(opc_autograd_gradient_clear) opc_autograd_gradient_t other = {0};
+/* Other numbers, and NaN, which no product with zero hides. */
+static const unsigned char fills[] = {OPC_PATTERN_SECOND, 0xff};
+
+/* The gradient of a fresh graph while new memory holds `byte`. What lies around that memory is the same each time. */
+static opc_status_t with_memory_of(opc_autograd_case_t *c, unsigned char byte, opc_autograd_gradient_t *out,
+                                   opc_error_t *error) {
   opc_autograd_backward_t backward = opc_autograd_backward_plain;
-  opc_gradient_place_t at;
-  backward.label = OPC_CALL_LABEL(BACKWARD, "a second time");
-  opc_poison_pattern(OPC_PATTERN_SECOND);
+  char how[64];
+  snprintf(how, sizeof how, "a second time, with 0x%02x bytes in new memory", byte);
+  backward.label = OPC_CALL_LABEL(BACKWARD, how);
+  opc_poison_pattern(byte);
+  opc_scratch_memory_fill(byte);
+  opc_cpu_memory_fix_slack(true);
   if (opc_cpu_memory_guarded()) opc_cpu_memory_guard(OPC_GUARD_BEFORE);
-  const opc_status_t status = opc_autograd_both(c->point, &opc_autograd_forward_plain, &backward, &other, error);
+  const opc_status_t status = opc_autograd_both(c->point, &opc_autograd_forward_plain, &backward, out, error);
   opc_poison_pattern(OPC_PATTERN_FIRST);
+  opc_scratch_memory_plain();
+  opc_cpu_memory_fix_slack(false);
   if (opc_cpu_memory_guarded()) opc_cpu_memory_guard(OPC_GUARD_BEHIND);
-  OPC_RETURN_IF_ERROR(status);
-  if (other.outcome != OPC_CALL_RETURNED || !opc_autograd_differ(c, other.values, c->plain.values, 0.0, &at))
-    return OPC_OK;
-  OPC_RETURN_IF_ERROR(refuses_determinism(c, &c->bits_vary, error));
-  fail_differs(c, OPC_RULE_autograd_nondeterministic, "from a second call with the same arguments", other.values);
+  return status;
+}
+
+static bool gradients_are_same(const opc_autograd_case_t *c, const opc_autograd_gradient_t *left,
+                               const opc_autograd_gradient_t *right) {
+  opc_gradient_place_t at;
+  if (left->outcome != right->outcome) return false;
+  return left->outcome != OPC_CALL_RETURNED || !opc_autograd_differ(c, left->values, right->values, 0.0, &at);
+}
+
+/* True in *out: the gradient follows the byte that new memory holds, call after call. */
+static opc_status_t follows_memory(opc_autograd_case_t *c, unsigned char byte, const opc_autograd_gradient_t *other,
+                                   bool *out, opc_error_t *error) {
+  OPC_SCOPED(opc_autograd_gradient_clear) opc_autograd_gradient_t other_again = {0}, plain_again = {0};
+  OPC_RETURN_IF_ERROR(with_memory_of(c, byte, &other_again, error));
+  OPC_RETURN_IF_ERROR(with_memory_of(c, OPC_PATTERN_FIRST, &plain_again, error));
+  *out = gradients_are_same(c, other, &other_again) && gradients_are_same(c, &c->plain, &plain_again);
   return OPC_OK;
 }
 
-static opc_status_t same_graph(opc_autograd_case_t *c, opc_error_t *error) {
+static opc_status_t report_memory_or_chance(opc_autograd_case_t *c, unsigned char byte,
+                                            const opc_autograd_gradient_t *other, opc_error_t *error) {
+  char how[64];
+  bool follows = false;
+  OPC_RETURN_IF_ERROR(follows_memory(c, byte, other, &follows, error));
+  snprintf(how, sizeof how, "with 0x%02x bytes in new memory", byte);
+  if (follows && other->outcome == OPC_CALL_RETURNED) {
+    fail_differs(c, OPC_RULE_initialisation_gradient, how, other->values);
+  } else if (follows) {
+    opc_finding_fail(c->finding, OPC_RULE_initialisation_gradient, "backward returns, and %s throws: %.*s", how,
+                     opc_autograd_line(other), opc_text_c(&other->message));
+  } else if (other->outcome == OPC_CALL_RETURNED) {
+    OPC_RETURN_IF_ERROR(refuses_determinism(c, &c->bits_vary, error));
+    fail_differs(c, OPC_RULE_autograd_nondeterministic, "from a second call with the same arguments", other->values);
+  }
+  return OPC_OK;
+}
+
+opc_status_t opc_autograd_check_fresh(opc_autograd_case_t *c, opc_error_t *error) {
+  for (size_t i = 0; i < sizeof fills; i++) {
+    OPC_SCOPED(opc_autograd_gradient_clear) opc_autograd_gradient_t other = {0};
+    OPC_RETURN_IF_ERROR(with_memory_of(c, fills[i], &other, error));
+    if (!gradients_are_same(c, &c->plain, &other)) return report_memory_or_chance(c, fills[i], &other, error);
+  }
+  return OPC_OK;
+}
+
+opc_status_t opc_autograd_check_again(opc_autograd_case_t *c, opc_error_t *error) {
   OPC_SCOPED(opc_autograd_gradient_clear) opc_autograd_gradient_t first = {0}, second = {0};
   OPC_SCOPED(opc_autograd_run_clear) opc_autograd_run_t run = {0};
   opc_autograd_backward_t backward = opc_autograd_backward_plain;
@@ -67,11 +115,6 @@ static opc_status_t same_graph(opc_autograd_case_t *c, opc_error_t *error) {
     fail_differs(c, OPC_RULE_autograd_backward_twice, "from a second backward through the same retained graph",
                  second.values);
   return OPC_OK;
-}
-
-opc_status_t opc_autograd_check_repeat(opc_autograd_case_t *c, opc_error_t *error) {
-  OPC_RETURN_IF_ERROR(fresh_graph(c, error));
-  return !opc_autograd_failed(c) ? same_graph(c, error) : OPC_OK;
 }
 
 /* ---- one alone ---- */

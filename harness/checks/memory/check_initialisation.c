@@ -6,11 +6,11 @@
 #include "memory/cpu_memory.h"
 #include "memory/device_zones.h"
 
-/* Zero and false; large and positive; large and negative: if a sum, a maximum, a minimum or a mask hides one of them,
- * another one shows. The first is what fresh memory from the system holds, so a crash with it does not only happen
- * here. */
-static const unsigned char patterns[] = {0x00, 0x5a, 0xda};
-enum { PATTERNS = sizeof patterns / sizeof *patterns };
+/* Zero and false; large and positive; large and negative; NaN, which no product with zero hides, and -1: if a sum, a
+ * maximum, a minimum or a mask hides one of them, another one shows. The first is what fresh memory from the system
+ * holds, so a crash with it does not only happen here. */
+static const unsigned char patterns[] = {0x00, 0x5a, 0xda, 0xff, 0x80};
+enum { PATTERNS = sizeof patterns / sizeof *patterns - 1 }; /* the last is NaN in dtypes without a negative zero */
 
 typedef enum memory_kind {
   MEMORY_STORAGE = 0,
@@ -42,10 +42,30 @@ static void filled_clear(filled_t *call) {
   opc_text_clear(&call->message);
 }
 
+typedef struct compared {
+  const filled_t *first, *other;
+  unsigned char byte; /* fill byte of `other` */
+  bool wanted;        /* look for elements that hold exactly the patterns, or for all others */
+} compared_t;
+
+/* An opc_element_equal_t. The bits of a NaN are those of any operand that is one: they say nothing of what it was
+ * multiplied with. */
+static bool is_nan_in_both(size_t item, int64_t element, void *context) {
+  const compared_t *compared = context;
+  const opc_result_item_t *first = &compared->first->result.items[item], *other = &compared->other->result.items[item];
+  if (!first->meta.itemsize || first->meta.itemsize != opc_dtype_size(first->meta.dtype)) return false;
+  size_t at = (size_t)element * first->meta.itemsize;
+  return opc_number_is_same(first->meta.dtype, (const char *)first->bytes + at, (const char *)other->bytes + at);
+}
+
+static opc_difference_t compare_filled(const filled_t *left, const filled_t *right) {
+  compared_t compared = {.first = left, .other = right};
+  return opc_result_compare(&left->result, &right->result, is_nan_in_both, &compared);
+}
+
 static bool filled_equal(const filled_t *left, const filled_t *right) {
   if (left->outcome != right->outcome) return false;
-  return left->outcome != OPC_CALL_RETURNED ||
-         opc_result_compare(&left->result, &right->result, NULL, NULL).kind == OPC_DIFFERENCE_NONE;
+  return left->outcome != OPC_CALL_RETURNED || compare_filled(left, right).kind == OPC_DIFFERENCE_NONE;
 }
 
 /* From now on, memory of this kind holds `byte`, all other memory the first pattern. */
@@ -96,12 +116,6 @@ static opc_status_t is_chance(opc_case_context_t *context, const filled_t *first
   return OPC_OK;
 }
 
-typedef struct unwritten {
-  const filled_t *first, *other;
-  unsigned char byte; /* fill byte of `other` */
-  bool wanted;        /* look for elements that hold exactly the patterns, or for all others */
-} unwritten_t;
-
 static bool holds_only(const opc_result_item_t *item, int64_t element, unsigned char byte) {
   size_t width = item->meta.itemsize;
   const unsigned char *bytes = (const unsigned char *)item->bytes + (size_t)element * width;
@@ -112,19 +126,18 @@ static bool holds_only(const opc_result_item_t *item, int64_t element, unsigned 
 
 /* An opc_element_equal_t: ignores elements of the other kind. */
 static bool is_unwanted(size_t item, int64_t element, void *context) {
-  const unwritten_t *unwritten = context;
-  const opc_result_item_t *first = &unwritten->first->result.items[item],
-                          *other = &unwritten->other->result.items[item];
+  const compared_t *compared = context;
+  const opc_result_item_t *first = &compared->first->result.items[item], *other = &compared->other->result.items[item];
   bool pattern = first->kind == OPC_VALUE_TENSOR && holds_only(first, element, patterns[0]) &&
-                 holds_only(other, element, unwritten->byte);
-  return pattern != unwritten->wanted;
+                 holds_only(other, element, compared->byte);
+  return pattern != compared->wanted || is_nan_in_both(item, element, context);
 }
 
 /* Elements that hold the fill pattern itself, not a value computed from it: they were never written. One element may be
  * a whole output only if the operator exists for an argument that it writes: the output may be a placeholder. */
 static void report_unwritten(const opc_case_context_t *context, const filled_t *first, const filled_t *other,
                              unsigned char byte, opc_finding_t *finding) {
-  unwritten_t unwritten = {.first = first, .other = other, .byte = byte, .wanted = true};
+  compared_t unwritten = {.first = first, .other = other, .byte = byte, .wanted = true};
   opc_difference_t difference = opc_result_compare(&first->result, &other->result, is_unwanted, &unwritten);
   const opc_result_item_t *item = &first->result.items[difference.item];
   if (difference.kind != OPC_DIFFERENCE_VALUE) return;
@@ -147,7 +160,7 @@ static void report_unwritten(const opc_case_context_t *context, const filled_t *
 
 static void report_memory(const opc_case_context_t *context, memory_kind_t kind, const filled_t *first,
                           const filled_t *other, unsigned char byte, opc_finding_t *finding) {
-  unwritten_t written = {.first = first, .other = other, .byte = byte, .wanted = false};
+  compared_t written = {.first = first, .other = other, .byte = byte, .wanted = false};
   OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
   char name[96];
   snprintf(name, sizeof name, "with 0x%02x bytes %s instead of 0x%02x it", byte, memories[kind].where, patterns[0]);
@@ -155,8 +168,8 @@ static void report_memory(const opc_case_context_t *context, memory_kind_t kind,
     opc_text_addf(&text, "it returns, and %s throws: %.300s", name, opc_text_c(&other->message));
   } else {
     if (kind == MEMORY_STORAGE) report_unwritten(context, first, other, byte, finding);
-    opc_difference_t difference =
-        opc_result_compare(&first->result, &other->result, kind == MEMORY_STORAGE ? is_unwanted : NULL, &written);
+    opc_element_equal_t *equal = kind == MEMORY_STORAGE ? is_unwanted : is_nan_in_both;
+    opc_difference_t difference = opc_result_compare(&first->result, &other->result, equal, &written);
     opc_difference_text(&difference, &first->result, &other->result, name, &text);
   }
   if (text.length) opc_finding_fail(finding, memories[kind].rule, "%s", opc_text_c(&text));
@@ -216,9 +229,22 @@ static opc_status_t check_patterns_differ(opc_case_context_t *context, const fil
   return OPC_OK;
 }
 
-static opc_status_t compare_patterns(opc_case_context_t *context, const filled_t *first, opc_finding_t *finding,
-                                     opc_error_t *error) {
-  for (size_t p = 1; p < PATTERNS; p++) {
+static bool has_one_zero(opc_dtype_t dtype) {
+  return dtype == OPC_DTYPE_FLOAT8_E4M3FNUZ || dtype == OPC_DTYPE_FLOAT8_E5M2FNUZ;
+}
+
+/* The number of patterns for a call of these dtypes. */
+static size_t patterns_for(const opc_result_t *result, const opc_sample_t *sample) {
+  const opc_tensor_spec_t *spec;
+  bool zero_once = false;
+  for (size_t i = 0; (spec = opc_sample_tensor(sample, i)); i++) zero_once |= has_one_zero(spec->dtype);
+  for (size_t i = 0; i < result->count; i++) zero_once |= has_one_zero(result->items[i].meta.dtype);
+  return zero_once ? PATTERNS + 1 : PATTERNS;
+}
+
+static opc_status_t compare_patterns(opc_case_context_t *context, const filled_t *first, size_t count,
+                                     opc_finding_t *finding, opc_error_t *error) {
+  for (size_t p = 1; p < count; p++) {
     OPC_SCOPED(filled_clear) filled_t other = {0};
     OPC_RETURN_IF_ERROR(filled_run(context, MEMORY_ALL, patterns[p], &other, NULL, error));
     if (!filled_equal(first, &other)) return check_patterns_differ(context, first, &other, patterns[p], finding, error);
@@ -231,13 +257,14 @@ static opc_status_t check_patterns(opc_case_context_t *context, opc_finding_t *f
   OPC_RETURN_IF_ERROR(filled_run(context, MEMORY_ALL, patterns[0], &first, finding, error));
   int64_t numel = opc_result_numel(&first.result);
   if (first.outcome != OPC_CALL_RETURNED) return OPC_OK;
-  if (numel) OPC_RETURN_IF_ERROR(compare_patterns(context, &first, finding, error));
+  const size_t count = patterns_for(&first.result, context->sample);
+  if (numel) OPC_RETURN_IF_ERROR(compare_patterns(context, &first, count, finding, error));
   report_bools(&first, finding);
   if (numel) OPC_RETURN_IF_ERROR(opc_out_arguments_check(context, finding, error));
   if (!numel) opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the operator returns nothing that could be compared");
   else if (!finding->decided)
-    opc_finding_pass(finding, "%lld values are the same whatever new memory holds, in %d patterns", (long long)numel,
-                     PATTERNS);
+    opc_finding_pass(finding, "%lld values are the same whatever new memory holds, in %zu patterns", (long long)numel,
+                     count);
   return OPC_OK;
 }
 
