@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "checks/call/changed_argument.h"
 #include "cuda/log/launch.h"
 #include "memory/cpu_memory.h"
 #include "memory/valgrind_requests.h"
@@ -327,11 +328,13 @@ static void begin_call(opc_call_t *call, uint64_t seed) {
   opc_bridge_seed(seed);
   calls_counted.made++;
   announce_tensor_args(call);
+  opc_arguments_watch(call);
   opc_valgrind_operator_begin();
 }
 
 static opc_call_outcome_t end_call(opc_call_t *call, opc_call_outcome_t outcome) {
   opc_valgrind_operator_end();
+  opc_arguments_compare(call, outcome == OPC_CALL_RETURNED);
   call->outcome = outcome;
   calls_counted.refused += outcome != OPC_CALL_RETURNED;
   return outcome;

@@ -1,22 +1,15 @@
+#include "checks/call/changed_argument.h"
 #include "checks/framework/check.h"
 
 #include <inttypes.h>
 
 /* ---- arguments that must not be written ---- */
 
-static bool may_be_written(const opc_call_t *call, const opc_tensor_arg_t *tensor_arg) {
-  for (size_t i = 0; i < call->tensor_arg_count; i++)
-    if (opc_tensor_arg_is_mutable(&call->tensor_args[i]) &&
-        call->tensor_args[i].before.storage == tensor_arg->before.storage)
-      return true;
-  return false;
-}
-
 void opc_call_protect(const opc_call_t *call, bool read_only) {
   for (size_t i = 0; i < call->tensor_arg_count; i++) {
     const opc_tensor_arg_t *tensor_arg = &call->tensor_args[i];
     if (tensor_arg->before.storage_data)
-      opc_guard_protect(tensor_arg->before.storage_data, read_only && !may_be_written(call, tensor_arg));
+      opc_guard_protect(tensor_arg->before.storage_data, read_only && !opc_argument_may_be_written(call, tensor_arg));
   }
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "checks/call/changed_argument.h"
 #include "checks/cuda/cuda_watch.h"
 #include "checks/framework/global_state.h"
 #include "memory/cpu_memory.h"
@@ -114,6 +115,27 @@ static void report_accesses(const opc_case_context_t *context, opc_finding_t *fi
     return;
   }
   opc_accesses_report(context, OPC_ACCESSES_INVALID, OPC_ACCESSES_ALL, NULL, finding);
+}
+
+static bool is_undeclared_change(opc_rule_id_t rule) {
+  return rule == OPC_RULE_mutation_undeclared || rule == OPC_RULE_mutation_outside_view;
+}
+
+static bool is_check_mutation(const opc_run_t *run) {
+  return strcmp(opc_check_infos[run->check].name, "mutation") == 0;
+}
+
+/* A call of any check changed an argument. Once per operator: check mutation says more, and the other cases would say
+ * the same. A call that went out of bounds may have changed it in another way. */
+static void report_changed_argument(opc_run_t *run, const opc_case_context_t *context, opc_finding_t *finding) {
+  const opc_changed_argument_t *changed = opc_changed_argument();
+  if (!changed->text[0] || run->change_known || is_undeclared_change(finding->rule) || is_check_mutation(run) ||
+      opc_accesses_count(OPC_ACCESSES_INVALID) || opc_operator_may_alias_or_mutate(context->op))
+    return;
+  run->change_known = true;
+  opc_finding_fail(finding, changed->outside ? OPC_RULE_mutation_outside_view : OPC_RULE_mutation_undeclared,
+                   "a call that check %s makes changes an argument that is not declared mutable: %s",
+                   opc_check_infos[run->check].name, changed->text);
 }
 
 static int64_t numel_of_result(const opc_result_t *result) {
@@ -246,11 +268,13 @@ static void add_evidence(const opc_case_context_t *context, const opc_planned_ca
   if (takes_lone_tensor(context->sample)) opc_finding_evidence(finding, "lone_tensor", json_true());
 }
 
-/* What the finding means for later cases. */
+/* What the finding means for later cases. What any call shows is no reason to leave out cases of this check. */
 void opc_run_note_rule(opc_run_t *run, const opc_case_context_t *context, opc_rule_id_t rule) {
+  const bool own = rule && (!is_undeclared_change(rule) || is_check_mutation(run));
   note_unsound(run, context, rule);
-  if (context->unmodified && rule && opc_rules[rule].severity == OPC_SEVERITY_ERROR) *found_of(run) = true;
-  run->has_found[run->check] |= rule && !(context->rule->judge & OPC_JUDGE_UNLESS_FOUND);
+  if (context->unmodified && own && opc_rules[rule].severity == OPC_SEVERITY_ERROR) *found_of(run) = true;
+  run->change_known |= is_undeclared_change(rule);
+  run->has_found[run->check] |= own && !(context->rule->judge & OPC_JUDGE_UNLESS_FOUND);
 }
 
 static void note_finding(opc_run_t *run, const opc_case_context_t *context, const opc_finding_t *finding) {
@@ -295,6 +319,7 @@ bool opc_run_case(opc_run_t *run, const char *id_text, opc_case_context_t *conte
    * must not affect later cases. */
   if (!opc_case_is_declared(context)) opc_cpu_memory_guard(OPC_GUARD_BEHIND);
   opc_guard_accesses_reset();
+  opc_changed_argument_forget();
   if (context->simulated) opc_simulated_case_begin();
   opc_cuda_case_begin(context);
   char provenance[OPC_PROVENANCE_SIZE];
@@ -314,6 +339,7 @@ bool opc_run_case(opc_run_t *run, const char *id_text, opc_case_context_t *conte
     run->ran[run->check] |= checked;
   }
   report_accesses(context, &finding);
+  report_changed_argument(run, context, &finding);
   run->must_replace = opc_cuda_case_end(context, &finding) || context->must_replace;
   const bool failed = finding.decided && (finding.verdict == OPC_VERDICT_FAIL || finding.verdict == OPC_VERDICT_ERROR);
   add_evidence(context, planned, failed || opc_valgrind_errors() != errors_before, &finding);

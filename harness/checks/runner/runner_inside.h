@@ -31,6 +31,7 @@ typedef struct opc_run {
   int starved, starved_before; /* cases that ran out of memory: of the running check, and of earlier ones */
   opc_unsound_t *unsound;      /* one per device and sample */
   bool *found;                 /* one per check, device and sample: the unmodified sample has a finding */
+  bool change_known;           /* a case says that an argument that is not declared mutable is changed */
   opc_case_id_t only, start;
   opc_case_id_t *crashed;
   /* Position of the enumeration. */
