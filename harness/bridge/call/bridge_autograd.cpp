@@ -8,6 +8,7 @@
 
 #include <unordered_set>
 
+#include "bridge/api/autograd_graph.h"
 #include "bridge/torch/convert.h"
 #include "bridge/torch/exceptions.h"
 #include "bridge/torch/handles.h"
@@ -23,10 +24,13 @@ constexpr size_t kNodesMax = 4096;
 
 bool starts_with(const std::string &text, const char *prefix) { return text.rfind(prefix, 0) == 0; }
 
+constexpr unsigned kFallback = 1U << 31;
+
 // libtorch's generated nodes have bare names ("MulBackward0"); the names of a CppNode<T> and of a library's types
 // include their namespace.
 unsigned kind_of(const Node &node) {
   const auto name = node.name();
+  if (name.find("WarnNotImplemented") != std::string::npos) return kFallback;
   if (name.find("NotImplemented") != std::string::npos || name.find("torch::autograd::Error") != std::string::npos ||
       name.find("DelayedError") != std::string::npos) {
     return OPC_GRAPH_NOT_IMPLEMENTED;
@@ -84,7 +88,9 @@ opc_status_t opc_autograd_track(opc_tensor_t *tensor, bool written, opc_tensor_t
   });
 }
 
-unsigned opc_autograd_graph(const opc_tensor_t *tensor) {
+namespace {
+
+unsigned kinds_in(const opc_tensor_t *tensor) {
   unsigned kinds = 0;
   (void)opc::guarded(nullptr, [&] {
     std::unordered_set<const Node *> seen;
@@ -100,6 +106,12 @@ unsigned opc_autograd_graph(const opc_tensor_t *tensor) {
   });
   return kinds;
 }
+
+}  // namespace
+
+unsigned opc_autograd_graph(const opc_tensor_t *tensor) { return kinds_in(tensor) & ~kFallback; }
+
+bool opc_autograd_falls_back(const opc_tensor_t *tensor) { return (kinds_in(tensor) & kFallback) != 0; }
 
 opc_call_outcome_t opc_autograd_grad(const opc_autograd_request_t *request, opc_tensor_t **out_gradients,
                                      opc_text_t *message) {

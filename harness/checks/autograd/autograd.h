@@ -35,12 +35,16 @@ typedef struct opc_autograd_parts {
 
 typedef struct opc_autograd_point {
   opc_case_context_t *context;
+  uint64_t wanted;     /* of the tensor arguments, by bit: what is differentiated by (OPC_AUTOGRAD_ALL: by all) */
   opc_sample_t sample; /* the case's, contiguous, in the dtypes used for differentiation */
   opc_replay_t replay; /* the values, as held in the case's own dtypes */
   opc_autograd_parts_t inputs, outputs;
-  double *weights; /* one per number of the outputs; 0 if the output is not part of the graph */
-  double *scale;   /* one per input: its largest absolute value, 1 if it has none */
-  double epsilon;  /* of the dtypes used for differentiation */
+  double *weights;   /* one per number of the outputs; 0 if the output is not part of the graph, or the element is not
+                        finite: the mask of a score, the mean of an empty row */
+  size_t not_finite; /* numbers of the outputs that are not */
+  bool *still;       /* one per number of the inputs: it is not finite, so no direction moves it */
+  double *scale;     /* one per input: its largest absolute value, 1 if it has none */
+  double epsilon;    /* of the dtypes used for differentiation */
 } opc_autograd_point_t;
 
 /* The floating and complex tensors that the operator returned: first the returns that are not arguments themselves,
@@ -107,10 +111,19 @@ typedef struct opc_autograd_gradient {
   char *mutated;                  /* what the backward changed but must only read; NULL: nothing */
 } opc_autograd_gradient_t;
 
+/* Tensor arguments by bit; those from 63 on share the last. */
+enum { OPC_AUTOGRAD_BITS = 64 };
+#define OPC_AUTOGRAD_ALL UINT64_MAX
+static inline uint64_t opc_autograd_bit(size_t tensor_arg) {
+  return (uint64_t)1 << (tensor_arg < OPC_AUTOGRAD_BITS ? tensor_arg : OPC_AUTOGRAD_BITS - 1);
+}
+
 /* Takes the case's sample in double precision (`wide`) or in its own dtypes, and calls the operator on it once with
- * inputs that require grad. *out_usable false: the operator refuses; message says why. */
-opc_status_t opc_autograd_point_make(opc_autograd_point_t *point, opc_case_context_t *context, bool wide,
-                                     bool *out_usable, opc_text_t *message, opc_error_t *error) OPC_CHECKED;
+ * those of the wanted inputs that can require grad. *out_usable false: the operator refuses; message says why. */
+opc_status_t opc_autograd_point_make(opc_autograd_point_t *point, opc_case_context_t *context, uint64_t wanted,
+                                     bool wide, bool *out_usable, opc_text_t *message, opc_error_t *error) OPC_CHECKED;
+/* Some number of the outputs has a weight. */
+bool opc_autograd_has_weights(const opc_autograd_point_t *point);
 /* Sets requires_grad to false in all tensors of the sample. */
 void opc_autograd_forget_grad(opc_sample_t *sample);
 void opc_autograd_point_clear(opc_autograd_point_t *point);
@@ -155,6 +168,7 @@ void opc_autograd_place(const opc_autograd_part_t *part, size_t number, char *ou
 typedef struct opc_autograd_case {
   opc_autograd_point_t *point;
   opc_finding_t *finding;
+  const char *others_refused; /* why the inputs are not all; NULL: they are */
   opc_autograd_gradient_t
       plain; /* all inputs require grad, everything contiguous, in double precision if the operator accepts it */
   bool deterministic;      /* two equal calls give equal outputs, so slopes can be measured */
@@ -203,11 +217,25 @@ bool opc_autograd_differ(const opc_autograd_case_t *c, const double *left, const
 /* True: libtorch or the operator says that there is no derivative. Any other exception of the backward is a bug in
  * it. */
 bool opc_autograd_is_refusal(const opc_autograd_gradient_t *gradient);
+/* libtorch says that a tensor that was saved for backward has been written in place since. */
+bool opc_autograd_saved_was_written(const char *message);
 /* Length of the first line of the backward's exception, at most 400: for "%.*s" in a message. */
 int opc_autograd_line(const opc_autograd_gradient_t *gradient);
 
 /* A certain error was found; further findings would only follow from it. */
 bool opc_autograd_failed(const opc_autograd_case_t *c);
+
+/* autograd_wanted.c: what is differentiated by: all inputs if the operator takes them together. Otherwise those that
+ * the sample marks (by opc_autograd_bit), whether it takes them or not, or else those that it takes alone. */
+typedef struct opc_autograd_choice {
+  bool usable;         /* the call returned; the point is complete */
+  bool others_refused; /* the point has some of the inputs: all together are refused, as `message` says */
+  bool others_throw;   /* the same; what `message` says is no refusal */
+  opc_text_t message;  /* why all together are not taken, or if not usable, why those are not */
+} opc_autograd_choice_t;
+opc_status_t opc_autograd_choose(opc_autograd_point_t *point, opc_case_context_t *context, uint64_t marked,
+                                 opc_autograd_choice_t *out, opc_error_t *error) OPC_CHECKED;
+void opc_autograd_choice_clear(opc_autograd_choice_t *choice);
 
 /* autograd_registered.c: whether operators have a derivative where libtorch looks for one */
 
@@ -237,6 +265,7 @@ typedef struct opc_gradient_verdict {
   opc_agreement_t agreement;
   bool rounds;   /* undecided because the operator rounds */
   size_t number; /* in the input: the number that differs most; SIZE_MAX: along a direction that moves all of them */
+  bool spread;   /* the gradient is not finite because elements of the result are not */
   double analytic, numeric, doubt;
 } opc_gradient_verdict_t;
 

@@ -66,10 +66,26 @@ static size_t elements_most(const opc_autograd_slopes_t *slopes) {
   return slopes->point->context->rule->neighbours ? ELEMENTS_OF_NEIGHBOUR : ELEMENTS;
 }
 
-/* The i-th element of a part to check: all are checked, or a random choice. */
-static size_t nth_number(const opc_autograd_part_t *part, size_t i, size_t most) {
-  if (part->count <= most) return i;
-  return (size_t)(opc_random_u64(0, opc_random_stream(part->path), i) % part->count);
+/* Elements of the result that are not finite get no weight. The gradient of what they depend on may not be finite even
+ * so, because libtorch's own derivatives multiply zero by an infinite slope, too (a division by zero). */
+static bool is_spread(const opc_autograd_point_t *point, double gradient) {
+  return point->not_finite > 0 && !isfinite(gradient);
+}
+
+/* The numbers of a part to check: all of them, or a random choice; of a `spread` gradient, or of any other. */
+static size_t choose_numbers(const opc_autograd_slopes_t *slopes, size_t input, const double *gradient, bool spread,
+                             size_t *out) {
+  const opc_autograd_part_t *part = &slopes->point->inputs.items[input];
+  const size_t most = elements_most(slopes), tries = part->count < most || spread ? part->count : most;
+  size_t count = 0;
+  for (size_t i = 0; i < tries && count < most; i++) {
+    const size_t number =
+        part->count <= most || spread ? i : (size_t)(opc_random_u64(0, opc_random_stream(part->path), i) % part->count);
+    if (!slopes->point->still[part->first + number] &&
+        is_spread(slopes->point, gradient[part->first + number]) == spread)
+      out[count++] = number;
+  }
+  return count;
 }
 
 static double off_by(const opc_gradient_verdict_t *verdict) {
@@ -101,15 +117,16 @@ static opc_status_t confirm_element(const opc_autograd_slopes_t *slopes, size_t 
 /* Of the elements that differ, only the one to report is confirmed. *out_overwritten: some element is overwritten, so a
  * direction that moves it proves nothing. */
 static opc_status_t check_elements(const opc_autograd_slopes_t *slopes, size_t input, const double *gradient,
-                                   opc_gradient_verdict_t *out, bool *out_overwritten, opc_error_t *error) {
+                                   bool spread, opc_gradient_verdict_t *out, bool *out_overwritten,
+                                   opc_error_t *error) {
   const opc_autograd_part_t *part = &slopes->point->inputs.items[input];
   const double unit = slopes->point->scale[input];
   double *direction = *slopes->direction + part->first;
-  const size_t most = elements_most(slopes);
-  size_t looked = part->count < most ? part->count : most, decided = 0, rounds = 0;
+  size_t numbers[ELEMENTS], decided = 0, rounds = 0;
+  const size_t looked = choose_numbers(slopes, input, gradient, spread, numbers);
   opc_gradient_verdict_t elements[ELEMENTS], *worst;
   for (size_t i = 0; i < looked; i++) {
-    elements[i] = (opc_gradient_verdict_t){.number = nth_number(part, i, most)};
+    elements[i] = (opc_gradient_verdict_t){.number = numbers[i], .spread = spread};
     direction[elements[i].number] = unit;
     const opc_status_t status = compare_direction(slopes, input, gradient, &elements[i], error);
     direction[elements[i].number] = 0.0;
@@ -136,12 +153,17 @@ static opc_status_t check_elements(const opc_autograd_slopes_t *slopes, size_t i
   return OPC_OK;
 }
 
-/* A direction that moves all elements of the part. */
-static void draw_direction(const opc_autograd_slopes_t *slopes, size_t input) {
+/* A direction that moves all elements of the part, except those whose gradient is spread. False: it moves none. */
+static bool draw_direction(const opc_autograd_slopes_t *slopes, size_t input, const double *gradient) {
   const opc_autograd_point_t *point = slopes->point;
   const opc_autograd_part_t *part = &point->inputs.items[input];
-  for (size_t k = part->first; k < part->first + part->count; k++)
+  bool moves = false;
+  for (size_t k = part->first; k < part->first + part->count; k++) {
+    if (point->still[k] || is_spread(point, gradient[k])) continue;
     (*slopes->direction)[k] = point->scale[input] * opc_autograd_random(point->context->seed, "direction", k);
+    moves = true;
+  }
+  return moves;
 }
 
 /* ---- arguments treated as symmetric ---- */
@@ -198,26 +220,26 @@ static opc_status_t check_symmetric(const opc_autograd_slopes_t *slopes, size_t 
   bool ignores = false;
   for (size_t i = 0; !ignores && i < sizeof triangles / sizeof *triangles; i++) {
     opc_slope_t slope;
-    draw_direction(slopes, input);
+    (void)draw_direction(slopes, input, gradient);
     for_each_place(part, direction, triangles[i]);
     OPC_RETURN_IF_ERROR(opc_slope_take(slopes->function, slopes->context, slopes->point->epsilon, &slope, error));
     ignores = slope.flat;
   }
   if (!ignores) return OPC_OK;
-  draw_direction(slopes, input);
+  (void)draw_direction(slopes, input, gradient);
   opc_autograd_make_symmetric(part, direction);
   OPC_RETURN_IF_ERROR(check_direction(slopes, input, gradient, &verdict, error));
   part->symmetric = verdict.agreement == OPC_AGREES;
   return OPC_OK;
 }
 
-opc_status_t opc_autograd_check_input(const opc_autograd_slopes_t *slopes, size_t input, const double *gradient,
-                                      opc_gradient_verdict_t *out, opc_error_t *error) {
+/* Of all elements but those whose gradient is spread. */
+static opc_status_t check_usual(const opc_autograd_slopes_t *slopes, size_t input, const double *gradient,
+                                opc_gradient_verdict_t *out, opc_error_t *error) {
   const opc_autograd_part_t *part = &slopes->point->inputs.items[input];
   opc_gradient_verdict_t whole = {.number = SIZE_MAX};
-  *out = whole;
-  if (!part->count) return OPC_OK;
-  draw_direction(slopes, input);
+  *out = (opc_gradient_verdict_t){.agreement = OPC_UNDECIDED, .number = SIZE_MAX};
+  if (!draw_direction(slopes, input, gradient)) return OPC_OK;
   opc_status_t status = check_direction(slopes, input, gradient, &whole, error);
   clear_direction(slopes, part);
   OPC_RETURN_IF_ERROR(status);
@@ -234,8 +256,22 @@ opc_status_t opc_autograd_check_input(const opc_autograd_slopes_t *slopes, size_
   if (part->symmetric || whole.rounds) return OPC_OK;
   opc_gradient_verdict_t elements = whole;
   bool overwritten = false;
-  OPC_RETURN_IF_ERROR(check_elements(slopes, input, gradient, &elements, &overwritten, error));
+  OPC_RETURN_IF_ERROR(check_elements(slopes, input, gradient, false, &elements, &overwritten, error));
   const bool all_seen = part->count <= elements_most(slopes);
   if (elements.agreement == OPC_DIFFERS || all_seen || overwritten || whole.agreement == OPC_UNDECIDED) *out = elements;
+  return OPC_OK;
+}
+
+opc_status_t opc_autograd_check_input(const opc_autograd_slopes_t *slopes, size_t input, const double *gradient,
+                                      opc_gradient_verdict_t *out, opc_error_t *error) {
+  const opc_autograd_part_t *part = &slopes->point->inputs.items[input];
+  opc_gradient_verdict_t spread = {0};
+  bool overwritten = false;
+  *out = (opc_gradient_verdict_t){.number = SIZE_MAX};
+  if (!part->count) return OPC_OK;
+  OPC_RETURN_IF_ERROR(check_usual(slopes, input, gradient, out, error));
+  if (out->agreement == OPC_DIFFERS || slopes->point->not_finite == 0) return OPC_OK;
+  OPC_RETURN_IF_ERROR(check_elements(slopes, input, gradient, true, &spread, &overwritten, error));
+  if (spread.agreement == OPC_DIFFERS && spread.numeric != 0.0) *out = spread;
   return OPC_OK;
 }

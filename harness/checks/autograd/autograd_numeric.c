@@ -48,6 +48,10 @@ bool opc_autograd_is_refusal(const opc_autograd_gradient_t *gradient) {
   return false;
 }
 
+bool opc_autograd_saved_was_written(const char *message) {
+  return strstr(message, "has been modified by an inplace operation");
+}
+
 int opc_autograd_line(const opc_autograd_gradient_t *gradient) {
   enum { LONGEST = 400 };
   size_t length = strcspn(opc_text_c(&gradient->message), "\n");
@@ -59,7 +63,7 @@ opc_status_t opc_autograd_is_deterministic(opc_autograd_point_t *point, bool *ou
   double first = NAN, second = NAN;
   OPC_RETURN_IF_ERROR(opc_autograd_path_loss(0.0, &path, &first, error));
   OPC_RETURN_IF_ERROR(opc_autograd_path_loss(0.0, &path, &second, error));
-  *out = first == second; /* NaN is not deterministic: there are no slopes to measure */
+  *out = first == second; /* NaN is not deterministic: an output cannot be read */
   return OPC_OK;
 }
 
@@ -112,6 +116,11 @@ static void report_slope(const opc_autograd_case_t *c, size_t input, const opc_g
         c->finding, OPC_RULE_autograd_no_gradient,
         "backward gives no gradient for %s (it is %s), but the result depends on it: the slope in %s is %.9g",
         part->path, c->plain.undefined[input] ? "undefined" : "zero", place, verdict->numeric);
+  else if (verdict->spread)
+    opc_finding_fail(c->finding, OPC_RULE_autograd_not_finite,
+                     "the gradient of %s is %.9g, because elements of the result are not finite; the others depend on "
+                     "it, with a slope of %.9g (within %.1g)",
+                     place, fabs(verdict->analytic), verdict->numeric, verdict->doubt);
   else
     opc_finding_fail(
         c->finding, promises_nothing(c) ? OPC_RULE_autograd_in_place : OPC_RULE_autograd_wrong_gradient,
@@ -239,8 +248,10 @@ static opc_status_t same_result(opc_autograd_case_t *c, const opc_sample_t *own,
   OPC_RETURN_IF_ERROR(output_numbers(c->point, NULL, numbers, &wide_read, error));
   OPC_RETURN_IF_ERROR(output_numbers(c->point, own, numbers + count, &own_read, error));
   for (size_t k = 0; wide_read && own_read && k < count; k++) {
+    if (!isfinite(numbers[k])) continue; /* it has no weight */
     largest = fmax(largest, fabs(numbers[k]));
     off = fmax(off, fabs(numbers[k] - numbers[k + count]));
+    if (!isfinite(numbers[k + count])) off = INFINITY;
   }
   *out = wide_read && own_read && off <= 0.02 * largest;
   *out_largest = largest;

@@ -187,6 +187,16 @@ static bool is_twin(const opc_call_t *call, size_t tensor_arg) {
   return false;
 }
 
+static void find_still(opc_autograd_point_t *point, const opc_autograd_part_t *part) {
+  const struct opc_replay_tensor_arg *held = &point->replay.tensor_args[part->tensor_arg];
+  const size_t width = opc_autograd_width(held->dtype), size = opc_dtype_size(held->dtype);
+  for (size_t i = 0; i < (size_t)held->numel && (i + 1) * width <= part->count; i++) {
+    const opc_number_t number = opc_number_load(held->dtype, (const char *)held->bytes + i * size);
+    const bool finite = width == 2 ? isfinite(number.c.re) && isfinite(number.c.im) : isfinite(number.f);
+    for (size_t k = 0; !finite && k < width; k++) point->still[part->first + i * width + k] = true;
+  }
+}
+
 static opc_status_t find_inputs(opc_autograd_point_t *point, opc_error_t *error) {
   OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
   opc_case_context_t *context = point->context;
@@ -194,7 +204,8 @@ static opc_status_t find_inputs(opc_autograd_point_t *point, opc_error_t *error)
   for (size_t i = 0; i < call.tensor_arg_count; i++) {
     const opc_tensor_arg_t *tensor_arg = &call.tensor_args[i];
     /* Values stored with so few digits have no slope. */
-    if (!is_differentiable(&tensor_arg->before) || opc_dtype_is_float8(tensor_arg->before.dtype) || is_twin(&call, i))
+    if (!is_differentiable(&tensor_arg->before) || opc_dtype_is_float8(tensor_arg->before.dtype) || is_twin(&call, i) ||
+        !(point->wanted & opc_autograd_bit(i)))
       continue;
     OPC_RETURN_IF_ERROR(part_add(&point->inputs, tensor_arg->path, &tensor_arg->before, error));
     opc_autograd_part_t *part = &point->inputs.items[point->inputs.count - 1];
@@ -203,16 +214,43 @@ static opc_status_t find_inputs(opc_autograd_point_t *point, opc_error_t *error)
     point->epsilon = fmax(point->epsilon, opc_dtype_ulp(tensor_arg->before.dtype, 1.0));
   }
   point->scale = calloc(point->inputs.count + 1, sizeof *point->scale);
-  if (!point->scale) return opc_out_of_memory(error);
+  point->still = calloc(point->inputs.numbers + 1, sizeof *point->still);
+  if (!point->scale || !point->still) return opc_out_of_memory(error);
   for (size_t i = 0; i < point->inputs.count; i++) {
     double largest = point->replay.tensor_args[point->inputs.items[i].tensor_arg].largest;
     point->scale[i] = largest > 0.0 ? largest : 1.0;
+    find_still(point, &point->inputs.items[i]);
   }
   return OPC_OK;
 }
 
+/* The weights of elements that are not finite become 0. What cannot be read stays as it is: there is no loss then. */
+static opc_status_t leave_out_not_finite(opc_autograd_point_t *point, const opc_autograd_run_t *run,
+                                         opc_error_t *error) {
+  OPC_SCOPED(opc_scope_free) double *numbers = malloc((point->outputs.numbers + 1) * sizeof *numbers);
+  if (!numbers) return opc_out_of_memory(error);
+  for (size_t i = 0; i < point->outputs.count; i++) {
+    const opc_autograd_part_t *part = &point->outputs.items[i];
+    const size_t width = opc_autograd_width(part->meta.dtype);
+    bool read = false;
+    OPC_RETURN_IF_ERROR(opc_autograd_numbers(run->outputs[i], numbers, part->count, &read, error));
+    for (size_t k = 0; read && k < part->count; k += width) {
+      if (isfinite(numbers[k]) && isfinite(numbers[k + width - 1])) continue;
+      memset(point->weights + part->first + k, 0, width * sizeof *point->weights);
+      point->not_finite += width;
+    }
+  }
+  return OPC_OK;
+}
+
+bool opc_autograd_has_weights(const opc_autograd_point_t *point) {
+  for (size_t k = 0; k < point->outputs.numbers; k++)
+    if (point->weights[k] != 0.0) return true;
+  return false;
+}
+
 /* Eighths between 0.5 and 1.5: every floating dtype can represent them. */
-static opc_status_t choose_weights(opc_autograd_point_t *point, opc_error_t *error) {
+static opc_status_t choose_weights(opc_autograd_point_t *point, const opc_autograd_run_t *run, opc_error_t *error) {
   point->weights = calloc(point->outputs.numbers + 1, sizeof *point->weights);
   if (!point->weights) return opc_out_of_memory(error);
   bool tracked = false;
@@ -224,7 +262,7 @@ static opc_status_t choose_weights(opc_autograd_point_t *point, opc_error_t *err
       point->weights[k] = (double)(4 + draw % 9) / 8.0 * (draw & 1024 ? -1.0 : 1.0);
     }
   }
-  return OPC_OK;
+  return leave_out_not_finite(point, run, error);
 }
 
 static opc_status_t take_replay(opc_autograd_point_t *point, opc_error_t *error) {
@@ -234,10 +272,10 @@ static opc_status_t take_replay(opc_autograd_point_t *point, opc_error_t *error)
   return opc_replay_take(&point->replay, &call, error);
 }
 
-opc_status_t opc_autograd_point_make(opc_autograd_point_t *point, opc_case_context_t *context, bool wide,
-                                     bool *out_usable, opc_text_t *message, opc_error_t *error) {
+opc_status_t opc_autograd_point_make(opc_autograd_point_t *point, opc_case_context_t *context, uint64_t wanted,
+                                     bool wide, bool *out_usable, opc_text_t *message, opc_error_t *error) {
   OPC_SCOPED(opc_autograd_run_clear) opc_autograd_run_t run = {0};
-  *point = (opc_autograd_point_t){.context = context};
+  *point = (opc_autograd_point_t){.context = context, .wanted = wanted};
   *out_usable = false;
   OPC_RETURN_IF_ERROR(opc_sample_copy(context->sample, &point->sample, error));
   opc_sample_make_contiguous(&point->sample);
@@ -256,7 +294,7 @@ opc_status_t opc_autograd_point_make(opc_autograd_point_t *point, opc_case_conte
   }
   point->outputs = run.parts;
   run.parts = (opc_autograd_parts_t){0};
-  OPC_RETURN_IF_ERROR(choose_weights(point, error));
+  OPC_RETURN_IF_ERROR(choose_weights(point, &run, error));
   *out_usable = true;
   return OPC_OK;
 }
@@ -268,5 +306,6 @@ void opc_autograd_point_clear(opc_autograd_point_t *point) {
   parts_clear(&point->outputs);
   free(point->weights);
   free(point->scale);
+  free(point->still);
   *point = (opc_autograd_point_t){0};
 }

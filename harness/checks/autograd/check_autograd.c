@@ -59,10 +59,10 @@ static opc_status_t check_forgotten(opc_case_context_t *context, opc_finding_t *
   OPC_SCOPED(case_clear) opc_autograd_case_t c = {.point = &point, .finding = &slope};
   bool usable = false;
   if (!context->unmodified || !others.expected) return OPC_OK;
-  OPC_RETURN_IF_ERROR(opc_autograd_point_make(&point, context, true, &usable, &message, error));
+  OPC_RETURN_IF_ERROR(opc_autograd_point_make(&point, context, OPC_AUTOGRAD_ALL, true, &usable, &message, error));
   if (!usable) {
     opc_autograd_point_clear(&point);
-    OPC_RETURN_IF_ERROR(opc_autograd_point_make(&point, context, false, &usable, &message, error));
+    OPC_RETURN_IF_ERROR(opc_autograd_point_make(&point, context, OPC_AUTOGRAD_ALL, false, &usable, &message, error));
   }
   if (!usable || point.inputs.numbers > NUMBERS_MAX || point.epsilon > coarsest) return OPC_OK;
   OPC_RETURN_IF_ERROR(opc_autograd_is_deterministic(&point, &c.deterministic, error));
@@ -116,7 +116,7 @@ static opc_status_t check_without_fallback(opc_case_context_t *context, bool ask
   OPC_SCOPED(opc_autograd_point_clear) opc_autograd_point_t point = {0};
   OPC_SCOPED(opc_text_clear) opc_text_t message = {0};
   bool usable = false;
-  OPC_RETURN_IF_ERROR(opc_autograd_point_make(&point, context, false, &usable, &message, error));
+  OPC_RETURN_IF_ERROR(opc_autograd_point_make(&point, context, OPC_AUTOGRAD_ALL, false, &usable, &message, error));
   if (!usable)
     return opc_finding_skip(finding, OPC_SKIP_REJECTED, "inputs that require grad are refused: %.*s", MESSAGE_SIZE,
                             opc_text_c(&message));
@@ -135,21 +135,6 @@ static opc_status_t check_unregistered(opc_case_context_t *context, bool asks, o
 }
 
 /* ---- gradients ---- */
-
-/* In double precision if the operator accepts it; otherwise in its own. */
-static opc_status_t make_point(opc_autograd_point_t *point, opc_case_context_t *context, bool *out_usable,
-                               opc_text_t *message, opc_error_t *error) {
-  OPC_SCOPED(opc_autograd_gradient_clear) opc_autograd_gradient_t first = {0};
-  OPC_RETURN_IF_ERROR(opc_autograd_point_make(point, context, true, out_usable, message, error));
-  if (*out_usable)
-    OPC_RETURN_IF_ERROR(
-        opc_autograd_both(point, &opc_autograd_forward_plain, &opc_autograd_backward_plain, &first, error));
-  if (*out_usable && first.outcome == OPC_CALL_RETURNED) return OPC_OK;
-  opc_autograd_gradient_clear(&first);
-  opc_autograd_point_clear(point);
-  opc_text_reset(message);
-  return opc_autograd_point_make(point, context, false, out_usable, message, error);
-}
 
 static void report_throwing(opc_autograd_case_t *c, bool asks) {
   const char *text = opc_text_c(&c->plain.message);
@@ -172,12 +157,17 @@ static bool check_plain(opc_autograd_case_t *c) {
   if (c->plain.outcome == OPC_CALL_RETURNED) return !c->plain.mutated;
   if (opc_torch_says(OPC_TORCH_GRADIENT_SHAPE, text))
     opc_finding_fail(c->finding, OPC_RULE_autograd_gradient_shape, "%.*s", opc_autograd_line(&c->plain), text);
+  else if (!values && opc_autograd_saved_was_written(text))
+    opc_finding_fail(c->finding, OPC_RULE_autograd_writes_saved_tensor,
+                     "backward throws, because the operator wrote in place what its derivative needs: %.*s",
+                     opc_autograd_line(&c->plain), text);
   else if (values || (opc_autograd_is_refusal(&c->plain) && !asks))
     opc_finding_skip(c->finding, OPC_SKIP_REJECTED, "backward refuses: %.*s", opc_autograd_line(&c->plain), text);
   else report_throwing(c, asks);
   return false;
 }
 
+/* With the plain gradient. */
 static opc_status_t check_gradients(opc_autograd_case_t *c, opc_error_t *error) {
   static opc_autograd_part_check_t *const parts[] = {opc_autograd_check_fresh,
                                                      opc_autograd_check_again,
@@ -190,26 +180,18 @@ static opc_status_t check_gradients(opc_autograd_case_t *c, opc_error_t *error) 
                                                      opc_autograd_check_dtypes,
                                                      opc_autograd_check_second,
                                                      opc_autograd_check_meta};
-  opc_autograd_backward_t backward = opc_autograd_backward_plain;
-  backward.watch = true;
-  OPC_RETURN_IF_ERROR(opc_autograd_both(c->point, &opc_autograd_forward_plain, &backward, &c->plain, error));
-  if (!check_plain(c)) return OPC_OK;
   if (c->plain.unreadable)
     return opc_finding_skip(c->finding, OPC_SKIP_NOT_APPLICABLE,
                             "backward runs, but its gradients are sparse and opcheck-c reads only dense ones");
   for (size_t i = 0; i < sizeof parts / sizeof *parts && !opc_autograd_failed(c); i++)
     if (!compares_values_only(c) || parts[i] == opc_autograd_check_values) OPC_RETURN_IF_ERROR(parts[i](c, error));
   if (!c->finding->decided)
-    opc_finding_pass(c->finding, "the gradients of %zu inputs are correct%s", c->point->inputs.count,
-                     c->grad_twice_refused ? "; a second order is refused" : "");
+    opc_finding_pass(c->finding, "the gradients of %zu inputs are correct%s%s%s%.*s", c->point->inputs.count,
+                     c->point->not_finite ? ", without the elements of the result that are not finite" : "",
+                     c->grad_twice_refused ? "; a second order is refused" : "",
+                     c->others_refused ? "; those of the others are refused: " : "", MESSAGE_SIZE,
+                     c->others_refused ? c->others_refused : "");
   return OPC_OK;
-}
-
-/* Where slopes prove nothing, the gradient must still not depend on what new memory holds. */
-static opc_status_t check_memory_alone(opc_autograd_case_t *c, opc_error_t *error) {
-  OPC_RETURN_IF_ERROR(
-      opc_autograd_both(c->point, &opc_autograd_forward_plain, &opc_autograd_backward_plain, &c->plain, error));
-  return c->plain.outcome == OPC_CALL_RETURNED ? opc_autograd_check_fresh(c, error) : OPC_OK;
 }
 
 /* The operator has autograd, but returned nothing that requires grad. */
@@ -220,8 +202,8 @@ static opc_status_t check_untracked(opc_autograd_case_t *c, opc_error_t *error) 
   return OPC_OK;
 }
 
-/* True: the finding says why no slope is compared with a gradient. */
-static bool is_not_comparable(const opc_autograd_point_t *point, const opc_autograd_part_t *tracked,
+/* False: the finding says why there is no derivative. */
+static bool is_differentiated(const opc_autograd_point_t *point, const opc_autograd_part_t *tracked,
                               opc_finding_t *finding) {
   const bool has_none = tracked && (tracked->graph & OPC_GRAPH_NOT_IMPLEMENTED);
   if (!point->outputs.count || !point->outputs.numbers)
@@ -233,34 +215,74 @@ static bool is_not_comparable(const opc_autograd_point_t *point, const opc_autog
                      "has no derivative");
   else if (has_none)
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "the operator's autograd kernel says that it has no derivative");
-  else if (point->inputs.numbers > NUMBERS_MAX)
+  else return true;
+  return false;
+}
+
+/* False: the finding says why no slope is compared with a gradient. */
+static bool has_slopes(const opc_autograd_point_t *point, opc_finding_t *finding) {
+  if (point->inputs.numbers > NUMBERS_MAX)
     opc_finding_skip(finding, OPC_SKIP_BUDGET,
                      "%zu numbers are too many to differentiate by; a smaller sample shows as much",
                      point->inputs.numbers);
   else if (point->epsilon > coarsest)
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
                      "float64 and float32 are refused: slopes in a narrower dtype prove nothing");
-  else return false;
-  return true;
+  else if (!opc_autograd_has_weights(point))
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                     "no element of the result is finite: there is no slope to compare gradients with");
+  else return true;
+  return false;
 }
 
-static opc_status_t check_registered(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
+static opc_status_t report_varying(const opc_autograd_case_t *c) {
+  return opc_finding_skip(c->finding, OPC_SKIP_NOT_APPLICABLE,
+                          "the result differs from call to call with one seed: there is no slope to compare gradients "
+                          "with");
+}
+
+/* Backward comes first: it may throw where no slope can be measured. */
+static opc_status_t run_plain(opc_autograd_case_t *c, bool *out_goes_on, opc_error_t *error) {
+  OPC_SCOPED(opc_autograd_run_clear) opc_autograd_run_t run = {0};
+  opc_autograd_backward_t backward = opc_autograd_backward_plain;
+  backward.watch = true;
+  *out_goes_on = false;
+  OPC_RETURN_IF_ERROR(opc_autograd_forward_run(c->point, &opc_autograd_forward_plain, &run, error));
+  if (run.call.outcome != OPC_CALL_RETURNED || !opc_autograd_run_fits(c->point, &run)) return report_varying(c);
+  OPC_RETURN_IF_ERROR(opc_autograd_backward_run(c->point, &run, &backward, &c->plain, error));
+  *out_goes_on = check_plain(c);
+  return OPC_OK;
+}
+
+static opc_status_t check_point(opc_autograd_case_t *c, opc_error_t *error) {
+  const opc_autograd_part_t *tracked = tracked_output(c->point);
+  bool goes_on = true;
+  if (!is_differentiated(c->point, tracked, c->finding)) return OPC_OK;
+  if (tracked) OPC_RETURN_IF_ERROR(run_plain(c, &goes_on, error));
+  if (!goes_on) return OPC_OK;
+  if (!has_slopes(c->point, c->finding)) /* the gradient must still not depend on what new memory holds */
+    return tracked && c->finding->reason == OPC_SKIP_NOT_APPLICABLE ? opc_autograd_check_fresh(c, error) : OPC_OK;
+  OPC_RETURN_IF_ERROR(opc_autograd_is_deterministic(c->point, &c->deterministic, error));
+  if (c->deterministic) return tracked ? check_gradients(c, error) : check_untracked(c, error);
+  return report_varying(c);
+}
+
+static opc_status_t check_registered(opc_case_context_t *context, uint64_t marked, opc_finding_t *finding,
+                                     opc_error_t *error) {
   OPC_SCOPED(opc_autograd_point_clear) opc_autograd_point_t point = {0};
-  OPC_SCOPED(opc_text_clear) opc_text_t message = {0};
+  OPC_SCOPED(opc_autograd_choice_clear) opc_autograd_choice_t choice = {0};
   OPC_SCOPED(case_clear) opc_autograd_case_t c = {.point = &point, .finding = finding};
-  bool usable = false;
-  OPC_RETURN_IF_ERROR(make_point(&point, context, &usable, &message, error));
-  if (!usable)
+  OPC_RETURN_IF_ERROR(opc_autograd_choose(&point, context, marked, &choice, error));
+  if (!choice.usable)
     return opc_finding_skip(finding, OPC_SKIP_REJECTED, "inputs that require grad are refused: %.*s", MESSAGE_SIZE,
-                            opc_text_c(&message));
-  const opc_autograd_part_t *tracked = tracked_output(&point);
-  if (is_not_comparable(&point, tracked, finding))
-    return tracked && finding->reason == OPC_SKIP_NOT_APPLICABLE ? check_memory_alone(&c, error) : OPC_OK;
-  OPC_RETURN_IF_ERROR(opc_autograd_is_deterministic(&point, &c.deterministic, error));
-  if (c.deterministic) return tracked ? check_gradients(&c, error) : check_untracked(&c, error);
-  return opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
-                          "the result is not finite, or differs from call to call with one seed: there is no slope to "
-                          "compare gradients with");
+                            opc_text_c(&choice.message));
+  if (choice.others_refused) c.others_refused = opc_text_c(&choice.message);
+  OPC_RETURN_IF_ERROR(check_point(&c, error));
+  if (choice.others_throw && !finding->rule && !compares_values_only(&c))
+    opc_finding_fail(finding, OPC_RULE_autograd_backward_fails,
+                     "backward throws where inputs that the sample does not mark require grad, too: %.*s", MESSAGE_SIZE,
+                     opc_text_c(&choice.message));
+  return OPC_OK;
 }
 
 /* ---- complex numbers, for samples with real ones ---- */
@@ -295,13 +317,13 @@ static opc_status_t check_conjugate(opc_autograd_case_t *c, opc_finding_t *findi
 
 /* Values only: a backward that throws, and whatever does not depend on the numbers, belong to the sample's own case.
  * The weights are real, so a missing conj() gives the gradient's conjugate. */
-static opc_status_t check_complex(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
+static opc_status_t check_complex(opc_case_context_t *context, uint64_t marked, opc_finding_t *finding,
+                                  opc_error_t *error) {
   OPC_SCOPED(opc_autograd_point_clear) opc_autograd_point_t point = {0};
-  OPC_SCOPED(opc_text_clear) opc_text_t message = {0};
+  OPC_SCOPED(opc_autograd_choice_clear) opc_autograd_choice_t choice = {0};
   OPC_SCOPED(case_clear) opc_autograd_case_t c = {.point = &point, .finding = finding};
-  bool usable = false;
-  OPC_RETURN_IF_ERROR(make_point(&point, context, &usable, &message, error));
-  if (!usable || !tracked_output(&point))
+  OPC_RETURN_IF_ERROR(opc_autograd_choose(&point, context, marked, &choice, error));
+  if (!choice.usable || !tracked_output(&point))
     return opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no output for complex numbers requires grad");
 
   for (size_t i = 0; i < point.outputs.count; i++)
@@ -337,7 +359,7 @@ static opc_status_t backward_of(opc_case_context_t *context, const opc_sample_t 
   bool usable = false;
   own.sample = sample;
   *gradient = (opc_autograd_gradient_t){.outcome = OPC_CALL_UNCONVERTIBLE};
-  OPC_RETURN_IF_ERROR(opc_autograd_point_make(&point, &own, false, &usable, &message, error));
+  OPC_RETURN_IF_ERROR(opc_autograd_point_make(&point, &own, OPC_AUTOGRAD_ALL, false, &usable, &message, error));
   if (usable) OPC_RETURN_IF_ERROR(opc_autograd_both(&point, &opc_autograd_forward_plain, &backward, gradient, error));
   return OPC_OK;
 }
@@ -361,14 +383,23 @@ static opc_status_t check_empty(opc_case_context_t *context, opc_finding_t *find
   return OPC_OK;
 }
 
-static opc_status_t check_derivative(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
+static opc_status_t check_derivative(opc_case_context_t *context, uint64_t marked, opc_finding_t *finding,
+                                     opc_error_t *error) {
   const bool registered = opc_autograd_is_registered(context->op, context->device);
   const bool complex = context->id.dtype[0], empty = context->variant.families & OPC_VARIANT_EMPTY;
   if (registered) opc_cpu_memory_guard(OPC_GUARD_BEHIND);
   if (!registered && (complex || empty)) return OPC_OK;
   if (!registered) return check_unregistered(context, sample_facts(context->base).asks, finding, error);
-  if (complex) return check_complex(context, finding, error);
-  return empty ? check_empty(context, finding, error) : check_registered(context, finding, error);
+  if (complex) return check_complex(context, marked, finding, error);
+  return empty ? check_empty(context, finding, error) : check_registered(context, marked, finding, error);
+}
+
+/* The tensor arguments that the sample wants gradients for. */
+static uint64_t marked_of(const opc_call_t *call) {
+  uint64_t marked = 0;
+  for (size_t i = 0; i < call->tensor_arg_count; i++)
+    if (call->tensor_args[i].before.requires_grad) marked |= opc_autograd_bit(i);
+  return marked;
 }
 
 static opc_status_t run_autograd(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
@@ -378,7 +409,8 @@ static opc_status_t run_autograd(opc_case_context_t *context, opc_finding_t *fin
         finding, OPC_SKIP_NOT_APPLICABLE,
         "no argument is floating or complex (float8 has no slopes): there is nothing to differentiate by");
   /* A plain call first: it reports if the sample is refused. */
-  return opc_case_call(context, false, &call, finding) ? check_derivative(context, finding, error) : OPC_OK;
+  return opc_case_call(context, false, &call, finding) ? check_derivative(context, marked_of(&call), finding, error)
+                                                       : OPC_OK;
 }
 
 const opc_check_t opc_check_autograd = {.name = "autograd", .run = run_autograd};
