@@ -254,6 +254,9 @@ static const struct {
                 {"mutation.undeclared", "functionalisation.wrong_result"},
                 {"symbolic.backward", "fake.backward"},
                 {"autograd.backward_on_meta", "fake.backward"},
+                {"registration.python_signature", "meta.rejects"},
+                {"registration.python_signature", "fake.rejects"},
+                {"registration.python_signature", "autograd.backward_fails"},
                 {"meta.shape", "symbolic.hard_coded"},
                 {"meta.shape", "fake.result"}};
 

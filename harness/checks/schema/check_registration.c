@@ -400,6 +400,29 @@ static void check_overloads(const opc_case_context_t *context, opc_finding_t *fi
   if (status != OPC_OK && status != OPC_ERR_NOT_FOUND) opc_finding_from_error(context, error, finding);
 }
 
+/* ---- functions that Python registers ---- */
+
+static opc_status_t report_signatures(const opc_operator_t *op, opc_finding_t *finding, opc_error_t *error) {
+  static const opc_rule_id_t rules[] = {OPC_RULE_registration_python_signature, OPC_RULE_registration_python_order};
+  OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
+  size_t index;
+  const json_t *mistake;
+  OPC_RETURN_IF_ERROR(opc_bridge_ask_interpreter("signatures", op->name, &text, error));
+  json_auto_t *mistakes = json_loads(opc_text_c(&text), 0, NULL);
+  if (!mistakes) return opc_error_set(error, OPC_ERR_PROTOCOL, "host_signatures.py answered \"%s\"", opc_text_c(&text));
+  json_array_foreach(mistakes, index, mistake) {
+    const opc_rule_id_t rule = opc_rule_id(json_string_value(json_array_get(mistake, 0)));
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+      if (rules[i] == rule) opc_finding_fail(finding, rule, "%s", json_string_value(json_array_get(mistake, 1)));
+  }
+  return OPC_OK;
+}
+
+static void check_signatures(const opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
+  if (!opc_bridge_has_interpreter() || context->op->kind != OPC_OPERATOR || !context->op->schema) return;
+  if (report_signatures(context->op, finding, error) != OPC_OK) opc_finding_from_error(context, error, finding);
+}
+
 /* ---- the check ---- */
 
 static opc_status_t run_registration(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
@@ -414,6 +437,7 @@ static opc_status_t run_registration(opc_case_context_t *context, opc_finding_t 
   check_names(op, finding);
   check_sizes(op, finding);
   check_overloads(context, finding, error);
+  check_signatures(context, finding, error);
   if (fake_in_python)
     return opc_finding_skip(finding, OPC_SKIP_FAKE_IN_PYTHON,
                             "kernels and tags agree with the schema; the fake kernel is said to be in Python module %s",

@@ -234,9 +234,52 @@ static opc_status_t check_dtypes(autocast_case_t *run) {
                           "under torch.autocast the operator computes the same, with bfloat16 and with float16");
 }
 
+/* The operator's words about the sample in this dtype; empty: it accepts it. */
+static opc_status_t refusal_in(autocast_case_t *run, opc_dtype_t dtype, bool *out_refuses, opc_text_t *out) {
+  OPC_SCOPED(opc_sample_clear) opc_sample_t sample = {0};
+  OPC_SCOPED(opc_result_clear) opc_result_t result = {0};
+  opc_call_outcome_t outcome = OPC_CALL_UNCONVERTIBLE;
+  OPC_RETURN_IF_ERROR(cast_sample(run, dtype, &sample));
+  const opc_again_t again = {.context = run->context,
+                             .sample = &sample,
+                             .replay = &run->values,
+                             .label = {OPC_CALL_KIND_OTHERWISE, "in a dtype of torch.autocast"}};
+  OPC_RETURN_IF_ERROR(opc_again_run(&again, &result, &outcome, out, run->error));
+  *out_refuses = outcome == OPC_CALL_REJECTED || outcome == OPC_CALL_INTERNAL_ASSERT;
+  return OPC_OK;
+}
+
+static bool has_float32(const opc_sample_t *sample) {
+  const opc_tensor_spec_t *spec;
+  for (size_t i = 0; (spec = opc_sample_tensor(sample, i)); i++)
+    if (spec->dtype == OPC_DTYPE_FLOAT32) return true;
+  return false;
+}
+
+/* Its author knows that autocast's dtypes need a cast, and made one for CUDA. */
+static opc_status_t check_cuda_alone(autocast_case_t *run) {
+  OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
+  OPC_SCOPED(opc_text_clear) opc_text_t words = {0};
+  if (!opc_case_call_keeping(run->context, &run->values, &call, run->finding)) return OPC_OK;
+  if (!has_float32(run->context->sample))
+    return opc_finding_skip(run->finding, OPC_SKIP_NOT_APPLICABLE, "no argument has a dtype that torch.autocast casts");
+  for (size_t i = 0; i < DTYPES; i++) {
+    bool refuses = false;
+    opc_text_reset(&words);
+    OPC_RETURN_IF_ERROR(refusal_in(run, autocast_dtypes[i], &refuses, &words));
+    if (!refuses)
+      return opc_finding_pass(run->finding, "there is no kernel at AutocastCPU, and the operator accepts %s",
+                              opc_dtype_name(autocast_dtypes[i]));
+  }
+  return opc_finding_fail(run->finding, OPC_RULE_autocast_cuda_alone,
+                          "there is a kernel at AutocastCUDA and none at AutocastCPU, and the operator accepts float32 "
+                          "on the CPU, but neither bfloat16 nor float16: %.*s",
+                          (int)strcspn(opc_text_c(&words), "\n"), opc_text_c(&words));
+}
+
 static opc_status_t autocast_run(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
   OPC_SCOPED(autocast_case_clear) autocast_case_t autocast = {.context = context, .finding = finding, .error = error};
-  return check_dtypes(&autocast);
+  return opc_operator_has_kernel(context->op, "AutocastCPU") ? check_dtypes(&autocast) : check_cuda_alone(&autocast);
 }
 
 const opc_check_t opc_check_autocast = {.name = "autocast", .run = autocast_run};
