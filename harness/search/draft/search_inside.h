@@ -94,6 +94,7 @@ bool opc_search_is_backward_of(const opc_operator_t *op, const opc_operator_t *f
   X(SCALAR_TYPE, "scalar-type")         \
   X(FLOAT8, "float8")                   \
   X(NOT_IMPLEMENTED, "not-implemented") \
+  X(DTYPE_UNSAID, "dtype-unsaid")       \
   X(SHAPE_LITERAL, "shape-literal")     \
   X(EXPRESSION, "expression")           \
   X(SQUARE, "square")                   \
@@ -101,6 +102,7 @@ bool opc_search_is_backward_of(const opc_operator_t *op, const opc_operator_t *f
   X(DIVISIBLE, "divisible")             \
   X(SAME_SHAPE, "same-shape")           \
   X(LIST_LENGTH, "list-length")         \
+  X(DTYPE_ARGUMENT, "dtype-argument")   \
   X(SAME_DTYPE, "same-dtype")           \
   X(NUMBER_SWAP, "number-swap")         \
   X(NUMBER_RANGE, "number-range")       \

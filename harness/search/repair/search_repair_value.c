@@ -68,6 +68,57 @@ void opc_repair_float8(opc_repair_t *r) {
   }
 }
 
+/* "Inconsistency of tensor type: weight": the text does not say which type it should be. */
+void opc_repair_dtype_unsaid(opc_repair_t *r) {
+  static const opc_dtype_t dtypes[] = {OPC_DTYPE_UINT8,   OPC_DTYPE_FLOAT8_E4M3FN, OPC_DTYPE_INT32, OPC_DTYPE_FLOAT16,
+                                       OPC_DTYPE_FLOAT32, OPC_DTYPE_BFLOAT16,      OPC_DTYPE_INT64, OPC_DTYPE_INT8};
+  const opc_clue_t *clue = r->clue;
+  if (r->certainty < 2 || clue->dtype_wanted_count + clue->dtype_found_count > 0 ||
+      !opc_clue_has(clue, "dtype|scalar type|data type|tensor type|scalar_type"))
+    return;
+  for (size_t k = 0; k < sizeof dtypes / sizeof dtypes[0]; k++) {
+    for (size_t i = 0; i < r->count; i++) {
+      if (!opc_repair_is_tensor(r, i) || !opc_repair_is_meant(r, i)) continue;
+      if (!opc_repair_begin(r)) return;
+      opc_repair_end(r, opc_edit_dtype(r->copy[i].value, dtypes[k]));
+    }
+  }
+}
+
+/* A dtype argument states the dtype of a tensor: one of the two is changed to match the other. */
+static void match_dtype_argument(opc_repair_t *r, size_t argument) {
+  const opc_value_t *said = &r->sample->arguments[argument];
+  for (size_t i = 0; i < r->count; i++) { /* tensors named by the text come first */
+    if (!opc_repair_is_tensor(r, i) || opc_repair_spec(r, i)->dtype == said->dtype || !opc_repair_is_meant(r, i))
+      continue;
+    if (!opc_repair_begin(r)) return;
+    opc_repair_sample(r)->arguments[argument].dtype = opc_repair_spec(r, i)->dtype;
+    opc_repair_end(r, true);
+    if (!opc_repair_begin(r)) return;
+    opc_repair_end(r, opc_edit_dtype(r->copy[i].value, said->dtype));
+  }
+}
+
+/* "only fp16 and bf16 are supported" */
+static void say_dtype_wanted(opc_repair_t *r, size_t argument) {
+  for (size_t k = 0; k < r->clue->dtype_wanted_count; k++) {
+    if (r->sample->arguments[argument].dtype == r->clue->dtype_wanted[k]) continue;
+    if (!opc_repair_begin(r)) return;
+    opc_repair_sample(r)->arguments[argument].dtype = r->clue->dtype_wanted[k];
+    opc_repair_end(r, true);
+  }
+}
+
+void opc_repair_dtype_argument(opc_repair_t *r) {
+  for (size_t k = 0; k < r->sample->argument_count; k++) {
+    if (!r->sample->absent[k] && r->sample->arguments[k].kind == OPC_VALUE_DTYPE) say_dtype_wanted(r, k);
+  }
+  if (!opc_clue_has(r->clue, "dtype|type()|scalar_type|data type|scalar type")) return;
+  for (size_t k = 0; k < r->sample->argument_count; k++) {
+    if (!r->sample->absent[k] && r->sample->arguments[k].kind == OPC_VALUE_DTYPE) match_dtype_argument(r, k);
+  }
+}
+
 void opc_repair_same_dtype(opc_repair_t *r) {
   if (!opc_clue_has(r->clue, "dtype|same type|data type|scalar type|same data|types")) return;
   for (size_t from = 0; from < r->count; from++) {
