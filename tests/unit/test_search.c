@@ -502,7 +502,7 @@ static void test_no_progress(void **state) {
   static const fake_t ever_new = {
       "ns::ever_new", {{"x", "Tensor", NULL, false}, {"count", "int", NULL, false}}, run_always_new, 0};
   assert_int_equal(tries_of(&never, 1, 300), 300);
-  assert_true(tries_of(&never, 2, 900) < 300);
+  assert_true(tries_of(&never, 2, 1500) < 600);
   assert_int_equal(tries_of(&ever_new, 2, 700), 700);
 }
 
