@@ -236,6 +236,15 @@ static void put_head(json_writer_t *writer, const opc_journal_summary_t *summary
   json_put(writer, ",\n");
 }
 
+/* Of how many operators each check has a verdict. New reference; NULL: out of memory. */
+static json_t *proved_by(const opc_coverage_t *coverage) {
+  json_t *checks = json_object();
+  for (size_t i = 0; i < opc_check_info_count && i < 64; i++)
+    if (coverage->asked_checks >> i & 1U)
+      json_object_set_new(checks, opc_check_infos[i].name, json_integer((json_int_t)coverage->proved[i]));
+  return checks;
+}
+
 static opc_status_t write_json(const opc_report_source_t *source, FILE *stream, opc_error_t *error) {
   opc_journal_summary_t summary;
   opc_journal_reader_t *journal = source->journal;
@@ -251,12 +260,13 @@ static opc_status_t write_json(const opc_report_source_t *source, FILE *stream, 
   put_problems(&writer, source->problems);
   if (json_object_size(source->problems->known) > 0) put_known(&writer, source->problems);
   json_put(&writer, "  \"summary\": ");
-  put_value(&writer,
-            json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "pass", (json_int_t)summary.pass, "fail",
-                      (json_int_t)summary.fail, "skip", (json_int_t)summary.skip, "error", (json_int_t)summary.error,
-                      "warnings", (json_int_t)summary.warnings, "problems", (json_int_t)source->problems->count,
-                      "known", (json_int_t)(source->problems->count - source->problems->fresh), "operators",
-                      (json_int_t)coverage.total, "checked", (json_int_t)coverage.checked));
+  put_value(
+      &writer,
+      json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "pass", (json_int_t)summary.pass, "fail",
+                (json_int_t)summary.fail, "skip", (json_int_t)summary.skip, "error", (json_int_t)summary.error,
+                "warnings", (json_int_t)summary.warnings, "problems", (json_int_t)source->problems->count, "known",
+                (json_int_t)(source->problems->count - source->problems->fresh), "operators",
+                (json_int_t)coverage.total, "checked", (json_int_t)coverage.checked, "checks", proved_by(&coverage)));
   json_put(&writer, "\n}\n");
   return writer.status;
 }

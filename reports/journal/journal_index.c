@@ -110,7 +110,10 @@ static void note_result(opc_journal_operator_t *op, const opc_case_result_t *res
     op->asked = true;
     op->called |= called;
   }
-  if (called && check >= 0) op->checks |= UINT64_C(1) << (check < 63 ? check : 63);
+  const uint64_t bit = check < 0 ? 0 : UINT64_C(1) << (check < 63 ? check : 63);
+  op->asked_checks |= bit;
+  if (called) op->checks |= bit;
+  if (!skip) op->proved_checks |= bit;
   op->has_verdict |= called || result->reason == OPC_SKIP_FAKE_IN_PYTHON; /* its C++ part was checked */
   if (skip) op->skips[result->reason]++;
 }

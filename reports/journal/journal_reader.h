@@ -104,13 +104,14 @@ typedef struct opc_journal_operator {
   const char *name;
   const char *library; /* path; NULL: results without an operator record */
   opc_journal_counts_t counts;
-  double seconds;                 /* sum of its cases */
-  bool is_file;                   /* not an operator: a library's file ("checked_as") */
-  bool asked;                     /* it has results of a check that calls operators */
-  bool called;                    /* one of them comes from a call, be it one that was refused */
-  bool has_verdict;               /* some check has a verdict, with or without a call */
-  uint64_t checks;                /* with a verdict or a refused call: bits by index of opc_check_infos, up to 63 */
-  uint32_t skips[OPC_SKIP_COUNT]; /* by reason */
+  double seconds;   /* sum of its cases */
+  bool is_file;     /* not an operator: a library's file ("checked_as") */
+  bool asked;       /* it has results of a check that calls operators */
+  bool called;      /* one of them comes from a call, be it one that was refused */
+  bool has_verdict; /* some check has a verdict, with or without a call */
+  uint64_t checks;  /* with a verdict or a refused call: bits by index of opc_check_infos, up to 63 */
+  uint64_t asked_checks, proved_checks; /* with any result, and with a verdict: the same bits */
+  uint32_t skips[OPC_SKIP_COUNT];       /* by reason */
 } opc_journal_operator_t;
 
 /* Indexes the file: offsets of the records, results grouped by operator in the order of the operator records (12 bytes

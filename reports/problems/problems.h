@@ -201,7 +201,9 @@ typedef struct opc_coverage {
   uint64_t total; /* operators and classes that have a result */
   uint64_t checked;
   uint64_t without_inputs, without_kernel, other; /* of those that were not */
-  bool stopped;                                   /* the run stopped early: more than `total` were to be checked */
+  uint64_t asked_checks;                          /* with any result: bits by index of opc_check_infos, up to 63 */
+  uint64_t proved[64]; /* by the same index: of how many of `total` the check has a verdict */
+  bool stopped;        /* the run stopped early: more than `total` were to be checked */
 } opc_coverage_t;
 
 /* A call of it was checked or refused; where no check that calls was asked for: any verdict. */
@@ -212,6 +214,8 @@ opc_skip_reason_t opc_operator_main_skip(const opc_journal_operator_t *op);
 opc_coverage_t opc_coverage_of(const opc_journal_reader_t *journal);
 /* How many have to be checked for so many percent of them. */
 uint64_t opc_coverage_required(const opc_coverage_t *coverage, int percent);
-/* "2 of 14 operators and classes checked, 12 without inputs", or "2 operators and classes checked before the run
- * stopped" */
+/* Number of checks with any result, and in *out_proved with a verdict about some operator. */
+uint64_t opc_coverage_checks(const opc_coverage_t *coverage, uint64_t *out_proved);
+/* "2 of 14 operators and classes checked, by 19 of 22 checks, 12 without inputs", or "2 operators and classes checked
+ * before the run stopped" */
 void opc_coverage_say(const opc_coverage_t *coverage, opc_text_t *out);

@@ -96,11 +96,34 @@ static void show_coverage(const opc_screen_t *screen, const opc_journal_operator
   show_refusals(screen, read->coverage);
 }
 
+/* Of how many operators each check has a verdict: "22 memory, device; 20 alias". */
+static void show_checks(const opc_screen_t *screen, const opc_coverage_t *coverage) {
+  OPC_SCOPED(opc_text_clear) opc_text_t line = {0};
+  uint64_t listed = 0;
+  for (uint64_t most = coverage->total; listed != coverage->asked_checks; most--) {
+    size_t names = 0;
+    for (size_t i = 0; i < opc_check_info_count && i < 64; i++) {
+      if (!(coverage->asked_checks >> i & 1U) || coverage->proved[i] != most) continue;
+      if (names++ == 0) opc_text_addf(&line, "%s%" PRIu64 " ", line.length ? "; " : "", most);
+      else opc_text_add(&line, ", ");
+      opc_text_add(&line, opc_check_infos[i].name);
+      listed |= UINT64_C(1) << i;
+    }
+    if (most == 0) break;
+  }
+  if (line.length)
+    fprintf(screen->stream, "operators that each check has a verdict about, of %" PRIu64 "\n", coverage->total);
+  opc_screen_field(screen, "checks", opc_text_c(&line));
+}
+
 opc_status_t opc_terminal_coverage(opc_journal_reader_t *journal, const opc_screen_t *screen, bool whole,
                                    opc_error_t *error) {
   const opc_coverage_t summary = opc_coverage_of(journal);
   uint64_t with_gaps = 0;
-  if (whole) fputs("\nCOVERAGE\n", screen->stream);
+  if (whole) {
+    fputs("\nCOVERAGE\n", screen->stream);
+    show_checks(screen, &summary);
+  }
   for (size_t i = 0; i < opc_journal_reader_operator_count(journal); i++) {
     const opc_journal_operator_t *op = opc_journal_reader_operator(journal, i);
     OPC_SCOPED(operator_coverage_clear) operator_coverage_t read = {0};

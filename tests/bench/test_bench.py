@@ -22,6 +22,7 @@ import parity_costs
 import precision
 import python_modules
 import scale
+import skips
 
 REVIEWED = against_python.read_reviewed()
 ALIAS = "RuntimeError: Found a custom (non-ATen) operator whose output has alias annotations: ns::op(Tensor(a) x) -> Tensor(a)."
@@ -408,6 +409,26 @@ class Scale(unittest.TestCase):
             journal.write('{"t":"end","complete":true,"seconds":2}\n')
             journal.flush()
             self.assertEqual(scale.end_of(journal.name)["seconds"], 2)
+
+
+class Skips(unittest.TestCase):
+    @staticmethod
+    def result(verdict, operator="ns::a", **more):
+        return {"check": "alias", "operator": operator, "case": f"{operator}/alias/cpu/-/s/plain", "verdict": verdict, "reason": None, "message": "", "evidence": {}, **more}
+
+    def test_names_and_numbers_do_not_make_another_reason(self):
+        texts = ("argument 'x' of ns::a has 3 elements", "argument 'other' of lib::b.out has 17 elements")
+        self.assertEqual(len({skips.reason_of(text) for text in texts}), 1)
+
+    def test_a_table_has_a_row_for_each_reason_and_what_passes_rest_on(self):
+        results = [self.result("skip", reason="not_applicable", message="ns::a declares no alias"),
+                   self.result("skip", "ns::b", reason="not_applicable", message="ns::b declares no alias"),
+                   self.result("skip", reason="rejected", message="expected 3 dims"),
+                   self.result("pass", evidence={"calls": 2, "compared": 8}), self.result("pass", "ns::b")]  # fmt: skip
+        told = skips.tally([{"results": results}])
+        self.assertEqual([row[:5] for row in skips.skip_rows(told)], [["alias", "not_applicable", 2, 2, "… declares no alias"]])
+        self.assertEqual(list(skips.pass_rows(told)), [["alias", 2, 2, "1", 1, "4", 1]])
+        self.assertEqual(list(skips.other_rows(told)), [["alias", 1, 0, 0, 0, 0]])
 
 
 if __name__ == "__main__":

@@ -255,6 +255,8 @@ typedef bool opc_element_equal_t(size_t item, int64_t element, void *context);
  * and devices. */
 opc_difference_t opc_result_compare(const opc_result_t *left, const opc_result_t *right, opc_element_equal_t *equal,
                                     void *context);
+/* Number of elements, and values that are not tensors, that were compared in this process so far. */
+uint64_t opc_result_compared(void);
 /* One item alone, bit for bit. */
 bool opc_result_item_differs(const opc_result_t *left, const opc_result_t *right, size_t item);
 /* "returns[0][1, 2] is 1.5 (bits 0x3fc00000), NAME has 2.5 (bits 0x40200000); 3 of 6 elements differ" */

@@ -149,14 +149,19 @@ int64_t opc_result_numel(const opc_result_t *result) {
   return numel;
 }
 
+static uint64_t elements_compared;
+
+uint64_t opc_result_compared(void) { return elements_compared; }
+
 static void compare_tensor(opc_difference_t *difference, const opc_result_item_t *left, const opc_result_item_t *right,
                            opc_element_equal_t *equal, void *context) {
   if (!opc_tensor_same_sizes(&left->meta, &right->meta)) {
     difference->kind = OPC_DIFFERENCE_SHAPE;
   } else if (left->meta.dtype != right->meta.dtype || strcmp(left->meta.dtype_text, right->meta.dtype_text) != 0) {
     difference->kind = OPC_DIFFERENCE_DTYPE;
-  } else if (left->bytes && right->bytes && left->size == right->size &&
-             memcmp(left->bytes, right->bytes, left->size) != 0) {
+  } else if (left->bytes && right->bytes && left->size == right->size) {
+    elements_compared += (uint64_t)left->meta.numel;
+    if (memcmp(left->bytes, right->bytes, left->size) == 0) return;
     size_t width = left->meta.itemsize;
     for (int64_t i = 0; i < left->meta.numel; i++) {
       size_t at = (size_t)i * width;
@@ -170,6 +175,7 @@ static void compare_tensor(opc_difference_t *difference, const opc_result_item_t
 
 static void compare_item(opc_difference_t *difference, const opc_result_item_t *left, const opc_result_item_t *right,
                          opc_element_equal_t *equal, void *context) {
+  elements_compared += left->kind != OPC_VALUE_TENSOR && left->size > 0;
   if (left->kind != right->kind) difference->kind = OPC_DIFFERENCE_COUNT;
   else if (left->kind == OPC_VALUE_TENSOR) compare_tensor(difference, left, right, equal, context);
   else if ((left->size != right->size || (left->size && memcmp(left->bytes, right->bytes, left->size) != 0)) &&

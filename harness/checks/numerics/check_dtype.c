@@ -405,7 +405,9 @@ static opc_status_t check_float64(opc_case_context_t *context, const opc_call_t 
   if (finding->rule && !has_float64(context->base)) opc_finding_evidence(finding, "unasked_dtype", json_true());
   OPC_RETURN_IF_ERROR(status);
   if (!finding->decided)
-    opc_finding_pass(finding, "it runs on %s, the reference of the other dtypes", context->id.dtype);
+    opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                     "it runs on %s, which is the reference of the other dtypes: there is nothing to compare",
+                     context->id.dtype);
   return OPC_OK;
 }
 
@@ -414,7 +416,9 @@ static opc_status_t check_dtype(opc_case_context_t *context, const opc_call_t *c
   OPC_SCOPED(opc_result_clear) opc_result_t got = {0};
   const opc_dtype_t dtype = opc_dtype_find(context->id.dtype);
   if (!opc_dtype_is_inexact(dtype))
-    return opc_finding_pass(finding, "it runs on %s (integers have no float64 reference)", context->id.dtype);
+    return opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
+                            "it runs on %s; integers have no float64 reference: there is nothing to compare",
+                            context->id.dtype);
   if (dtype == OPC_DTYPE_FLOAT64 || dtype == OPC_DTYPE_COMPLEX128)
     return check_float64(context, call, replay, finding, error);
   OPC_RETURN_IF_ERROR(opc_result_take(&got, call, OPC_RESULT_ARGUMENTS, error));

@@ -63,7 +63,7 @@ static void send_input(const opc_run_t *run, const char *id_text, const opc_case
   run->sink->input(input, run->sink->context);
 }
 
-/* Filling gigabytes takes a second each time. */
+/* Filling gigabytes takes a second each time. An allocation that is refused at once costs nothing. */
 static int starved_max(const opc_run_t *run) { return run->starved_before ? 1 : 3; }
 
 /* After a use of freed memory that now belongs to something else, or after corrupted memory, a case's outcome depends
@@ -268,6 +268,15 @@ static void add_evidence(const opc_case_context_t *context, const opc_planned_ca
   if (takes_lone_tensor(context->sample)) opc_finding_evidence(finding, "lone_tensor", json_true());
 }
 
+/* How much a pass is worth: calls that returned, and elements that were compared. */
+static void add_amount(const opc_call_count_t *calls_before, uint64_t compared_before, opc_finding_t *finding) {
+  const opc_call_count_t now = opc_call_count();
+  const uint64_t returned = (now.made - now.refused) - (calls_before->made - calls_before->refused),
+                 compared = opc_result_compared() - compared_before;
+  if (returned > 0) opc_finding_evidence(finding, "calls", json_integer((json_int_t)returned));
+  if (compared > 0) opc_finding_evidence(finding, "compared", json_integer((json_int_t)compared));
+}
+
 /* What the finding means for later cases. What any call shows is no reason to leave out cases of this check. */
 void opc_run_note_rule(opc_run_t *run, const opc_case_context_t *context, opc_rule_id_t rule) {
   const bool own = rule && (!is_undeclared_change(rule) || is_check_mutation(run));
@@ -277,10 +286,11 @@ void opc_run_note_rule(opc_run_t *run, const opc_case_context_t *context, opc_ru
   run->has_found[run->check] |= own && !(context->rule->judge & OPC_JUDGE_UNLESS_FOUND);
 }
 
-static void note_finding(opc_run_t *run, const opc_case_context_t *context, const opc_finding_t *finding) {
+static void note_finding(opc_run_t *run, const opc_case_context_t *context, const opc_finding_t *finding, double cpu) {
+  const double costs = 0.2;
   /* On purpose: lack of memory for a large variant says nothing about later cases. */
   const bool large = (context->variant.families & OPC_VARIANT_LARGE) != 0;
-  if (finding->out_of_memory && !large) run->starved += run->starved < starved_max(run);
+  if (finding->out_of_memory && !large && cpu > costs) run->starved += run->starved < starved_max(run);
   opc_run_note_rule(run, context, finding->rule);
 }
 
@@ -328,6 +338,8 @@ bool opc_run_case(opc_run_t *run, const char *id_text, opc_case_context_t *conte
   settle_provenance(run, id_text, context, planned, provenance);
   send_input(run, id_text, context);
   const uint64_t errors_before = opc_valgrind_errors();
+  const opc_call_count_t calls_before = opc_call_count();
+  const uint64_t compared_before = opc_result_compared();
   const double began = opc_clock(), cpu = opc_clock_of(CLOCK_PROCESS_CPUTIME_ID);
   if (!skip_case(run, context, planned, untracked, &finding)) {
     opc_error_t error = {0};
@@ -343,10 +355,12 @@ bool opc_run_case(opc_run_t *run, const char *id_text, opc_case_context_t *conte
   run->must_replace = opc_cuda_case_end(context, &finding) || context->must_replace;
   const bool failed = finding.decided && (finding.verdict == OPC_VERDICT_FAIL || finding.verdict == OPC_VERDICT_ERROR);
   add_evidence(context, planned, failed || opc_valgrind_errors() != errors_before, &finding);
+  if (finding.decided && finding.verdict == OPC_VERDICT_PASS) add_amount(&calls_before, compared_before, &finding);
   if (!finding.decided)
     opc_finding_skip(&finding, OPC_SKIP_NOT_APPLICABLE, "there is nothing here that this check could prove");
-  note_finding(run, context, &finding);
-  opc_slow_input_note(context, run->check, opc_clock_of(CLOCK_PROCESS_CPUTIME_ID) - cpu);
+  const double took = opc_clock_of(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+  note_finding(run, context, &finding, took);
+  opc_slow_input_note(context, run->check, took);
   opc_cpu_memory_plain();
   opc_first_call_case(id_text);
   const bool go_on = run->sink->end(id_text, provenance, &finding, opc_clock() - began, run->sink->context);
