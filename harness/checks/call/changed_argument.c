@@ -41,10 +41,14 @@ static size_t part_count(size_t bytes) { return bytes <= WHOLE_BYTES ? 1 : LINES
 static size_t part_bytes(size_t bytes) { return bytes <= WHOLE_BYTES ? bytes : LINE_BYTES; }
 static size_t part_at(size_t bytes, size_t part) { return part ? (bytes - LINE_BYTES) / (LINES - 1) * part : 0; }
 
+static bool watch_paused;
+
+void opc_arguments_watch_pause(bool pause) { watch_paused = pause; }
+
 void opc_arguments_watch(const opc_call_t *call) {
   size_t used = 0;
   watched_count = 0;
-  for (size_t i = 0; !changed.text[0] && i < call->tensor_arg_count; i++) {
+  for (size_t i = 0; !watch_paused && !changed.text[0] && i < call->tensor_arg_count; i++) {
     const opc_tensor_arg_t *tensor_arg = &call->tensor_args[i];
     const unsigned char *data = tensor_arg->before.storage_data;
     const size_t bytes = tensor_arg->before.storage_bytes, parts = part_count(bytes), size = part_bytes(bytes);

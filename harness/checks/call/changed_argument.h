@@ -14,6 +14,8 @@ bool opc_argument_may_be_written(const opc_call_t *call, const opc_tensor_arg_t 
 
 /* Around a call. The arguments stay alive in between. */
 void opc_arguments_watch(const opc_call_t *call);
+/* Calls whose threads are held at the pages of their arguments must be the first to touch them. */
+void opc_arguments_watch_pause(bool pause);
 void opc_arguments_compare(const opc_call_t *call, bool returned);
 
 /* The first change since opc_changed_argument_forget. */
