@@ -1,5 +1,6 @@
 /* Whether a call changes an argument that the schema does not declare mutable. Every call of opc_call_run is watched,
- * whichever check makes it: bytes of the arguments' storages are copied before the call and compared after it.
+ * whichever check makes it, except for those that compare numbers of threads (opc_arguments_watch_pause): bytes of the
+ * arguments' storages are copied before the call and compared after it.
  *
  * Small storages are compared as a whole; of a large one, cache lines at equal distances, so that a call costs a few
  * microseconds more. What is not seen: storages on other devices, arguments that share their storage with a declared
@@ -14,9 +15,10 @@ bool opc_argument_may_be_written(const opc_call_t *call, const opc_tensor_arg_t 
 
 /* Around a call. The arguments stay alive in between. */
 void opc_arguments_watch(const opc_call_t *call);
-/* Calls whose threads are held at the pages of their arguments must be the first to touch them. */
-void opc_arguments_watch_pause(bool pause);
 void opc_arguments_compare(const opc_call_t *call, bool returned);
+/* While paused, calls are not watched: where threads are held at the pages of their arguments, nobody else touches
+ * these. */
+void opc_arguments_watch_pause(bool pause);
 
 /* The first change since opc_changed_argument_forget. */
 typedef struct opc_changed_argument {
