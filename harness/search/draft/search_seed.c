@@ -76,7 +76,7 @@ const opc_tensor_hint_t *opc_seed_hint(const char *name) {
   static struct {
     char name[48]; /* "": free */
     const opc_tensor_hint_t *hint;
-  } known[256];
+  } known[4096]; /* the words of all messages, too */
   const size_t length = strlen(name), place = XXH3_64bits(name, length) % COUNT(known);
   if (length == 0 || length >= sizeof known[0].name) return hint_look_up(name);
   if (strcmp(known[place].name, name) != 0) {

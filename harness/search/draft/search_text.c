@@ -16,6 +16,14 @@ static bool is_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
 static const char *const endings[] = {"Exception raised from", "\nFound the following", ", please report a bug",
                                       "\n\nBacktrace", "C++ CapturedTraceback"};
 
+/* The first place of a suffix, which begins with a dot, between `from` and `end`; NULL: it is not there. */
+static const char *suffix_find(const char *from, const char *end, const char *suffix) {
+  const size_t length = strlen(suffix);
+  while (from && strncasecmp(from, suffix, length) != 0)
+    from = from + 1 < end ? memchr(from + 1, '.', (size_t)(end - from - 1)) : NULL;
+  return from;
+}
+
 /* Length of a token that is a source location ("/a/b/file.cpp:123", "file.h":12), 0 for any other. */
 static size_t place_length(const char *token) {
   size_t length = strcspn(token, " \t\n,;)");
@@ -24,8 +32,8 @@ static size_t place_length(const char *token) {
   static const char *const suffixes[] = {".cpp", ".h", ".cc", ".cu", ".hpp", ".cuh", ".c"};
   if (!dot) return 0;
   for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++) {
-    const char *found = strcasestr(token, suffixes[i]);
-    if (!found || found >= token + length) continue;
+    const char *found = suffix_find(dot, token + length, suffixes[i]);
+    if (!found) continue;
     char after = found[strlen(suffixes[i])];
     if (after == ':' || after == '"' || (slash && !is_word(after))) return length;
   }
@@ -91,7 +99,6 @@ static const dtype_word_t dtype_words[] = {{"int64_t", OPC_DTYPE_INT64, false},
                                            {"e8m0fnu", OPC_DTYPE_FLOAT8_E8M0FNU, false}};
 enum { DTYPE_WORDS = sizeof dtype_words / sizeof dtype_words[0] };
 
-/* Asked of every word of every message: the first letter decides most of it. */
 static bool is_same_word(const char *one, const char *word, size_t length) {
   return tolower((unsigned char)*one) == tolower((unsigned char)*word) && strlen(one) == length &&
          strncasecmp(one, word, length) == 0;
@@ -106,15 +113,33 @@ static opc_dtype_t dtype_named(const char *word, size_t length) {
   return OPC_DTYPE_OTHER;
 }
 
+static dtype_word_t dtype_word_look_up(const char *word, size_t length) {
+  for (int i = 0; i < DTYPE_WORDS; i++)
+    if (is_same_word(dtype_words[i].word, word, length)) return dtype_words[i];
+  dtype_word_t found = {.dtype = dtype_named(word, length)};
+  if (found.dtype == OPC_DTYPE_OTHER && length > 1 && (*word == 'k' || *word == 'K'))
+    found.dtype = dtype_named(word + 1, length - 1);
+  return found;
+}
+
+/* Asked of every word of every message, and most words come again. */
 static bool dtype_word_find(const char *word, size_t length, dtype_word_t *out) {
-  for (int i = 0; i < DTYPE_WORDS; i++) {
-    if (!is_same_word(dtype_words[i].word, word, length)) continue;
-    *out = dtype_words[i];
-    return true;
+  static struct {
+    char word[24];
+    size_t length; /* 0: free */
+    dtype_word_t found;
+  } known[1024];
+  if (length == 0 || length > sizeof known[0].word) {
+    *out = dtype_word_look_up(word, length);
+    return out->dtype != OPC_DTYPE_OTHER;
   }
-  *out = (dtype_word_t){.dtype = dtype_named(word, length)};
-  if (out->dtype == OPC_DTYPE_OTHER && length > 1 && (*word == 'k' || *word == 'K'))
-    out->dtype = dtype_named(word + 1, length - 1);
+  const size_t place = XXH3_64bits(word, length) % (sizeof known / sizeof known[0]);
+  if (known[place].length != length || memcmp(known[place].word, word, length) != 0) {
+    memcpy(known[place].word, word, length);
+    known[place].length = length;
+    known[place].found = dtype_word_look_up(word, length);
+  }
+  *out = known[place].found;
   return out->dtype != OPC_DTYPE_OTHER;
 }
 
@@ -367,13 +392,15 @@ static bool says_one_of(const char *message, const char *const *texts, size_t co
 }
 
 bool opc_clue_wants_cuda(const char *message) {
+  static const char *const words[] = {"CUDA", "CPU", "GPU"}; /* each text below has one of them, most messages none */
   static const char *const texts[] = {
       "only available on CUDA", "requires CUDA",         "must be a CUDA",        "must be on CUDA",
       "must be on a CUDA",      "must be on GPU",        "must be on the GPU",    "must be a GPU",
       "not available on CPU",   "non-CUDA DeviceType",   "is_cuda() to be true",  "not supported by CPU",
       "not supported on CPU",   "not supported for CPU", "does not support CPU",  "CPU is not supported",
       "CPU tensors are not",    "CPU tensors are never", "no CPU implementation", "No implementation for CPU"};
-  return says_one_of(message, texts, sizeof texts / sizeof texts[0]);
+  return says_one_of(message, words, sizeof words / sizeof words[0]) &&
+         says_one_of(message, texts, sizeof texts / sizeof texts[0]);
 }
 
 bool opc_clue_is_hopeless(const char *message) {
