@@ -404,6 +404,25 @@ static void test_kept(void **state) {
   }
 }
 
+/* Sizes that share a kept fill, and shapes of as many elements, in any order. */
+static void test_kept_of_many_sizes(void **state) {
+  (void)state;
+  static const int64_t counts[] = {5, 1, 16, 17, 15, 4096, 33, 4095, 4097, 2048, 5000};
+  for (size_t i = 0; i < COUNT(counts); i++) {
+    opc_tensor_spec_t *line = spec_of(OPC_DTYPE_FLOAT32, counts[i]),
+                      *column = opc_tensor_spec_new(OPC_DTYPE_FLOAT32, 3, (int64_t[]){1, counts[i], 2});
+    line->fill = column->fill = (opc_fill_t){.kind = OPC_FILL_NORMAL};
+    column->strides[1] = 1; /* transposed */
+    column->strides[2] = counts[i];
+    assert_kept(column, "sizes", 3);
+    assert_kept(line, "sizes", 3);
+    column->repeated = 1u << 1;
+    assert_kept(column, "sizes", 3);
+    opc_tensor_spec_free(line);
+    opc_tensor_spec_free(column);
+  }
+}
+
 /* More than the cache keeps, in one tensor and in many. */
 static void test_kept_and_forgotten(void **state) {
   (void)state;
@@ -501,6 +520,7 @@ int main(void) {
       cmocka_unit_test(test_scatter),
       cmocka_unit_test(test_scatter_behind_bits),
       cmocka_unit_test(test_kept),
+      cmocka_unit_test(test_kept_of_many_sizes),
       cmocka_unit_test(test_kept_and_forgotten),
       cmocka_unit_test(test_kept_by_others),
   };

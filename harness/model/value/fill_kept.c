@@ -1,11 +1,13 @@
 #include "model/value/value.h"
 
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <xxhash.h>
 
 enum { SLOTS = 1024, GUARD_BYTES = 64 << 10 };
+enum { ROUND_LEAST = 16, ROUND_MOST = 4096 }; /* elements */
 
 typedef struct slot {
   XXH128_hash_t key;
@@ -91,15 +93,49 @@ static void fill_kept_keep(slot_t *slot, XXH128_hash_t key, const void *bytes, s
   *slot = (slot_t){key, content_of(key, bytes, size), at, size};
 }
 
-opc_status_t opc_fill_kept(const opc_tensor_spec_t *spec, const char *path, uint64_t seed, void *out,
-                           opc_error_t *error) {
-  const size_t size = (size_t)opc_tensor_spec_numel(spec) * opc_dtype_size(spec->dtype);
-  opc_fills_share();
-  if (size == 0 || !shelf || !is_worth_it(spec)) return opc_fill_logical(spec, path, seed, out, error);
+/* An element depends on its number in row-major order alone. */
+static bool goes_by_number(const opc_tensor_spec_t *spec) {
+  bool goes = spec->fill.special == OPC_SPECIAL_NONE && !spec->repeated;
+  for (int i = 0; i < spec->ndim; i++) goes &= spec->strides[i] != 0;
+  return goes;
+}
+
+/* The same elements in one dimension, and more of them: a search asks for tensors of many shapes, and a smaller one has
+ * the first elements of a larger one. Borrows from spec. */
+static opc_tensor_spec_t with_round_size(const opc_tensor_spec_t *spec, int64_t numel) {
+  opc_tensor_spec_t whole = *spec;
+  int64_t size = numel > ROUND_MOST ? numel : ROUND_LEAST;
+  while (size < numel) size *= 2;
+  whole.ndim = 1;
+  whole.sizes[0] = size;
+  whole.strides[0] = 1;
+  return whole;
+}
+
+/* Exactly this spec, kept under its own key. */
+static opc_status_t fill_whole(const opc_tensor_spec_t *spec, const char *path, uint64_t seed, void *out, size_t size,
+                               opc_error_t *error) {
   const XXH128_hash_t key = fill_kept_key_of(spec, path, seed);
   slot_t *slot = &shelf->slots[key.low64 % SLOTS];
   if (fill_kept_take(slot, key, out, size)) return OPC_OK;
   OPC_RETURN_IF_ERROR(opc_fill_logical(spec, path, seed, out, error));
   fill_kept_keep(slot, key, out, size);
+  return OPC_OK;
+}
+
+opc_status_t opc_fill_kept(const opc_tensor_spec_t *spec, const char *path, uint64_t seed, void *out,
+                           opc_error_t *error) {
+  const int64_t numel = opc_tensor_spec_numel(spec);
+  const size_t width = opc_dtype_size(spec->dtype), size = (size_t)numel * width;
+  opc_fills_share();
+  if (size == 0 || !shelf || !is_worth_it(spec)) return opc_fill_logical(spec, path, seed, out, error);
+  if (!goes_by_number(spec)) return fill_whole(spec, path, seed, out, size, error);
+  const opc_tensor_spec_t whole = with_round_size(spec, numel);
+  if (whole.sizes[0] == numel) return fill_whole(&whole, path, seed, out, size, error);
+  const size_t whole_size = (size_t)whole.sizes[0] * width;
+  OPC_SCOPED(opc_scope_free) void *bytes = malloc(whole_size);
+  if (!bytes) return opc_fill_logical(spec, path, seed, out, error);
+  OPC_RETURN_IF_ERROR(fill_whole(&whole, path, seed, bytes, whole_size, error));
+  memcpy(out, bytes, size);
   return OPC_OK;
 }
