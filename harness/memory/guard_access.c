@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include "memory/guard_slot.h"
+#include "memory/heap_pages.h"
 
 typedef opc_guard_slot_t slot_t;
 
@@ -69,7 +70,10 @@ typedef struct region {
 static bool region_open(const region_t *region, bool write, unsigned char poison) {
   size_t bytes = (size_t)(region->to - region->from);
   if (mprotect(region->from, bytes, PROT_READ | PROT_WRITE) != 0) return false;
-  if (region->fill && *region->open == OPC_CLOSED) memset(region->from, poison, bytes);
+  if (region->fill && *region->open == OPC_CLOSED) {
+    opc_pages_give(region->from, bytes);
+    memset(region->from, poison, bytes);
+  }
   if (!write && mprotect(region->from, bytes, PROT_READ) != 0) return false;
   *region->open = write ? OPC_OPEN_WRITE : OPC_OPEN_READ;
   return true;

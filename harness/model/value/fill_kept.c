@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <xxhash.h>
 
-enum { SLOTS = 1024, GUARD_BYTES = 64 << 10 };
+enum { SLOTS = 8192, GUARD_BYTES = 64 << 10 };
 enum { ROUND_LEAST = 16, ROUND_MOST = 4096 }; /* elements */
 
 typedef struct slot {

@@ -393,7 +393,7 @@ double opc_task_case_seconds(const opc_task_t *task) {
  */
 static double quick_try_seconds(const opc_task_t *task, double least) {
   enum { LONGEST = 50 };
-  static const double quick = 0.4;
+  static const double quick = 0.25;
   const bool at_once = task->op->kind == OPC_OPERATOR && task->longest_try > 0 &&
                        strcmp(opc_search_device(task->session, task->op), OPC_MODE_CPU) == 0;
   return at_once ? fmin(least, fmax(quick * opc_run_pace(task->session->options), LONGEST * task->longest_try)) : least;

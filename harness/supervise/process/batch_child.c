@@ -20,7 +20,8 @@ static const double leave_seconds = 2;
 static const double look_again_seconds = 0.05; /* at a child that a busy machine left no time to run */
 static const double closed_seconds = 2;        /* after the channel ends, the process must end */
 static const double starved_share = 0.95, starved_patience = 10; /* of a case's time */
-static const double program_patience = 300, between_programs = 2, seconds_between_looks = 0.1;
+static const double program_patience = 300, between_programs = 2, seconds_between_looks = 0.1,
+                    seconds_between_output_looks = 0.02;
 enum { OUTPUT_KEPT = 1 << 20, FORKED_MAX = 16 };
 
 static opc_status_t open_files(opc_child_t *child, opc_error_t *error) {
@@ -113,8 +114,10 @@ void opc_child_leave(opc_child_t *child) {
 }
 
 /* An operator that prints forever must not fill the memory; the file is opened for appending. */
-static void bound_output(const opc_child_t *child) {
+static void bound_output(opc_child_t *child, double now) {
   struct stat status;
+  if (now - child->output_looked < seconds_between_output_looks) return;
+  child->output_looked = now;
   if (fstat(child->output, &status) != 0 || status.st_size <= OUTPUT_KEPT) return;
   if (ftruncate(child->output, 0) != 0) return; /* the next look tries again */
 }
@@ -168,7 +171,7 @@ double opc_child_watch(opc_child_t *child, double case_seconds) {
   double now = opc_clock(), limit;
   opc_end_cause_t cause = OPC_END_IDLE;
   if (child->reaped || child->killed) return 60;
-  bound_output(child);
+  bound_output(child, now);
   if (child->crash_record->sequence != child->sequence) {
     child->sequence = child->crash_record->sequence;
     child->heard = now;

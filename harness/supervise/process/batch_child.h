@@ -46,6 +46,7 @@ typedef struct opc_child {
   double hung_after;                          /* seconds, if it is in a known hang and was not waited for; else 0 */
   bool launched;                              /* its process is a tool's, and the worker another program to it */
   double program_seen, program_looked; /* when another program last ran for it, and was last looked for; 0: never */
+  double output_looked;                /* when the size of its output was last looked at; 0: never */
   double compiler_seen;                /* when it was last seen to compile within its own process; 0: never */
   double pace;                         /* slowdown factor for all time limits except a case's */
   void *owner;                         /* for whom it works; NULL once it was given up */

@@ -1,6 +1,7 @@
 #include "worker/child/try.h"
 
 #include <dlfcn.h>
+#include <limits.h>
 #include <link.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,16 +81,31 @@ void opc_address_place(uint64_t address, char *out, size_t size) {
   else out[0] = '\0';
 }
 
+/* The operator's library; libtorch if that is not loaded under its name. */
+static module_search_t thrower_find(const char *library) {
+  module_search_t search = {.name = library};
+  dl_iterate_phdr(look_at_module, &search);
+  if (search.found) return search;
+  search.name = "libtorch_cpu.so";
+  dl_iterate_phdr(look_at_module, &search);
+  return search;
+}
+
+/* A child tries one operator after the other, each thousands of times. */
+static const module_search_t *throwing_library(const char *library) {
+  static module_search_t last;
+  static char last_name[PATH_MAX];
+  if (last.found && strcmp(last_name, library) == 0) return &last;
+  last = thrower_find(library);
+  snprintf(last_name, sizeof last_name, "%s", library);
+  return &last;
+}
+
 void opc_throw_site(const char *library, char *out, size_t size) {
-  module_search_t search = {.name = library ? library : ""};
   int written = 0, used = 0;
   out[0] = '\0';
   if (frame_count == 0) return;
-  dl_iterate_phdr(look_at_module, &search);
-  if (!search.found) {
-    search.name = "libtorch_cpu.so";
-    dl_iterate_phdr(look_at_module, &search);
-  }
+  const module_search_t search = *throwing_library(library ? library : "");
   for (size_t i = 0; search.found && i < frame_count && used < SITE_FRAMES; i++) {
     if (frames[i] < search.base || frames[i] >= search.end) continue;
     int added = snprintf(out + written, size - (size_t)written, "%s%llx", used ? "." : "",

@@ -28,11 +28,11 @@ static void remove_others(int folder) {
   closedir(entries);
 }
 
-/* Nothing was added to the folder or removed from it since the last look. File systems count time in ticks of some
+/* Nothing was added to the folder or removed from it since the last look. File systems count time in ticks of up to ten
  * milliseconds, old ones in seconds: a change in the tick of the one before leaves the same time. So the look before
  * must have come later than that tick. */
 static bool is_as_before(int folder) {
-  enum { TICK = 50 * 1000 * 1000 };
+  enum { TICK = 20 * 1000 * 1000 };
   static struct timespec changed;
   static bool settled;
   struct timespec now = {0};
