@@ -74,6 +74,6 @@ struct opc_journal_reader {
  * after an error. */
 opc_status_t opc_journal_index(opc_journal_reader_t *reader, opc_error_t *error) OPC_CHECKED;
 
-/* The object of a line of flat members, whose texts are ASCII without escapes; a new reference. NULL: another object,
- * or none; jansson decides. */
+/* The object of a line without lists, whose texts are ASCII without escapes; a new reference. NULL: another object, or
+ * none; jansson decides. */
 json_t *opc_journal_parse_plain(const char *line, size_t length);

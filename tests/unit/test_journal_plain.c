@@ -17,6 +17,8 @@ static void plain_lines_are_read_as_jansson_reads_them(void **state) {
       "2}",
       "{\"a\":null,\"b\":true,\"c\":false,\"\":\"\"}",
       "{\"a\":1,\"a\":2}",
+      "{\"evidence\":{\"calls\":3,\"compared\":12},\"seconds\":0.25}",
+      "{\"a\":{\"b\":{\"c\":{\"d\":{}}}}}",
   };
   for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
     json_t *ours = opc_journal_parse_plain(lines[i], strlen(lines[i])), *theirs = json_loads(lines[i], 0, NULL);
@@ -48,7 +50,10 @@ static void other_lines_are_left_to_jansson(void **state) {
       "{\"a\":1e999}",
       "{\"a\":nul}",
       "{\"a\":[]}",
-      "{\"a\":{\"b\":1}}",
+      "{\"a\":{\"b\":1}",
+      "{\"a\":{\"b\":1,}}",
+      "{\"a\":{\"b\":[]}}",
+      "{\"a\":{\"b\":{\"c\":{\"d\":{\"e\":{\"f\":1}}}}}}",
       "{\"a\":\"\\n\"}",
       "{\"a\":\"\x01\"}",
       "{\"a\":\"\xc3\xa9\"}",
