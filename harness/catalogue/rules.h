@@ -1,8 +1,9 @@
 /* The tables of checks and rules: names, severities, and the texts of `opcheck-c explain`. No libtorch.
  *
- * A rule is `check.what`. Four families belong to no check, because any case can end with them: `sample.…` (a file's
- * sample was refused or accepted, contrary to its expectation), the ends of a child process: `signal.SIG…`, `exit`,
- * `timeout`, `memory`, `foreign_exception`, `memcheck.…` (--tool memcheck), and `sanitize.…`
+ * A rule is `check.what`. Some families belong to no check, because any case can end with them: `sample.…` (a file's
+ * sample was refused or accepted, contrary to its expectation), `search.…` (what the search for arguments saw), the
+ * ends of a child process: `signal.SIG…`, `exit`, `timeout`, `memory`, `foreign_exception`, `memcheck.…` (--tool
+ * memcheck), and `sanitize.…`
  * (--sanitize).
  * Threads, fork: constant tables. */
 #pragma once

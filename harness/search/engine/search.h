@@ -57,9 +57,9 @@ opc_search_state_t opc_search_state(const opc_search_t *search);
  * Owned by the search. */
 const char *opc_search_detail(const opc_search_t *search);
 /* Summary of the search for the report: {"state", "tries", "found_at" (0: never), "found_by" (the family whose try
- * was the first to be accepted; only if there is one), "crashes", "timeouts", "places"
- * (where tries ended), "families": the use of each kind of edit: {NAME: [tried, reached a new place, kept]}}, without
- * kinds never tried. New reference; NULL: out of memory. */
+ * was the first to be accepted; only if there is one), "crashes", "timeouts", "out_of_memory", "foreign_exceptions",
+ * "places" (where tries ended), "families": the use of each kind of edit: {NAME: [tried, reached a new place, kept]}},
+ * without kinds never tried. New reference; NULL: out of memory. */
 json_t *opc_search_to_json(const opc_search_t *search);
 /* Appends the accepted samples, minimal first (at most 3, of different shapes, with non-empty outputs), then at most 5
  * with other options or integers, which are `varied`. If there is none, but tries of several shapes were UNINITIALISED,

@@ -299,6 +299,8 @@ void opc_search_report(opc_search_t *search, const opc_tried_t *tried) {
   if (tried->outcome != OPC_TRY_NO_KERNEL && tried->outcome != OPC_TRY_FAKE_IN_PYTHON) search->no_kernels = 0;
   opc_tabu_note(search, tried->outcome == OPC_TRY_TIMEOUT ? OPC_TABU_DEATHS
                                                           : tried->outcome == OPC_TRY_CRASHED && !speaks(tried));
+  search->exhausted += tried->outcome == OPC_TRY_OUT_OF_MEMORY;
+  search->foreign += tried->outcome == OPC_TRY_FOREIGN_EXCEPTION;
   switch (tried->outcome) {
     case OPC_TRY_RETURNED:
       tell_returned(search, tried);

@@ -204,11 +204,12 @@ json_t *opc_search_to_json(const opc_search_t *search) {
     json_object_set_new(families, family_names[i],
                         json_pack("[i, i, i]", search->tried[i], search->moved[i], search->accepted[i]));
   }
-  return json_pack("{s:s, s:i, s:i, s:i, s:i, s:I, s:o, s:s*}", "state",
+  return json_pack("{s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:I, s:o, s:s*}", "state",
                    opc_search_state_name(opc_search_state(search)), "tries", search->tries, "found_at",
                    search->found_at > 0 ? search->earlier + search->found_at : 0, "crashes", search->crashes,
-                   "timeouts", search->hangs, "places", (json_int_t)search->site_count, "families", families,
-                   "found_by", search->found_at > 0 ? family_names[search->found_by] : NULL);
+                   "timeouts", search->hangs, "out_of_memory", search->exhausted, "foreign_exceptions", search->foreign,
+                   "places", (json_int_t)search->site_count, "families", families, "found_by",
+                   search->found_at > 0 ? family_names[search->found_by] : NULL);
 }
 
 const char *opc_search_detail(const opc_search_t *search) { return opc_text_c(&search->detail); }

@@ -192,6 +192,7 @@ struct opc_search {
   int progress_at;                   /* number of the last try that ended at a new place; 0: none */
   opc_search_family_t found_by;      /* of that try */
   int crashes, hangs;                /* number of tries */
+  int exhausted, foreign;            /* likewise: memory ran out; what was thrown is no std::exception */
   int spoken;                        /* crashes with a printed message */
   int crash_cost;                    /* a timeout counts as several crashes */
   int repeats, no_kernels, hopeless; /* repeats, no_kernels: in a row; hopeless: total */

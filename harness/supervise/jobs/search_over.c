@@ -66,7 +66,7 @@ void opc_searching_count_child(opc_searching_t *searching) {
 
 /* Adds this round's record to that of the earlier rounds. */
 static void add_record(json_t *record, const json_t *before) {
-  static const char *const sums[] = {"tries", "crashes", "timeouts"};
+  static const char *const sums[] = {"tries", "crashes", "timeouts", "out_of_memory", "foreign_exceptions"};
   json_t *families = json_object_get(record, "families"), *counts;
   const char *family;
   for (size_t i = 0; i < sizeof sums / sizeof *sums; i++) {

@@ -408,7 +408,51 @@ double opc_task_try_seconds(const opc_task_t *task) {
   return fmin(usual, most);
 }
 
-void opc_task_explain_no_sample(const opc_task_t *task, opc_case_result_t *result) {
+/* Ends of a try that no caller can live with, by their counts in the record of a search; the worst first. */
+static const struct {
+  const char *count, *words;
+  opc_rule_id_t rule;
+} fatal_ends[] = {{"crashes", "crashed", OPC_RULE_search_every_call_crashes},
+                  {"timeouts", "did not return in time", OPC_RULE_search_every_call_hangs},
+                  {"out_of_memory", "ran out of memory", OPC_RULE_search_every_call_exhausts_memory},
+                  {"foreign_exceptions", "threw what is no std::exception", OPC_RULE_search_every_call_throws}};
+enum { FATAL_ENDS = sizeof fatal_ends / sizeof *fatal_ends };
+
+/* "crashed: 3, did not return in time: 2"; the rule of the worst end. OPC_RULE_NONE: a try was refused or returned,
+ * or there was none. A search gives up after few hangs and crashes: counts do not show which is more usual. */
+static opc_rule_id_t every_call_rule(const json_t *record, opc_text_t *out) {
+  json_int_t sum = 0;
+  opc_rule_id_t rule = OPC_RULE_NONE;
+  for (size_t i = 0; i < FATAL_ENDS; i++) {
+    const json_int_t count = json_integer_value(json_object_get(record, fatal_ends[i].count));
+    if (count > 0) opc_text_addf(out, "%s%s: %" JSON_INTEGER_FORMAT, sum > 0 ? ", " : "", fatal_ends[i].words, count);
+    if (count > 0 && !rule) rule = fatal_ends[i].rule;
+    sum += count;
+  }
+  return sum == json_integer_value(json_object_get(record, "tries")) ? rule : OPC_RULE_NONE;
+}
+
+/* No call of the operator was even refused: one of its skipped results says so, as a finding. True: it does. */
+static bool tell_every_call(opc_task_t *task, const opc_searched_t *found, opc_case_result_t *result) {
+  OPC_SCOPED(opc_text_clear) opc_text_t ends = {0};
+  json_auto_t *record = found && found->record ? json_loads(found->record, 0, NULL) : NULL;
+  const opc_rule_id_t rule = every_call_rule(record, &ends);
+  if (!rule || task->told_every_call) return false;
+  const char *last = strstr(task->detail, "last: ");
+  OPC_SCOPED(opc_scope_free)
+  char *text = opc_string_format("no call that the search tried was accepted or refused (%s)%s%s", opc_text_c(&ends),
+                                 last ? "; the " : "", last ? last : "");
+  task->told_every_call = true;
+  result->verdict = OPC_VERDICT_ERROR;
+  result->reason = OPC_SKIP_NONE;
+  result->rule = rule;
+  result->severity = opc_rules[rule].severity;
+  opc_case_result_say(result, text);
+  opc_json_put(&result->evidence, "why", json_string("the search for arguments tried the operator"));
+  return true;
+}
+
+void opc_task_explain_no_sample(opc_task_t *task, opc_case_result_t *result) {
   if (result->reason != OPC_SKIP_NO_SAMPLE) return;
   if (task->session->options->no_search)
     opc_case_result_say(result, "no sample file names it, and --no-search is given");
@@ -417,7 +461,7 @@ void opc_task_explain_no_sample(const opc_task_t *task, opc_case_result_t *resul
     result->reason = OPC_SKIP_BUDGET;
     opc_case_result_say(result, "no sample file names it, and there was no time for a search (--budget)");
   }
-  if (!task->detail) return;
+  if (!task->detail || tell_every_call(task, found, result)) return;
   const bool lacks_kernel = found && found->lacks_kernel;
   if (found && found->cut && !lacks_kernel) result->reason = OPC_SKIP_BUDGET;
   OPC_SCOPED(opc_scope_free)

@@ -96,8 +96,9 @@ struct opc_task {
   bool goes_on, left_out;
 
   opc_sample_set_t samples;
-  const char *source; /* "file", "recorded", "searched", "none" */
-  char *detail;       /* of the search; NULL: no search */
+  const char *source;   /* "file", "recorded", "searched", "none" */
+  char *detail;         /* of the search; NULL: no search */
+  bool told_every_call; /* a finding says that no call was even refused */
 
   json_t *search_record; /* what the search did; NULL: no search */
   json_t *beside;        /* what the search beside its samples did; NULL: none */
@@ -188,8 +189,9 @@ opc_status_t opc_task_crash_result(const opc_task_t *task, const char *case_id, 
                                    opc_case_result_t **out, opc_error_t *error) OPC_CHECKED;
 /* Writes a final result to the journal; takes it. */
 opc_status_t opc_task_write_final(opc_task_t *task, opc_case_result_t *result, opc_error_t *error) OPC_CHECKED;
-/* Explains a result skipped for lack of arguments: only the search knows the reason, not the child. */
-void opc_task_explain_no_sample(const opc_task_t *task, opc_case_result_t *result);
+/* Explains a result skipped for lack of arguments: only the search knows the reason, not the child. The first one
+ * becomes a finding if no call that the search tried was accepted or refused. */
+void opc_task_explain_no_sample(opc_task_t *task, opc_case_result_t *result);
 
 /* The phases of a task, one file each. A search goes from its first phase to its second; words to relations, relations
  * to the search beside the samples, and that to cases; cases to confirmation, and from there to the cases that an
