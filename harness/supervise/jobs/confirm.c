@@ -43,13 +43,14 @@ static opc_status_t begin_rerun(opc_task_t *task, opc_error_t *error) {
 
 static bool is_hang(const opc_case_result_t *result) { return result->rule == OPC_RULE_timeout; }
 
-static bool confirm_is_searched(const opc_case_result_t *result) {
-  return result->provenance.source == OPC_SOURCE_SEARCHED;
+/* Found by a search, or a sample with one argument changed against the others. */
+static bool is_on_unvouched_input(const opc_case_result_t *result) {
+  return !opc_provenance_is_valid(&result->provenance);
 }
 
 /* A hang on input that nobody vouches for is a warning, unless strangers may send it: it gets twice the operator's own
  * limit, not the whole one. */
-static double searched_hang_seconds(const opc_task_t *task) {
+static double unvouched_hang_seconds(const opc_task_t *task) {
   enum { LEAST = 2, LIMITS = 2 };
   const double most = task->session->options->timeout, least = LEAST * opc_run_pace(task->session->options);
   if (task->session->options->untrusted_input) return most;
@@ -62,10 +63,10 @@ static double confirm_seconds(const opc_task_t *task) {
   const opc_confirming_t *confirming = task->confirming;
   const opc_case_result_t *suspect =
       confirming->index < task->suspect_count ? task->suspects[confirming->index].result : NULL;
-  const bool hung = suspect && is_hang(suspect), searched = suspect && confirm_is_searched(suspect),
-             known = hung && (task->hang_confirmed[false] || task->hang_confirmed[searched]);
+  const bool hung = suspect && is_hang(suspect), unvouched = suspect && is_on_unvouched_input(suspect),
+             known = hung && (task->hang_confirmed[false] || task->hang_confirmed[unvouched]);
   if (known || confirming->step == STEP_CONTROL) return opc_task_case_seconds(task);
-  return hung && searched ? searched_hang_seconds(task) : task->session->options->timeout;
+  return hung && unvouched ? unvouched_hang_seconds(task) : task->session->options->timeout;
 }
 
 static opc_suspect_t *confirm_present(opc_task_t *task) { return &task->suspects[task->confirming->index]; }
@@ -382,7 +383,7 @@ static opc_status_t conclude_outcome(opc_task_t *task, opc_error_t *error) {
 static opc_status_t conclude_confirmed(opc_task_t *task, opc_error_t *error) {
   opc_case_result_t *outcome = task->confirming->outcome;
   size_t done = task->confirming->index;
-  task->hang_confirmed[confirm_is_searched(outcome)] |= is_hang(outcome);
+  task->hang_confirmed[is_on_unvouched_input(outcome)] |= is_hang(outcome);
   outcome->confirmed = OPC_CONFIRMED_YES;
   if (task->confirming->in_company)
     opc_case_result_put(&outcome->confirmed_after, task->suspects[task->confirming->leader].result->case_id);

@@ -137,7 +137,8 @@ struct opc_task {
   opc_inputs_seen_t inputs_seen;
   opc_suspect_t *suspects;
   size_t suspect_count, settled; /* settled: so many were confirmed in earlier turns */
-  bool hang_confirmed[2];        /* a case hung for as long as it may, [1]: on searched input. The others need not */
+  bool hang_confirmed[2]; /* a case hung for as long as it may, [1]: on input that nobody vouches for. The others need
+                             not */
   opc_case_result_t **waiting; /* rerun.c: results of cases skipped because of a crash; NULL where it has its outcome */
   size_t waiting_count;
 };
