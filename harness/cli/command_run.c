@@ -96,8 +96,8 @@ static const struct argp_option options[] = {
      "arguments, and the results are compared. A sample can name its own (opcheck-c explain reference.other_values)",
      2},
     {"neighbours", KEY_NEIGHBOURS, "N", 0,
-     "Number of cases with similar calls to try for each declared, recorded or recipe sample: another flag, mode, "
-     "number, size or optional argument (default: as many as the sample has cases of its own, none under a tool)",
+     "Number of cases with similar calls to try for each sample: another flag, mode, number, size or optional "
+     "argument (default: as many as the sample has cases of its own, a quarter if searched, none under a tool)",
      2},
     {"seed", OPC_KEY_SEED, "N", 0, "Seed for all random numbers (default: 0)", 2},
     {"seeds", KEY_SEEDS, "N", 0,

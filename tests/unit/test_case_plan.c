@@ -145,12 +145,19 @@ static void neighbours_are_limited(void **state) {
   assert_plan(&request, "-/s/plain:0 -/s/all.fewer8:1 -/s/all.fewer12:1 -/s/all.uneven:2");
   request.neighbours = 100;
   assert_plan(&request, "-/s/plain:0 -/s/all.fewer8:1 -/s/all.fewer12:1 -/s/n.set0:1 -/s/all.uneven:2");
-  sample.source = OPC_SAMPLE_SEARCHED;
-  assert_plan(&request, "-/s/plain:0");
-  sample.by_recipe = true;
+  /* The first one that was searched has fewer, and a further one none. */
+  opc_sample_t samples[] = {sample, sample_of("'name': 't', 'args': [" TENSOR("[8, 12]", "float32") "]")};
+  request.samples = samples;
+  request.sample_count = COUNT(samples);
   request.neighbours = 1;
-  assert_plan(&request, "-/s/plain:0 -/s/all.fewer8:1");
-  opc_sample_clear(&sample);
+  samples[0].source = samples[1].source = OPC_SAMPLE_SEARCHED;
+  assert_plan(&request, "-/s/plain:0 -/t/plain:0 -/s/all.fewer8:1");
+  request.neighbours = OPC_NEIGHBOURS_AS_OWN;
+  assert_plan(&request, "-/s/plain:0 -/t/plain:0");
+  samples[0].by_recipe = true;
+  assert_plan(&request, "-/s/plain:0 -/t/plain:0 -/s/all.fewer8:1");
+  opc_sample_clear(&samples[0]);
+  opc_sample_clear(&samples[1]);
 }
 
 /* Such a row takes nothing from the share of the others, and has its own only where there are many. */

@@ -157,6 +157,38 @@ static void assert_integers(const char *dtype, const char *values, const char *v
   opc_sample_clear(&sample);
 }
 
+/* fields: of the sample, its relations too. */
+static void assert_related(const char *fields, const char *variant, const char *expected) {
+  opc_sample_t changed, sample = fixture_sample(&op, "%s", fields);
+  opc_error_t error = {0};
+  const opc_status_t status = opc_variant_apply(&sample, &op, variant, &changed, &error);
+  if ((status == OPC_OK) != (expected != NULL)) fail_msg("%s of %s", variant, fields);
+  if (status == OPC_OK) {
+    char *text = dump(&changed);
+    if (!strstr(text, expected)) fail_msg("%s of %s: no %s in %s", variant, fields, expected, text);
+    free(text);
+    opc_sample_clear(&changed);
+  }
+  opc_sample_clear(&sample);
+}
+
+static void test_lengths_and_counts(void **state) {
+  (void)state;
+#define LENGTHS(values, relation)                                                    \
+  "'args': [{'tensor': {'shape': [3], 'dtype': 'int64', 'fill': {'values': [" values \
+  "]}}}, {'tensor': {'shape': "                                                      \
+  "[6]}}], 'relations': [{'values': 'x', " relation "}]"
+#define COUNTED(relation) \
+  "'args': [{'tensor': {'shape': [6]}}, null, [], 3], 'relations': [{'values': 'n', " relation "}]"
+  assert_related(LENGTHS("2, 1, 3", "'sum': ['y', 0]"), "x.one_none", "[2,0,4]");
+  assert_related(LENGTHS("2, 1, 3", "'at_most': [['y', 0]]"), "x.one_none", "[2,0,3]");
+  assert_related(LENGTHS("2, 1, 3", "'below': [['y', 0]]"), "x.one_none", NULL); /* an index */
+  assert_related(LENGTHS("6, 0, 0", "'sum': ['y', 0]"), "x.one_none", NULL);
+  assert_related(LENGTHS("2, 1, 3", "'sum': ['y', 0]}, {'values': 'x', 'least': 1"), "x.one_none", NULL);
+  assert_related(COUNTED("'at_most': [['x', 0]]"), "all.wide6", ",258]");
+  assert_related(COUNTED("'below': [['x', 0]]"), "all.wide6", ",3]");
+}
+
 static void test_other_integers(void **state) {
   (void)state;
   assert_integers("int64", "0, 2, 3, 6", "x.zeros", "[0,0,0,0]");
@@ -353,11 +385,15 @@ static void test_neighbours_of_defaults(void **state) {
   (void)state;
   opc_operator_t before = with_call_operator();
   listing_t listing = list_variants(
-      "[{'tensor': {'shape': [4]}}, {'tensor': {'shape': [4]}}], 'kwargs': {'stride': [1, 1]}", OPC_VARIANT_NEIGHBOUR);
-  static const char *const wanted[] = {"weight.left_out", "flag.flipped", "slope.set-0.5", "dim.set0", "stride.set2"};
+      "[{'tensor': {'shape': [4]}}, {'tensor': {'shape': [4]}}], 'kwargs': {'stride': [1, "
+      "1], 'reduction': 'sum', 'flag': true}",
+      OPC_VARIANT_NEIGHBOUR);
+  static const char *const wanted[] = {"weight.left_out", "flag.flipped", "slope.set-0.5",
+                                       "dim.set0",        "stride.set2",  "reduction.left_out"};
   for (size_t i = 0; i < COUNT(wanted); i++)
     if (!has(&listing, wanted[i])) fail_msg("%s is not there", wanted[i]);
-  static const char *const unwanted[] = {"weight.like_x", "weight.row4", "slope.set0.5", "dim.left_out", "stride.set1"};
+  static const char *const unwanted[] = {"weight.like_x", "weight.row4",   "slope.set0.5",   "dim.left_out",
+                                         "stride.set1",   "flag.left_out", "slope.left_out", "stride.left_out"};
   for (size_t i = 0; i < COUNT(unwanted); i++)
     if (has(&listing, unwanted[i])) fail_msg("%s is there", unwanted[i]);
   listing_clear(&listing);
@@ -422,6 +458,9 @@ static void test_what_each_does(void **state) {
       {"[{'tensor': {'shape': [4, 6]}}, {'tensor': {'shape': [1, 6]}}]", "all.larger",
        "[{'tensor':{'shape':[44,66],'stream':'x'}},{'tensor':{'shape':[1,66],'stream':'y'}}]"},
       {TWO, "all.long7", "[{'tensor':{'shape':[2,1029],'stream':'x'}},{'tensor':{'shape':[1029,3],'stream':'y'}}]"},
+      {TWO, "all.wide7", "[{'tensor':{'shape':[2,259],'stream':'x'}},{'tensor':{'shape':[259,3],'stream':'y'}}]"},
+      {"[{'tensor': {'shape': [7, 7, 7]}}]", "all.wide7", "[{'tensor':{'shape':[21,21,21],'stream':'x'}}]"},
+      {X234, "all.odd_strides3", "[{'tensor':{'shape':[2,1,4],'strides':[4,17,1],'stream':'x'}}]"},
       {TWO, "all.empty_size7", "[{'tensor':{'shape':[2,0],'stream':'x'}},{'tensor':{'shape':[0,3],'stream':'y'}}]"},
       {X234, "all.longer3", "[{'tensor':{'shape':[2,4,4],'stream':'x'}}]"},
       {X234, "all.uneven", "[{'tensor':{'shape':[3,3,5],'stream':'x'}}]"},
@@ -741,6 +780,7 @@ int main(void) {
       cmocka_unit_test(test_every_name_rebuilds_its_variant),
       cmocka_unit_test(test_other_contents),
       cmocka_unit_test(test_masks),
+      cmocka_unit_test(test_lengths_and_counts),
       cmocka_unit_test(test_other_integers),
       cmocka_unit_test(test_neighbours_of_a_call),
       cmocka_unit_test(test_stated_words),

@@ -141,6 +141,16 @@ static void test_integers_that_move(void **state) {
     assert_change(OFFSETS(", 'movable': true"), others[i], OPC_DTYPE_OTHER, "alone");
 }
 
+static void test_lengths_that_add_up(void **state) {
+  (void)state;
+#define LENGTHS(relations)                                                                                      \
+  "'args': [{'tensor': {'shape': [6]}}, {'tensor': {'shape': [3], 'dtype': 'int64', 'fill': {'values': [2, 1, " \
+  "3]}}}], 'relations': [" relations "]"
+  assert_change(LENGTHS("{'values': 'y', 'sum': ['x', 0]}"), "y.one_none", OPC_DTYPE_OTHER, "related");
+  assert_change(LENGTHS("{'values': 'y', 'sum': ['x', 0]}"), "y.zeros", OPC_DTYPE_OTHER, "alone");
+  assert_change(LENGTHS("{'values': 'y', 'at_most': [['x', 0]]}"), "y.one_none", OPC_DTYPE_OTHER, "alone");
+}
+
 static void test_the_same_tensor_and_lists(void **state) {
   (void)state;
   assert_change(TWO, "y.same_as_x", OPC_DTYPE_OTHER, "alone");
@@ -192,13 +202,10 @@ static void test_neighbours(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_what_keeps_the_values),
-      cmocka_unit_test(test_sizes_without_relations),
-      cmocka_unit_test(test_values_and_dtypes),
-      cmocka_unit_test(test_other_numbers),
-      cmocka_unit_test(test_integers_that_move),
-      cmocka_unit_test(test_the_same_tensor_and_lists),
-      cmocka_unit_test(test_neighbours),
+      cmocka_unit_test(test_what_keeps_the_values),     cmocka_unit_test(test_sizes_without_relations),
+      cmocka_unit_test(test_values_and_dtypes),         cmocka_unit_test(test_other_numbers),
+      cmocka_unit_test(test_integers_that_move),        cmocka_unit_test(test_lengths_that_add_up),
+      cmocka_unit_test(test_the_same_tensor_and_lists), cmocka_unit_test(test_neighbours),
   };
   return cmocka_run_group_tests(tests, make_operator, clear_operator);
 }

@@ -301,6 +301,17 @@ static opc_status_t check_peak(opc_case_context_t *context, opc_finding_t *findi
 
 /* ---- the check ---- */
 
+/* What an operator keeps from its first call is made for that call's sizes. The calls of a larger variant follow one of
+ * the sample, so that the case shows it on its own. */
+static opc_status_t call_base(opc_case_context_t *context, opc_error_t *error) {
+  OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
+  if (!(context->variant.families & OPC_VARIANT_LONG) || !context->base) return OPC_OK;
+  const opc_again_t again = {.context = context,
+                             .sample = context->base,
+                             .label = {OPC_CALL_KIND_ON_OTHERS, "the sample's own arguments, before larger ones"}};
+  return opc_again_call(&again, &call, error);
+}
+
 /* *out_returned: the call returned in all passes. */
 static opc_status_t check_passes(opc_case_context_t *context, bool *out_returned, opc_finding_t *finding,
                                  opc_error_t *error) {
@@ -332,6 +343,7 @@ static opc_status_t run_memory(opc_case_context_t *context, opc_finding_t *findi
   const opc_check_session_t *session = context->session;
   if ((context->rule->judge & OPC_JUDGE_UNLESS_FOUND) && *session->found)
     return opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "it goes out of bounds on ordinary values too");
+  OPC_RETURN_IF_ERROR(call_base(context, error));
   const opc_status_t status = check_passes(context, &returned, finding, error);
   memory_mode_reset();
   if (!status && returned)

@@ -338,18 +338,26 @@ static opc_status_t call_kernel_at_meta(const opc_again_t *again, opc_call_t *ca
   return OPC_OK;
 }
 
-/* Calls the operator on Meta tensors. *out_returned false: the finding is decided. */
-static opc_status_t call_on_meta(opc_case_context_t *context, size_t tensor_arg_count, opc_call_t *call,
-                                 bool *out_returned, opc_finding_t *finding, opc_error_t *error) {
+/* Calls the operator on Meta tensors. *out_reaches false: there was no call. */
+static opc_status_t try_on_meta(opc_case_context_t *context, const opc_sample_t *arguments, size_t tensor_arg_count,
+                                opc_call_t *call, bool *out_reaches, opc_error_t *error) {
   OPC_SCOPED(opc_sample_clear) opc_sample_t sample = {0};
   const opc_device_t device = {OPC_DEVICE_META, -1};
-  OPC_RETURN_IF_ERROR(opc_sample_copy(context->sample, &sample, error));
-  if (!move_to_meta(context->op, &sample, tensor_arg_count))
-    return opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no tensor argument selects the Meta kernel");
+  OPC_RETURN_IF_ERROR(opc_sample_copy(arguments, &sample, error));
+  *out_reaches = move_to_meta(context->op, &sample, tensor_arg_count);
   const opc_again_t again = {
       .context = context, .sample = &sample, .device = &device, .label = {OPC_CALL_KIND_META, ""}};
-  OPC_RETURN_IF_ERROR(needs_meta_key(context->op, tensor_arg_count) ? call_kernel_at_meta(&again, call, error)
-                                                                    : opc_again_call(&again, call, error));
+  if (!*out_reaches) return OPC_OK;
+  return needs_meta_key(context->op, tensor_arg_count) ? call_kernel_at_meta(&again, call, error)
+                                                       : opc_again_call(&again, call, error);
+}
+
+/* *out_returned false: the finding is decided. */
+static opc_status_t call_on_meta(opc_case_context_t *context, size_t tensor_arg_count, opc_call_t *call,
+                                 bool *out_returned, opc_finding_t *finding, opc_error_t *error) {
+  bool reaches = false;
+  OPC_RETURN_IF_ERROR(try_on_meta(context, context->sample, tensor_arg_count, call, &reaches, error));
+  if (!reaches) return opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no tensor argument selects the Meta kernel");
   *out_returned = call->outcome == OPC_CALL_RETURNED;
   if (!*out_returned) report_refusal(context, call, finding);
   return OPC_OK;
@@ -394,10 +402,52 @@ static opc_status_t agree_on_metadata(opc_case_context_t *context, bool *out, op
   return OPC_OK;
 }
 
+/* ---- what the real kernel refuses ---- */
+
+/* The Meta kernel knows which dimensions there are: it takes this one, and refuses the one before the first. */
+static opc_status_t knows_dimensions(opc_case_context_t *context, size_t tensor_arg_count, bool *out,
+                                     opc_error_t *error) {
+  char argument[sizeof context->id.variant];
+  OPC_SCOPED(opc_sample_clear) opc_sample_t sample = {0};
+  OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
+  bool reaches = false;
+  *out = false;
+  opc_string_put(argument, sizeof argument, context->id.variant);
+  argument[strcspn(argument, ".")] = '\0';
+  const int index = opc_operator_argument(context->op, argument);
+  const opc_tensor_spec_t *first = opc_sample_tensor(context->sample, 0);
+  if (index < 0 || !first) return OPC_OK;
+  OPC_RETURN_IF_ERROR(opc_sample_copy(context->sample, &sample, error));
+  sample.arguments[index].integer = -first->ndim - 1;
+  OPC_RETURN_IF_ERROR(try_on_meta(context, &sample, tensor_arg_count, &call, &reaches, error));
+  *out = reaches && call.outcome == OPC_CALL_REJECTED;
+  return OPC_OK;
+}
+
+/* The real kernel refuses a dimension that is counted from the end. Only its own Meta kernel can contradict it. */
+static opc_status_t check_refused_by_real(opc_case_context_t *context, const opc_call_t *real, opc_finding_t *finding,
+                                          opc_error_t *error) {
+  OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
+  const char *message = opc_text_c(&real->message);
+  bool reaches = false, counts = false;
+  if (real->outcome != OPC_CALL_REJECTED || !has_own_kernel(context->op) || !strstr(context->id.variant, ".from_end"))
+    return OPC_OK;
+  OPC_RETURN_IF_ERROR(try_on_meta(context, context->sample, real->tensor_arg_count, &call, &reaches, error));
+  if (!reaches || call.outcome != OPC_CALL_RETURNED) return OPC_OK;
+  OPC_RETURN_IF_ERROR(knows_dimensions(context, real->tensor_arg_count, &counts, error));
+  if (counts)
+    opc_finding_fail(finding, OPC_RULE_meta_accepts,
+                     "the Meta kernel takes a dimension that is counted from the end, as far as there are dimensions, "
+                     "and the real kernel refuses it: %.*s",
+                     (int)strcspn(message, "\n"), message);
+  return OPC_OK;
+}
+
 static opc_status_t run_meta(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
   OPC_SCOPED(side_clear) side_t real = {0};
   bool fits = false;
-  if (!opc_case_call(context, false, &real.call, finding)) return OPC_OK;
+  if (!opc_case_call(context, false, &real.call, finding))
+    return check_refused_by_real(context, &real.call, finding, error);
   OPC_RETURN_IF_ERROR(compare_sides(context, &real, finding, error));
   if (!finding->rule || !opc_sample_is_only_searched(context)) return OPC_OK;
   OPC_RETURN_IF_ERROR(opc_sample_fits(context, &real.call, agree_on_metadata, &fits, error));

@@ -219,21 +219,36 @@ static bool may_be_as_strided_like(const opc_operator_t *op) {
   return lists > 1;
 }
 
-/* The operator refuses the layout because of a view of its own: it asks for elements that the storage does not have. */
+/* Every tensor is contiguous to whoever asks it: only dimensions of size 1 may have another stride. */
+static bool is_dense(const opc_sample_t *sample) {
+  const opc_tensor_spec_t *spec;
+  bool dense = true;
+  for (size_t i = 0; (spec = opc_sample_tensor(sample, i)); i++)
+    dense = dense && opc_tensor_spec_is_contiguous(spec) && !spec->storage_offset && !spec->conj && !spec->neg;
+  return dense;
+}
+
+/* The operator refuses the layout because of a view of its own, which asks for elements that the storage does not have,
+ * or because of a stride that means nothing. */
 static opc_status_t check_refused_layout(opc_case_context_t *context, reference_t *reference, const opc_call_t *call,
                                          opc_finding_t *finding, opc_error_t *error) {
   opc_again_t again = reference_again(context, reference);
   const char *message = opc_text_c(&call->message);
-  if (call->outcome != OPC_CALL_REJECTED || !opc_torch_says(OPC_TORCH_VIEW_OUTSIDE, message) ||
-      may_be_as_strided_like(context->op))
-    return OPC_OK;
+  const bool outside = opc_torch_says(OPC_TORCH_VIEW_OUTSIDE, message), dense = is_dense(context->sample);
+  if (call->outcome != OPC_CALL_REJECTED || !(outside || dense) || may_be_as_strided_like(context->op)) return OPC_OK;
   OPC_RETURN_IF_ERROR(opc_again_run(&again, &reference->result, &reference->outcome, &reference->message, error));
-  if (reference->outcome == OPC_CALL_RETURNED)
+  if (reference->outcome != OPC_CALL_RETURNED) return OPC_OK;
+  if (outside)
     opc_finding_fail(
         finding, OPC_RULE_stride_view_outside,
         "it asks libtorch for a view that does not fit into the storage, and a contiguous copy of the same "
         "values is accepted: %.300s",
         message);
+  else
+    opc_finding_fail(finding, OPC_RULE_stride_single_refused,
+                     "a contiguous tensor is refused, and accepted with another stride of its dimensions of size 1: "
+                     "%.300s",
+                     message);
   return OPC_OK;
 }
 

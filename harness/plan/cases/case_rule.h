@@ -117,8 +117,7 @@ typedef struct opc_case_rule {
   unsigned needs;          /* OPC_NEEDS_… */
   int64_t numel_max;       /* limit for the elements of the variant's largest tensor; 0: no limit */
   unsigned judge;          /* OPC_JUDGE_… */
-  int neighbours;          /* not 0: at most so many of each sample that somebody vouches for, and not more than the
-                              request allows (planner.h) */
+  int neighbours;          /* not 0: at most so many of a sample, and not more than the request allows (planner.h) */
   bool beside;             /* of neighbours: takes nothing from the share of the other rules; for a few */
   const char *why;         /* why these cases are tried: one line, for reports and for a listing of the plan */
 } opc_case_rule_t;

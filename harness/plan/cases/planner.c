@@ -284,10 +284,11 @@ static opc_status_t plan_sample(planning_t *planning, size_t table, size_t devic
   const opc_plan_request_t *request = planning->request;
   int64_t *own = &planning->own_cases[device * request->sample_count + index];
   plan_t plan = plan_of(planning, table, device, index);
+  enum { SEARCHED = 4 }; /* one neighbour for so many cases */
   plan.neighbours = request->neighbours;
   if (plan.neighbours == OPC_NEIGHBOURS_AS_OWN && plan.part == OPC_PLAN_VARIANTS && opc_plan_has_neighbours(&plan)) {
     if (*own < 0) OPC_RETURN_IF_ERROR(count_own_cases(request, device, index, own, plan.error));
-    plan.neighbours = *own;
+    plan.neighbours = opc_plan_source(plan.planned.base) == OPC_SOURCE_SEARCHED ? *own / SEARCHED : *own;
   }
   const opc_status_t status = walk_sample(&plan);
   planning->stopped = plan.stopped;

@@ -43,8 +43,9 @@ typedef struct opc_plan_request {
                                  has been given the case. Not with by_yield */
   bool by_yield;        /* cases that show the most problems a second first (yield.def), for a run with --budget */
   bool themselves_only; /* with by_yield: only the first of its turns */
-  int64_t neighbours;   /* at most so many cases of neighbours for each sample that somebody vouches for, shared by
-                           the checks; OPC_NEIGHBOURS_AS_OWN: as many as the sample has cases of its own */
+  int64_t neighbours;   /* at most so many cases of neighbours for the first sample that was searched, and for each
+                           other one, shared by the checks; OPC_NEIGHBOURS_AS_OWN: as many as the sample has cases of
+                           its own, or a quarter if it was searched */
 } opc_plan_request_t;
 
 /* What to do with a case. */

@@ -67,10 +67,13 @@ static const char *rule_variant_name(const opc_case_rule_t *rule, const opc_samp
   if (rule->names && !strpbrk(rule->names, "*?[\\")) return rule->names;
   if (rule->size == OPC_EVERY_SIZE) return NULL;
   int64_t chosen = opc_case_size(rule, base);
-  for (size_t i = 0; i < opc_transformation_count; i++)
-    if ((opc_transformations[i].family & rule->families) && opc_transformations[i].parameter == OPC_PARAMETER_SIZE)
-      snprintf(out, size, "all.%s%lld", opc_transformations[i].name, (long long)chosen);
-  return out;
+  for (size_t i = 0; i < opc_transformation_count; i++) {
+    if (!(opc_transformations[i].family & rule->families) || opc_transformations[i].parameter != OPC_PARAMETER_SIZE)
+      continue;
+    snprintf(out, size, "all.%s%lld", opc_transformations[i].name, (long long)chosen);
+    if (opc_plan_name_matches(rule, out)) return out;
+  }
+  return NULL;
 }
 
 typedef struct filtered {
@@ -145,7 +148,7 @@ bool opc_plan_is_active(plan_t *plan, const opc_case_rule_t *rule) {
   if (rule->scope == OPC_SCOPE_ALL_SAMPLES || rule->scope == OPC_SCOPE_OPERATOR || !opc_plan_rule_families(plan, rule))
     return false;
   if (rule->scope == OPC_SCOPE_FIRST_SAMPLE && index != 0) return false;
-  if (rule->neighbours && opc_plan_source(plan->planned.base) == OPC_SOURCE_SEARCHED) return false;
+  if (rule->neighbours && index != 0 && opc_plan_source(plan->planned.base) == OPC_SOURCE_SEARCHED) return false;
   if (!opc_case_conditions_hold(rule, plan->request->op, plan->planned.base)) return false;
   for (size_t i = 0; rule->scope == OPC_SCOPE_FIRST_FIT && i < index; i++)
     if (planner_rules_fits(plan, rule, &plan->request->samples[i])) return false;
@@ -296,9 +299,10 @@ static bool give_neighbour(const char *variant, const opc_sample_t *sample, void
     return true;
   if ((rule->numel_max && opc_sample_numel_max(sample) > rule->numel_max) || opc_sample_leaves_range(sample))
     return true;
-  if ((rule->when & OPC_WHEN_RELATED) &&
-      opc_variant_change(neighbours->plan->planned.base, neighbours->plan->request->op, sample, variant) ==
-          OPC_INPUT_ALONE)
+  /* What was searched may belong together in ways that nobody knows. */
+  const opc_sample_t *base = neighbours->plan->planned.base;
+  if (((rule->when & OPC_WHEN_RELATED) || opc_plan_source(base) == OPC_SOURCE_SEARCHED) &&
+      opc_variant_change(base, neighbours->plan->request->op, sample, variant) == OPC_INPUT_ALONE)
     return true;
   return opc_plan_give_variant(neighbours->plan, rule, variant, OPC_DTYPE_OTHER, sample) && --neighbours->left > 0;
 }

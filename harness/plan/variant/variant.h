@@ -27,7 +27,8 @@ enum {
                                  tensors plus one), longer7 (every 7 becomes 8) */
   OPC_VARIANT_ALL = (1 << 9) - 1,
   OPC_VARIANT_LONG =
-      1 << 10, /* not in ALL: all.long7 (every dimension of 7 becomes a thousand or more, if that is cheap) */
+      1 << 10, /* not in ALL, and each only if it is cheap. Every dimension of 7 becomes all.long7: a thousand or more;
+                  all.wide7: 257 or a little more, or fewer, and with it the integers that may be as large */
   OPC_VARIANT_LARGE =
       1 << 9 /* not in ALL, for memory of gigabytes that nobody may touch: all.rows7 (every dimension of 7 becomes
                 65,536), all.huge7 (every 7 becomes so large that a tensor has more than 2^31 elements) */
@@ -36,8 +37,8 @@ enum {
   OPC_VARIANT_USED = 1 << 12,     /* custom class: pickled after calls of its methods, used */
   OPC_VARIANT_CONTENTS = 1 << 14, /* not in ALL; other numbers. Floating ones: zero (every third), ones, negated, ties,
                                      eighths, times_64, over_64, graded, zero_row. Integers: zeros, highest, reversed,
-                                     largest, all_bits, and of offsets first_empty and last_empty. Of bool: all_false,
-                                     all_true, some_false, row_false */
+                                     largest, all_bits, of offsets first_empty and last_empty, of lengths one_none. Of
+                                     bool: all_false, all_true, some_false, row_false */
   OPC_VARIANT_NEIGHBOUR =
       1 << 15, /* not in ALL; another call that a user may make: flag.flipped, bias.left_out, k.set-1, mode.word_mean,
                  bias.like_x and bias.row4 (an optional tensor that the sample does not give) */
@@ -49,7 +50,8 @@ enum {
   OPC_VARIANT_ONE_ZERO = 1 << 18, /* not in ALL; x.one_zero: a single zero makes no ties, which are kinks of a slope */
   OPC_VARIANT_LARGER_LAYOUT =
       1 << 19, /* not in ALL; all.larger_sliced, all.larger_transposed: every dimension except 1 becomes eight times as
-                  large, so that whole vectors fit, and then the layout changes */
+                  large, so that whole vectors fit, and then the layout changes; all.odd_strides7: every 7 becomes 1,
+                  with a stride that no layout has */
   OPC_VARIANT_SURVEY =
       1 << 13 /* not in ALL; tests whether a finding shows on every accepted input: all.zero_integers (every integer
                  tensor holds zeros), all.twice, all.five_times, all.eight_times (every dimension except 1) */

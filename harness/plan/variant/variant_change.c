@@ -268,6 +268,15 @@ static bool are_moved_ends(const opc_relations_t *relations, const char *path, c
          after.values[after.count - 1] == before.values[after.count - 1];
 }
 
+/* Lengths that add up to a size still do, and the operator need not have them from elsewhere. */
+static bool are_moved_lengths(const opc_relations_t *relations, const char *path, const opc_tensor_spec_t *to) {
+  bool lengths = false;
+  OPC_SCOPED(opc_integers_clear) opc_integers_t after = {0};
+  for (size_t i = 0; i < relations->count && !lengths; i++)
+    lengths = relations->items[i].kind == OPC_RELATION_SUM && strcmp(relations->items[i].values, path) == 0;
+  return lengths && opc_integers_of(to, &after) && after.values && after.lowest >= 0;
+}
+
 /* Sizes, or an integer, changed: the integers that follow them change, too. */
 static bool is_resized(const comparison_t *c) {
   bool resized = c->plain_differs;
@@ -295,6 +304,7 @@ static bool is_untried(const opc_relations_t *relations, const opc_sample_t *bas
     if (relations->items[i].kind == OPC_RELATION_UNKNOWN && relations->items[i].values &&
         is_within(relations->items[i].values, op->arguments[index].name))
       return true;
+  if (to->kind == OPC_VALUE_LIST && from->kind == OPC_VALUE_LIST && to->list.count != from->list.count) return true;
   if (to->kind == OPC_VALUE_LIST && to->list.count > 0) to = &to->list.items[0];
   if (from->kind == OPC_VALUE_LIST && from->list.count > 0) from = &from->list.items[0];
   if (to->kind != OPC_VALUE_INT) return false;
@@ -382,7 +392,7 @@ static opc_input_change_t change_along(const comparison_t *c, const opc_relation
       return OPC_INPUT_ALONE;
     if (opc_dtype_is_integral(from->dtype) && from->fill.special != to->fill.special) return OPC_INPUT_ALONE;
     if (!resized && (differs & DIFFERS_VALUES) && is_structured(from, to, differs) &&
-        !are_moved_ends(relations, path, from, to))
+        !are_moved_ends(relations, path, from, to) && !are_moved_lengths(relations, path, to))
       return OPC_INPUT_ALONE;
     if (from->ndim != to->ndim && (has_place(relations, path) || has_meaning(relations, path))) return OPC_INPUT_ALONE;
   }

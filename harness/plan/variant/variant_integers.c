@@ -1,6 +1,7 @@
-/* Other integers in a tensor: all 0, all the highest, reversed; of offsets, an empty segment; every bit set, and the
- * dtype's largest. */
+/* Other integers in a tensor: all 0, all the highest, reversed; of offsets, an empty segment; of lengths, one of 0;
+ * every bit set, and the dtype's largest. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "plan/variant/variant_table.h"
 
@@ -80,4 +81,30 @@ bool opc_integers_last_empty(opc_tensor_spec_t *spec) {
   const bool changed = integers.values[last - 1] != integers.values[last];
   integers.values[last - 1] = integers.values[last];
   return variant_integers_put(spec, &integers, changed);
+}
+
+/* What is known of the tensor's integers; NULL: no relation of this kind. */
+static const opc_relation_t *relation_with(const opc_variant_step_t *step, opc_relation_kind_t kind) {
+  const opc_relations_t *relations = step->sample->relations;
+  for (size_t i = 0; relations && i < relations->count; i++)
+    if (relations->items[i].kind == kind && relations->items[i].values &&
+        strcmp(relations->items[i].values, step->path) == 0)
+      return &relations->items[i];
+  return NULL;
+}
+
+/* Of lengths, the one in the middle becomes 0. If they add up to a size, the next one gets what it had. */
+bool opc_integers_one_none(opc_variant_step_t *step) {
+  OPC_SCOPED(opc_integers_clear) opc_integers_t integers = {0};
+  opc_tensor_spec_t *spec = step->target ? step->target->value->tensor : NULL;
+  const opc_relation_t *sum = relation_with(step, OPC_RELATION_SUM), *bound = relation_with(step, OPC_RELATION_BOUND);
+  if (!spec || spec->ndim != 1 || (!sum && !(bound && bound->inclusive)) || relation_with(step, OPC_RELATION_LEAST) ||
+      relation_with(step, OPC_RELATION_ASCENDING) || !variant_integers_take(spec, &integers))
+    return false;
+  const size_t at = integers.count / 2, other = at + 1 < integers.count ? at + 1 : 0;
+  const int64_t length = integers.values[at];
+  if (integers.count < 2 || length < 1) return false;
+  integers.values[at] = 0;
+  if (sum) integers.values[other] += length;
+  return variant_integers_put(spec, &integers, true);
 }

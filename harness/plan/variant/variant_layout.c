@@ -124,5 +124,18 @@ static bool larger(opc_variant_step_t *step, opc_tensor_change_t *layout) {
   return changed;
 }
 
+/* Every dimension of the step's size becomes 1, and gets a stride that no layout has: a dense tensor stays dense. */
+bool opc_layout_odd_strides(opc_variant_step_t *step) {
+  opc_resized_t resized;
+  bool changed = false;
+  const opc_resize_t resize = {.where = opc_resize_where_size, .context = &step->number, .add = 1};
+  if (step->number < 2 || !opc_tensors_resize(step->tensors, &resize, &resized) || resized.changed == 0) return false;
+  for (size_t i = 0; i < step->tensors->count; i++) {
+    const opc_variant_tensor_t *tensor = &step->tensors->items[i];
+    if (tensor->twin == i && !tensor->shared) changed |= opc_layout_size1_strides(tensor->value->tensor);
+  }
+  return changed;
+}
+
 bool opc_layout_larger_sliced(opc_variant_step_t *step) { return larger(step, opc_layout_sliced); }
 bool opc_layout_larger_transposed(opc_variant_step_t *step) { return larger(step, opc_layout_transposed); }

@@ -91,16 +91,19 @@ bool opc_neighbour_from_end(opc_variant_step_t *step) {
                                    (opc_value_t){.kind = OPC_VALUE_INT, .integer = (int64_t)now - first->ndim});
 }
 
+/* The default of a string is quoted. */
+static bool is_default_word(const opc_argument_t *argument, const char *word) {
+  const char *quoted = argument->default_text;
+  const size_t length = strlen(word);
+  return quoted && strlen(quoted) == length + 2 && strncmp(quoted + 1, word, length) == 0;
+}
+
 bool opc_neighbour_word(opc_variant_step_t *step) {
   size_t index;
   if (!variant_neighbour_find(step, &index) || plain_type(&step->op->arguments[index])->kind != OPC_TYPE_STRING)
     return false;
-  const char *quoted = step->op->arguments[index].default_text;
   const opc_value_t *value = &step->sample->arguments[index];
-  const size_t length = strlen(step->word);
-  if (step->sample->absent[index] && quoted && strlen(quoted) == length + 2 &&
-      strncmp(quoted + 1, step->word, length) == 0)
-    return false;
+  if (step->sample->absent[index] && is_default_word(&step->op->arguments[index], step->word)) return false;
   if (is_given(step->sample, index) && value->kind == OPC_VALUE_STRING && strcmp(value->string, step->word) == 0)
     return false;
   opc_value_t word = {.kind = OPC_VALUE_STRING, .string = opc_string_copy(step->word)};
@@ -109,12 +112,26 @@ bool opc_neighbour_word(opc_variant_step_t *step) {
 
 /* ---- optional arguments ---- */
 
+/* False: it would be the same call, or that of another neighbour: a flag is flipped. */
+static bool has_other_default(const opc_variant_step_t *step, size_t index) {
+  const opc_argument_t *argument = &step->op->arguments[index];
+  const opc_value_t *value = &step->sample->arguments[index];
+  if (!argument->default_text || step->sample->absent[index]) return false;
+  if (value->kind == OPC_VALUE_STRING) return !is_default_word(argument, value->string);
+  if (value->kind == OPC_VALUE_LIST && !is_whole_list(plain_type(argument))) return false;
+  const char *text = argument->default_text + (argument->default_text[0] == '[');
+  return value->kind != OPC_VALUE_BOOL && opc_sample_number(step->sample, step->op, index) != strtod(text, NULL);
+}
+
 bool opc_neighbour_left_out(opc_variant_step_t *step) {
   size_t index;
-  if (!variant_neighbour_find(step, &index) || step->op->arguments[index].type.kind != OPC_TYPE_OPTIONAL ||
-      !is_given(step->sample, index))
-    return false;
-  return variant_neighbour_replace(step, index, (opc_value_t){.kind = OPC_VALUE_NONE});
+  if (!variant_neighbour_find(step, &index)) return false;
+  if (step->op->arguments[index].type.kind == OPC_TYPE_OPTIONAL)
+    return is_given(step->sample, index) &&
+           variant_neighbour_replace(step, index, (opc_value_t){.kind = OPC_VALUE_NONE});
+  if (!has_other_default(step, index)) return false;
+  variant_neighbour_replace(step, index, (opc_value_t){0});
+  return step->sample->absent[index] = true;
 }
 
 /* An optional tensor that the sample does not give. */

@@ -116,6 +116,24 @@ static bool follow_relation(const opc_relation_t *relation, opc_sample_t *sample
   return opc_related_fill(value->tensor, integers.values, integers.count);
 }
 
+/* Integers (not tensors) that may be as large as a size become that large: a count of neighbours, of the points that
+ * there are. */
+static bool raise_counts(opc_sample_t *sample, const opc_operator_t *op) {
+  const opc_relations_t *relations = sample->relations;
+  for (size_t i = 0; relations && i < relations->count; i++) {
+    const opc_relation_t *relation = &relations->items[i];
+    int64_t limit = 0;
+    if (relation->kind != OPC_RELATION_BOUND || !relation->inclusive || relation->place_count == 0) continue;
+    opc_value_t *value = opc_sample_value(sample, op, relation->values);
+    if (!value || value->kind != OPC_VALUE_INT) continue;
+    if (!limit_of(relation, sample, op, &limit)) return false;
+    if (value->integer > 0 && value->integer < limit) value->integer = limit;
+  }
+  return true;
+}
+
+bool opc_related_wide(opc_variant_step_t *step) { return opc_shape_wide(step) && raise_counts(step->sample, step->op); }
+
 typedef struct pair {
   opc_variant_tensors_t from, to;
 } pair_t;

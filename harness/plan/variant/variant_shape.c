@@ -9,7 +9,8 @@ enum {
   LARGER_FACTOR = 3,
   LARGER_CHEAP = 4096 /* elements of the largest tensor */,
   LONG_SIZE = 1024,
-  LONG_CHEAP = 8192
+  LONG_CHEAP = 8192,
+  WIDE_CHEAP = 32768
 };
 static const int64_t larger_numel_max =
     4 << 20; /* elements; a variant should not take orders of magnitude longer than its sample */
@@ -50,15 +51,19 @@ bool opc_shape_empty_size(opc_variant_step_t *step) {
   return step->number >= 2 && opc_tensors_resize(step->tensors, &resize, &resized) && resized.changed > 1;
 }
 
-/* The argument if it is a list of tensors of any length with more than `most` items; NULL: it is not. */
-static opc_value_t *longer_list(const opc_variant_step_t *step, int index, size_t most) {
+/* The argument if it is a list of any length with more than `most` items; NULL: it is not. */
+static opc_value_t *list_given(const opc_variant_step_t *step, int index, size_t most) {
   if (index < 0 || (size_t)index >= step->sample->argument_count) return NULL;
   const opc_type_t *type = opc_type_given(&step->op->arguments[index].type);
   opc_value_t *value = &step->sample->arguments[index];
-  if (step->sample->absent[index] || type->kind != OPC_TYPE_LIST || type->fixed_length > 0 ||
-      !opc_type_holds_tensor(type))
-    return NULL;
+  if (step->sample->absent[index] || type->kind != OPC_TYPE_LIST || type->fixed_length > 0) return NULL;
   return value->kind == OPC_VALUE_LIST && value->list.count > most ? value : NULL;
+}
+
+/* The same, of tensors only. */
+static opc_value_t *longer_list(const opc_variant_step_t *step, int index, size_t most) {
+  opc_value_t *value = list_given(step, index, most);
+  return value && opc_type_holds_tensor(opc_type_given(&step->op->arguments[index].type)) ? value : NULL;
 }
 
 static void shorten(opc_value_t *list, size_t count) {
@@ -66,9 +71,13 @@ static void shorten(opc_value_t *list, size_t count) {
   list->list.count = count;
 }
 
+/* Of tensors, or of integers: along no dimensions. */
 bool opc_shape_no_items(opc_variant_step_t *step) {
-  opc_value_t *list = longer_list(step, opc_operator_argument(step->op, step->path), 0);
+  const int index = opc_operator_argument(step->op, step->path);
+  opc_value_t *list = list_given(step, index, 0);
   if (!list) return false;
+  const opc_type_t *type = opc_type_given(&step->op->arguments[index].type);
+  if (!opc_type_holds_tensor(type) && !opc_type_is_integer(type->element)) return false;
   shorten(list, 0);
   free(list->list.items);
   list->list.items = NULL;
@@ -176,6 +185,41 @@ bool opc_shape_long(opc_variant_step_t *step) {
                                .size_max = LONG_CHEAP,
                                .numel_max = LONG_CHEAP};
   return resize_all(step, &resize);
+}
+
+/* Integers with a bit, a byte or a block for each of so many elements: nothing says that, and the smaller variants
+ * leave their number as it is. */
+static bool may_be_packed(const opc_variant_tensors_t *tensors, int64_t elements) {
+  static const int64_t places[] = {8, 16, 32, 64};
+  for (size_t i = 0; i < tensors->count; i++) {
+    const opc_tensor_spec_t *spec = tensors->items[i].value->tensor;
+    for (int dim = 0; dim < spec->ndim && !opc_dtype_is_inexact(spec->dtype); dim++)
+      for (size_t k = 0; k < sizeof places / sizeof *places; k++)
+        if (spec->sizes[dim] == (elements + places[k] - 1) / places[k]) return true;
+  }
+  return false;
+}
+
+/* Every dimension of the step's size becomes so large, or a little larger, in every tensor: an odd multiple, so that
+ * values which belong together are repeated whole. */
+static bool become(opc_variant_step_t *step, int64_t least, int64_t numel_max) {
+  if (step->number < 2 || may_be_packed(step->tensors, step->number)) return false;
+  const int64_t size = step->number * (((least + step->number - 1) / step->number) | 1);
+  opc_resized_t resized;
+  opc_resize_t resize = {
+      .where = opc_resize_where_size, .context = &step->number, .add = size, .numel_max = numel_max, .measures = true};
+  if (least <= step->number || !opc_tensors_resize(step->tensors, &resize, &resized)) return false;
+  resize.measures = false;
+  return resize_all(step, &resize);
+}
+
+/* A buffer of a fixed size has room for a power of two, or for a hundred. This is more than the largest of them for
+ * which the tensors stay small, and so it is too much for the smaller ones, too. */
+bool opc_shape_wide(opc_variant_step_t *step) {
+  static const int64_t sizes[] = {257, 129, 65, 33, 17, 9};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+    if (become(step, sizes[i], WIDE_CHEAP)) return true;
+  return false;
 }
 
 /* Equal sizes stay equal; 1 stays 1 because it broadcasts. */

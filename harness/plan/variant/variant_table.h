@@ -61,6 +61,9 @@ opc_tensor_change_t opc_integers_zeros;
 /* variant_fill.c: puts special numbers over the fill. */
 bool opc_contents_overlay(opc_tensor_spec_t *spec, opc_special_t special);
 
+/* variant_shape.c: the sizes alone. */
+opc_sample_change_t opc_shape_wide;
+
 /* variant_neighbour.c: the parameters worth trying for an argument, in order. */
 typedef void opc_neighbour_text_t(const char *text, void *context);
 /* Values of `set`, as texts. */

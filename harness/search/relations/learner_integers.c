@@ -243,7 +243,8 @@ static void learn_lowest(opc_learner_t *learner, size_t index, bool is_sum) {
   const opc_learn_outcome_t outcome = is_sum && own->count > 1 ? with_two(learner, index, smallest, 0, other,
                                                                           own->values[other] + own->values[smallest])
                                                                : with_element(learner, index, smallest, 0);
-  if (!learn_is_broken(outcome)) return;
+  /* A length of 0 whose part of the result is not written is no demand on the lengths. */
+  if (!learn_is_broken(outcome) || (is_sum && outcome == OPC_LEARN_POISON)) return;
   opc_relation_t relation = relation_of(learner, integers, OPC_RELATION_LEAST, outcome);
   relation.number = own->lowest;
   learn_add(learner, &relation);

@@ -67,8 +67,9 @@ typedef struct opc_run_options {
   const char *cuda_architecture; /* of the simulated devices: "sm_90"; NULL: chosen by the libraries' GPU code, default
                                     "sm_90" */
   uint64_t seed;
-  int64_t neighbours;           /* --neighbours: cases next to each declared, recorded or recipe sample; negative: as
-                                   many as it has cases of its own. The cases of `case_id` exist whatever it is */
+  int64_t neighbours;           /* --neighbours: cases next to each declared, recorded or recipe sample, and to the
+                                   first searched one; negative: as many as it has cases of its own, or a quarter. The
+                                   cases of `case_id` exist whatever it is */
   int jobs;                     /* 0: number of processors */
   double timeout;               /* seconds per case */
   double operator_time;         /* seconds for all cases of one operator; half of it for one round of its search */
