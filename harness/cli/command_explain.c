@@ -190,7 +190,9 @@ static const topic_t topics[] = {
          {"promises",
           "\"expect\": {\"same_bits\": [[0, \"x\"]]}: output 0 has the bits of x. \"outputs\": […] are the right "
           "results, "
-          "written like arguments; \"rejects\": true says that the operator must refuse."},
+          "written like arguments; \"batch_invariant\": true: the bits of a row do not depend on its batch; "
+          "\"rejects\": "
+          "true says that the operator must refuse."},
          {"relations",
           "\"relations\": [{\"equal\": [[\"x\", 0], [\"n\"]]}, {\"values\": \"index\", \"below\": [[\"table\", 0]]}, "
           "{\"values\": "

@@ -143,7 +143,7 @@ static const char everything[] =
     " \"expect\": {\"same_bits\": [[0, \"x\"], [0, \"tensors[1]\"]], \"outputs\": ["
     "{\"tensor\": {\"shape\": [1], \"fill\": {\"values\": [0.1]}}}, [], 3], \"tolerance\": {\"float16\": 0.001, "
     "\"float32\": 0.0}, \"reference\": \"aten::softmax.int\", \"arguments\": {\"self\": \"x\", \"dim\": -1, \"dtype\": "
-    "null}}, \"words\": {\"mode\": [\"nearest\", \"up\"]}}";
+    "null}, \"batch_invariant\": true}, \"words\": {\"mode\": [\"nearest\", \"up\"]}}";
 
 static void test_round_trip(void **state) {
   (void)state;

@@ -155,6 +155,28 @@ void opc_grown_clear(opc_grown_t *grown);
 /* *out gets "x = float32[93750, 3]", for messages; the finding gets the same text as its variant. */
 void opc_grown_note(const opc_grown_t *grown, const opc_operator_t *op, opc_text_t *out, opc_finding_t *finding);
 
+/* Batches: whether each row of the result depends on the same row of the arguments alone, bit for bit.
+ *
+ * A dimension is a batch if permuting it in the arguments permutes the result, and other numbers in some rows leave the
+ * others as they are. Makes calls on other numbers of rows, which nobody vouches for: for a process of its own. */
+typedef enum opc_batch_kind {
+  OPC_BATCH_UNKNOWN = 0, /* not looked at */
+  OPC_BATCH_NONE,        /* no dimension is a batch, as far as was seen */
+  OPC_BATCH_SAME,        /* rows have the same bits in all batches */
+  OPC_BATCH_INSIDE,      /* the last bits of a row depend on the batch, and libtorch's operators may be the cause */
+  OPC_BATCH_ROUNDED,     /* the last bits of a row depend on the batch */
+  OPC_BATCH_MIXED        /* more of a row depends on the batch, though not in small ones */
+} opc_batch_kind_t;
+typedef struct opc_batch {
+  opc_batch_kind_t kind;
+  int64_t rows, values; /* compared: the most rows of a call; elements */
+  double units;         /* the largest difference in units in the last place */
+  char text[600];       /* of INSIDE, ROUNDED and MIXED: what differs, without full stop */
+  char variant[64];
+} opc_batch_t;
+opc_status_t opc_batch_look(opc_case_context_t *context, const opc_sample_t *sample, opc_batch_t *out,
+                            opc_error_t *error) OPC_CHECKED;
+
 /* The operator in a subprocess.
  *
  * It is forked before any call of the operator, so its first call is the first in a process. The effects of arguments
@@ -212,6 +234,8 @@ bool opc_subprocess_random(const opc_subprocess_t *subprocess);
 /* What the first sample can grow by. */
 void opc_subprocess_enlargement(const opc_subprocess_t *subprocess, opc_enlargement_t *out_large,
                                 opc_enlargement_t *out_medium);
+/* What was seen of the sample's batches. */
+const opc_batch_t *opc_subprocess_batch(const opc_subprocess_t *subprocess, size_t sample);
 /* True: it read or wrote outside its tensors. The memory check reports that. */
 bool opc_subprocess_out_of_bounds(const opc_subprocess_t *subprocess);
 

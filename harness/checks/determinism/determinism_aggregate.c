@@ -244,6 +244,37 @@ static opc_status_t check_order(aggregate_t *run, const opc_subprocess_t *subpro
   return OPC_OK;
 }
 
+/* ---- batches ---- */
+
+/* What a sample promises is an error, also if nothing shows that it holds. */
+static void report_batch(aggregate_t *run, const opc_sample_t *sample, const opc_batch_t *batch) {
+  const bool mixed = batch->kind == OPC_BATCH_MIXED, promised = sample->expect.batch_invariant;
+  opc_finding_note_variant(run->finding, batch->variant);
+  opc_finding_fail(run->finding, mixed ? OPC_RULE_determinism_batch_mixed : OPC_RULE_determinism_batch_variant,
+                   "%s; sample %s%s", batch->text, sample->name, promised ? ", which promises batch invariance" : "");
+  if (promised) run->finding->severity = OPC_SEVERITY_ERROR;
+}
+
+static void check_rows_of_batches(aggregate_t *run, const opc_subprocess_t *subprocess) {
+  for (size_t i = 0; i < sample_count(run) && !run->finding->decided; i++) {
+    const opc_sample_t *sample = &run->context->samples[i];
+    const opc_batch_t *batch = opc_subprocess_batch(subprocess, i);
+    if (batch->kind > OPC_BATCH_INSIDE || (batch->kind == OPC_BATCH_INSIDE && sample->expect.batch_invariant))
+      report_batch(run, sample, batch);
+    else if (batch->kind < OPC_BATCH_SAME && sample->expect.batch_invariant) {
+      opc_finding_fail(run->finding, OPC_RULE_determinism_batch_variant,
+                       "sample %s promises batch invariance, but no dimension of its tensors is a batch: permuting it "
+                       "does not permute the result, or the call on other numbers of rows fails",
+                       sample->name);
+      run->finding->severity = OPC_SEVERITY_ERROR;
+    } else if (batch->kind == OPC_BATCH_SAME) {
+      OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
+      opc_text_addf(&text, "in batches of 1 to %lld rows", (long long)batch->rows);
+      add_compared(run, batch->values, opc_text_c(&text));
+    }
+  }
+}
+
 /* ---- threads ---- */
 
 static opc_status_t check_thread_counts(aggregate_t *run, const opc_enlargement_t *growth) {
@@ -288,7 +319,9 @@ static opc_status_t aggregate_run(aggregate_t *run, opc_subprocess_t *subprocess
     return OPC_OK;
   OPC_RETURN_IF_ERROR(check_order(run, subprocess));
   if (run->finding->decided || !run->callable[0]) return OPC_OK;
-  return opc_status_of_sample(check_threads(run, subprocess));
+  OPC_RETURN_IF_ERROR(opc_status_of_sample(check_threads(run, subprocess)));
+  check_rows_of_batches(run, subprocess); /* a race is a race in any batch */
+  return OPC_OK;
 }
 
 /* The verdict, unless the finding is decided. */

@@ -338,6 +338,7 @@ static opc_status_t check_counts(const opc_again_t *trial, const opc_grown_t *gr
   const counts_t counts = {.trial = trial, .grown = grown, .one = &one, .finding = finding, .error = error};
   effort_t effort = {0};
   bool differs = false, nondeterministic = false;
+  const opc_rule_id_t before = finding->rule;
   OPC_RETURN_IF_ERROR(counts_run(trial, 1, &one, error));
   OPC_RETURN_IF_ERROR(counts_run_first(trial, &effort, &one, &first, &differs, error));
   const bool divided = effort.others > seconds_of_a_thread;
@@ -351,7 +352,7 @@ static opc_status_t check_counts(const opc_again_t *trial, const opc_grown_t *gr
   if (differs) return check_counts_differ(&counts, THREADS, &first);
   if (!divided) return OPC_OK;
   OPC_RETURN_IF_ERROR(check_other_counts(&counts));
-  return finding->verdict == OPC_VERDICT_FAIL ? OPC_OK : check_many_calls(&counts);
+  return finding->rule != before ? OPC_OK : check_many_calls(&counts);
 }
 
 opc_status_t opc_thread_counts_check(opc_case_context_t *context, opc_grown_t *grown, int64_t *compared,

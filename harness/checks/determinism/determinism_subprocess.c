@@ -27,6 +27,7 @@ typedef struct subprocess_log {
   bool calling; /* a call of the stage is running, on arguments that the operator accepts */
   bool out_of_bounds, random;
   opc_enlargement_t large, medium;
+  opc_batch_t batches[OPC_SUBPROCESS_SAMPLES];
   size_t refused;
   char before[BEFORE_SIZE], changed[96], turned[OPC_TURNS][96];
   size_t used; /* bytes of complete records */
@@ -210,22 +211,28 @@ static bool can_be_turned(const life_t *life, opc_turn_t turn) {
          OPC_CHANGE_MADE;
 }
 
-/* A result that is cached under an incomplete key is right for the first caller: this process makes only this call, so
- * it comes first. */
-static void turned_first(life_t *life, opc_turn_t turn) {
-  if (!can_be_turned(life, turn)) return;
+/* True in a child with its own time limit, which must exit; false in its parent, when the child has ended. */
+static bool in_child(void) {
   pid_t parent = getpid(), child = fork();
   if (child == 0) {
     struct itimerval most = {.it_value = {.tv_sec = SECONDS_MOST / 2}};
-    opc_trial_outcome_t outcome = {0};
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(1);
     setitimer(ITIMER_REAL, &most, NULL);
-    if (turned_call(life, turn, &outcome)) record_write(life->log, OPC_SUBPROCESS_TURNED_FIRST, turn, &outcome);
-    _exit(0);
+    return true;
   }
   while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR) {
   }
+  return false;
+}
+
+/* A result that is cached under an incomplete key is right for the first caller: this process makes only this call, so
+ * it comes first. */
+static void turned_first(life_t *life, opc_turn_t turn) {
+  if (!can_be_turned(life, turn) || !in_child()) return;
+  opc_trial_outcome_t outcome = {0};
+  if (turned_call(life, turn, &outcome)) record_write(life->log, OPC_SUBPROCESS_TURNED_FIRST, turn, &outcome);
+  _exit(0);
 }
 
 /* False: that process recorded no such call. */
@@ -251,6 +258,30 @@ static void turned_last(life_t *life, opc_turn_t turn) {
     record_write(life->log, OPC_SUBPROCESS_TURNED_AFTER, turn, &last);
 }
 
+/* ---- batches ---- */
+
+/* Of the first sample, and of those that promise something. */
+static bool has_batch(const life_t *life, size_t sample) {
+  const opc_sample_t *of = &life->context.samples[sample];
+  return (sample == 0 || of->expect.batch_invariant) && opc_sample_tensor(of, 0) &&
+         !opc_operator_is_random(life->context.op) && !opc_operator_has_tag(life->context.op, "dynamic_output_shape");
+}
+
+static opc_status_t batches_look(life_t *life, opc_error_t *error) {
+  for (size_t i = 0; i < life->count && !opc_trial_out_of_bounds(); i++)
+    if (has_batch(life, i))
+      OPC_RETURN_IF_ERROR(opc_batch_look(&life->context, &life->context.samples[i], &life->log->batches[i], error));
+  return OPC_OK;
+}
+
+/* Batches of other sizes may crash. */
+static void batches_run(life_t *life) {
+  bool any = false;
+  opc_error_t ignored;
+  for (size_t i = 0; i < life->count; i++) any |= has_batch(life, i);
+  if (any && in_child()) _exit(batches_look(life, &ignored) == OPC_OK ? 0 : 1);
+}
+
 /* All stages that do not change the arguments. */
 static opc_status_t stages_run(life_t *life, opc_error_t *error) {
   for (size_t i = 0; i < life->count; i++) {
@@ -270,6 +301,7 @@ static opc_status_t life_run(life_t *life, opc_error_t *error) {
   const opc_status_t status = stages_run(life, error);
   life->log->out_of_bounds = opc_trial_out_of_bounds();
   OPC_RETURN_IF_ERROR(status);
+  if (!life->log->out_of_bounds) batches_run(life);
   OPC_RETURN_IF_ERROR(changes_run(life, error));
   for (opc_turn_t turn = 0; turn < OPC_TURNS && !opc_trial_out_of_bounds(); turn++) turned_last(life, turn);
   return OPC_OK;
@@ -367,6 +399,10 @@ void opc_subprocess_enlargement(const opc_subprocess_t *subprocess, opc_enlargem
                                 opc_enlargement_t *out_medium) {
   *out_large = subprocess->log->large;
   *out_medium = subprocess->log->medium;
+}
+
+const opc_batch_t *opc_subprocess_batch(const opc_subprocess_t *subprocess, size_t sample) {
+  return &subprocess->log->batches[sample];
 }
 
 bool opc_subprocess_out_of_bounds(const opc_subprocess_t *subprocess) { return subprocess->log->out_of_bounds; }

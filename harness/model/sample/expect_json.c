@@ -171,24 +171,35 @@ static opc_status_t expect_json_read_arguments(opc_json_reader_t *reader, const 
   return OPC_OK;
 }
 
+static opc_status_t read_batch_invariant(opc_json_reader_t *reader, const json_t *json, const opc_operator_t *op,
+                                         opc_sample_t *sample) {
+  OPC_RETURN_IF_ERROR(opc_json_read_boolean(reader, json, &sample->expect.batch_invariant));
+  if (!sample->expect.batch_invariant || opc_sample_tensor(sample, 0)) return OPC_OK;
+  return opc_json_fail(reader, "this sample of %s has no tensor, and so no batch", op->name);
+}
+
 /* Read last: no other expectation is allowed for a rejected call. */
 static opc_status_t read_rejects(opc_json_reader_t *reader, const json_t *json, const opc_operator_t *op,
                                  opc_sample_t *sample) {
   opc_expect_t *expect = &sample->expect;
   OPC_RETURN_IF_ERROR(opc_json_read_boolean(reader, json, &expect->rejects));
-  if (!expect->rejects || (!expect->same_bits_count && !expect->output_count && !expect->reference)) return OPC_OK;
+  if (!expect->rejects ||
+      (!expect->same_bits_count && !expect->output_count && !expect->reference && !expect->batch_invariant))
+    return OPC_OK;
   return opc_json_fail(reader,
-                       "%s returns nothing when it rejects the sample: same_bits, outputs and a reference cannot be "
-                       "given too",
+                       "%s returns nothing when it rejects the sample: same_bits, outputs, batch_invariant and a "
+                       "reference cannot be given too",
                        op->name);
 }
 
 opc_status_t opc_expect_read(opc_json_reader_t *reader, const json_t *json, const opc_operator_t *op,
                              opc_sample_t *sample) {
-  static const char *const fields[] = {"same_bits", "outputs", "tolerance", "reference", "arguments", "rejects", NULL};
+  static const char *const fields[] = {"same_bits", "outputs",         "tolerance", "reference",
+                                       "arguments", "batch_invariant", "rejects",   NULL};
   typedef opc_status_t read_t(opc_json_reader_t *, const json_t *, const opc_operator_t *, opc_sample_t *);
   static read_t *const readers[] = {read_same_bits, expect_json_read_outputs,   read_tolerance,
-                                    read_reference, expect_json_read_arguments, read_rejects};
+                                    read_reference, expect_json_read_arguments, read_batch_invariant,
+                                    read_rejects};
   char there[64];
   if (!json_is_object(json))
     return opc_json_fail(reader, "expected an object, not %s", opc_json_what(json, there, sizeof there));
@@ -202,7 +213,8 @@ opc_status_t opc_expect_read(opc_json_reader_t *reader, const json_t *json, cons
 }
 
 json_t *opc_expect_to_json(const opc_expect_t *expect) {
-  if (!expect->same_bits_count && !expect->outputs && !expect->has_tolerance && !expect->reference && !expect->rejects)
+  if (!expect->same_bits_count && !expect->outputs && !expect->has_tolerance && !expect->reference &&
+      !expect->rejects && !expect->batch_invariant)
     return json_null();
   json_t *json = json_object();
   if (expect->same_bits_count) {
@@ -236,6 +248,7 @@ json_t *opc_expect_to_json(const opc_expect_t *expect) {
     }
     opc_json_put(&json, "arguments", arguments);
   }
+  if (expect->batch_invariant) opc_json_put(&json, "batch_invariant", json_true());
   if (expect->rejects) opc_json_put(&json, "rejects", json_true());
   return json;
 }

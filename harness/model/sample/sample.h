@@ -25,8 +25,9 @@ typedef struct opc_expect {
   size_t output_count;
   double tolerance[OPC_DTYPE_COUNT]; /* relative to the largest |reference|; < 0: not given */
   bool has_tolerance;
-  bool rejects;    /* the operator must throw */
-  char *reference; /* operator that computes what is right: "aten::softmax.int"; NULL: not given */
+  bool rejects;         /* the operator must throw */
+  bool batch_invariant; /* the bits of a row do not depend on the other rows, their number and their order */
+  char *reference;      /* operator that computes what is right: "aten::softmax.int"; NULL: not given */
   /* What the reference's arguments get; without any, the operator's own arguments in order. */
   struct opc_reference_argument {
     char *name;        /* of the reference's argument */
