@@ -12,11 +12,21 @@
 
 /* ---- reading ---- */
 
+/* Variables in which OpenMP and torch keep notes for themselves: where compiled code is, and that the runtime is
+ * loaded. */
+static bool is_note_of_runtime(const char *entry) {
+  static const char *const notes[] = {"__KMP_REGISTERED_LIB_", "TORCHINDUCTOR_CACHE_DIR=", "TRITON_CACHE_DIR="};
+  for (size_t i = 0; i < sizeof notes / sizeof *notes; i++)
+    if (opc_string_begins(entry, notes[i])) return true;
+  return false;
+}
+
 /* Sum of the FNV-1a hashes of the variables, so that their order does not matter. */
 static uint64_t environment_hash(void) {
   uint64_t sum = 0;
   for (char **entry = environ; entry && *entry; entry++) {
     uint64_t hash = 0xcbf29ce484222325u;
+    if (is_note_of_runtime(*entry)) continue;
     for (const char *at = *entry; *at; at++) hash = (hash ^ (unsigned char)*at) * 0x100000001b3u;
     sum += hash;
   }
@@ -53,6 +63,7 @@ void opc_process_state_read(opc_process_state_t *state) {
 
 /* ---- keeping and restoring ---- */
 
+static bool is_kept;
 static opc_process_state_t kept;
 static int kept_streams[OPC_STREAMS] = {-1, -1, -1};
 static char **kept_environment;
@@ -66,14 +77,24 @@ static char **environment_copy(void) {
 }
 
 const opc_process_state_t *opc_process_state_keep(void) {
-  static bool done;
-  if (done) return &kept;
-  done = true;
+  if (is_kept) return &kept;
+  is_kept = true;
   opc_process_state_read(&kept);
   for (int fd = 0; fd < OPC_STREAMS; fd++)
     if (kept.streams[fd].open) kept_streams[fd] = fcntl(fd, F_DUPFD_CLOEXEC, OPC_STREAMS);
   kept_environment = environment_copy();
   return &kept;
+}
+
+/* The strings stay: environment_restore may have made them the environment's. */
+void opc_process_state_forget(void) {
+  for (int fd = 0; fd < OPC_STREAMS; fd++) {
+    if (kept_streams[fd] >= 0) close(kept_streams[fd]);
+    kept_streams[fd] = -1;
+  }
+  free(kept_environment);
+  kept_environment = NULL;
+  is_kept = false;
 }
 
 static bool same_file(const struct opc_stream_state *left, const struct opc_stream_state *right) {
@@ -94,25 +115,28 @@ static const char *kept_variable(const char *name, size_t length) {
   return NULL;
 }
 
-/* The first variable that is new, changed or removed. Values are not reported: some are secrets. */
-static bool environment_difference(opc_text_t *out) {
+static opc_text_t *clause(opc_text_t *text) {
+  if (text->length) opc_text_add(text, ", ");
+  return text;
+}
+
+/* Adds a clause for each variable that is new, changed or removed. Values are not reported: some are secrets. */
+static void environment_compare(opc_text_t *out) {
   for (char **entry = environ; entry && *entry; entry++) {
     size_t length = strcspn(*entry, "=");
     const char *before = kept_variable(*entry, length);
-    if (before && (*entry)[length] == '=' && strcmp(*entry + length + 1, before) == 0) continue;
-    opc_text_addf(out, "the environment variable %.*s %s", (int)length, *entry,
+    if (is_note_of_runtime(*entry) || (before && (*entry)[length] == '=' && strcmp(*entry + length + 1, before) == 0))
+      continue;
+    opc_text_addf(clause(out), "the environment variable %.*s %s", (int)length, *entry,
                   before ? "has another value" : "was not set and is set");
-    return true;
   }
   for (char **entry = kept_environment; entry && *entry; entry++) {
     char name[128];
     size_t length = strcspn(*entry, "=");
     snprintf(name, sizeof name, "%.*s", (int)length, *entry);
-    if (getenv(name)) continue;
-    opc_text_addf(out, "the environment variable %s was set and is not set", name);
-    return true;
+    if (!getenv(name) && !is_note_of_runtime(*entry))
+      opc_text_addf(clause(out), "the environment variable %s was set and is not set", name);
   }
-  return false;
 }
 
 static void environment_restore(void) {
@@ -145,11 +169,6 @@ void opc_process_state_restore(const opc_process_state_t *now) {
 }
 
 /* ---- comparing ---- */
-
-static opc_text_t *clause(opc_text_t *text) {
-  if (text->length) opc_text_add(text, ", ");
-  return text;
-}
 
 #if defined(__x86_64__)
 enum { ROUNDING_SHIFT = 13, ROUNDING_BITS = 3, FLUSH_TO_ZERO = 0x8000, DENORMALS_ARE_ZERO = 0x0040, TRAPS = 0x1f80 };
@@ -225,8 +244,5 @@ void opc_process_state_compare(const opc_process_state_t *before, const opc_proc
     opc_text_addf(clause(rest), "the locale was %s and is %s", before->locale, after->locale);
   if (before->thread_locale != after->thread_locale) opc_text_add(clause(rest), "the thread has another locale");
   signals_compare(before, after, rest);
-  if (before->environment != after->environment) {
-    OPC_SCOPED(opc_text_clear) opc_text_t variable = {0};
-    if (environment_difference(&variable)) opc_text_add(clause(rest), opc_text_c(&variable));
-  }
+  if (before->environment != after->environment) environment_compare(rest);
 }

@@ -1,6 +1,6 @@
 /* Process state other than memory and library settings. A call into a library must leave it unchanged.
  *
- * Ownership: nothing to free; opc_process_state_keep copies the data for restoring once, for the life of the process.
+ * Ownership: nothing to free; opc_process_state_keep copies the data for restoring, until opc_process_state_forget.
  * Threads: per-thread state is the calling thread's. Fork: a child can use what was kept before the fork. */
 #pragma once
 
@@ -49,6 +49,8 @@ void opc_process_state_read(opc_process_state_t *state);
 /* Reads the state and copies what opc_process_state_restore needs later. Only the first call has an effect; the state
  * that it read is the one to restore. */
 const opc_process_state_t *opc_process_state_keep(void);
+/* The next opc_process_state_keep is the first again. */
+void opc_process_state_forget(void);
 /* Restores everything in which `now` differs from the kept state. */
 void opc_process_state_restore(const opc_process_state_t *now);
 

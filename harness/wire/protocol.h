@@ -32,11 +32,12 @@
  *                                                     TEXT: libtorch_cuda should be loaded (any mode but cpu), but
  *                                                     cannot be
  *      {"t":"loading","library":PATH}                 before dlopen: this library causes a death from now on
- *      {"t":"loaded","library":PATH,"note":TEXT} | {"t":"load_failed","library":PATH,"message":TEXT}
+ *      {"t":"loaded","library":PATH,"note":TEXT,"changed":false} | {"t":"load_failed","library":PATH,"message":TEXT}
  *                                                     ("kind":KIND in load_failed: the message is complete)
  *                                                     preloads are reported in the same way, with their own paths;
  *                                                     note: what is a stub in this process (bridge/api/prepare.h), ""
- *                                                     if nothing
+ *                                                     if nothing; changed: loading it changed the process's state
+ *                                                     (opc_load_state_of)
  *      {"t":"operator", …opc_operator_to_json…}       after all is loaded, in order of registration, with the kernels
  *                                                     of all libraries; those of --namespace, without a library, come
  *                                                     last, sorted by name

@@ -191,6 +191,8 @@ def check_library(options):
     classes = {"::".join(class_["name"].rsplit(".", 1)) for class_ in report["classes"]}
     classes |= {library["checked_as"] for library in report["libraries"] if "checked_as" in library}
     wrong += [f"{name} is in the expectation file and not in the library" for name in sorted(set(tested(expectations, options)) - listed - classes)]
+    wrong += [f"{result['case']} is not expected: {result['message']}" for result in report["results"]
+              if result["operator"] not in expectations and (result["rule"] or "").startswith("state.load")]
     return wrong, done
 
 

@@ -104,7 +104,7 @@ static void every_check_has_a_table_with_reasons(void **state) {
     assert_true(table->rule_count > 0 && table->rule_count <= 64);
     for (size_t k = 0; k < table->rule_count; k++) {
       const opc_case_rule_t *rule = &table->rules[k];
-      bool of_sample = rule->scope != OPC_SCOPE_ALL_SAMPLES && rule->scope != OPC_SCOPE_OPERATOR;
+      bool of_sample = rule->scope < OPC_SCOPE_ALL_SAMPLES;
       if (!rule->why || !rule->why[0] || strchr(rule->why, '\n') || strlen(rule->why) > 110)
         fail_msg("row %zu of %s: its reason is not one line", k, table->check);
       if (of_sample != (rule->families != 0)) fail_msg("row %zu of %s: families", k, table->check);

@@ -116,6 +116,31 @@ static void what_is_changed_is_found_and_put_back(void **state) {
   expect_found(OPC_PROCESS_STREAMS, "standard input is another file");
 }
 
+static void what_is_forgotten_is_read_again(void **state) {
+  (void)state;
+  const mode_t mask = opc_process_state_keep()->umask;
+  umask(mask ^ 0002);
+  setenv("OPC_TEST_LOADED", "1", 1);
+  opc_process_state_forget();
+  expect_found(OPC_PROCESS_PARTS, ""); /* stores the state that was changed */
+  unsetenv("OPC_TEST_LOADED");
+  setenv("OPC_TEST_KEPT", "2", 1);
+  expect_found(OPC_PROCESS_SURROUNDINGS,
+               "the environment variable OPC_TEST_KEPT has another value, the environment variable OPC_TEST_LOADED was "
+               "set and is not set");
+  assert_int_equal(opc_process_state_keep()->umask, mask ^ 0002);
+}
+
+/* torch writes down where compiled code is, whoever imports it first. */
+static void notes_of_runtimes_are_no_change(void **state) {
+  (void)state;
+  (void)opc_process_state_keep();
+  setenv("TORCHINDUCTOR_CACHE_DIR", "/tmp/of_this_test", 1);
+  expect_found(OPC_PROCESS_PARTS, "");
+  setenv("TORCHINDUCTOR_MAX_AUTOTUNE", "1", 1);
+  expect_found(OPC_PROCESS_SURROUNDINGS, "the environment variable TORCHINDUCTOR_MAX_AUTOTUNE was not set and is set");
+}
+
 /* If the signal has no handler, other flags of the same action are no change: signal() sets SA_RESTART. */
 static void what_means_the_same_is_no_change(void **state) {
   (void)state;
@@ -159,10 +184,9 @@ static void floating_point_is_found_and_put_back(void **state) {
 
 int main(void) {
   static const struct CMUnitTest tests[] = {
-      cmocka_unit_test(what_is_held_is_counted),
-      cmocka_unit_test(what_is_changed_is_found_and_put_back),
-      cmocka_unit_test(what_means_the_same_is_no_change),
-      cmocka_unit_test(floating_point_is_found_and_put_back),
+      cmocka_unit_test(what_is_held_is_counted),          cmocka_unit_test(what_is_changed_is_found_and_put_back),
+      cmocka_unit_test(what_means_the_same_is_no_change), cmocka_unit_test(floating_point_is_found_and_put_back),
+      cmocka_unit_test(notes_of_runtimes_are_no_change),  cmocka_unit_test(what_is_forgotten_is_read_again),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -50,6 +50,7 @@ static const struct setting_row {
     [OPC_SETTING_NEW_HANDLER] = {OPC_STATE_PROCESS, FORM_OTHER, "operator new has another handler"},
 };
 
+static bool has_first;
 static opc_state_t first;
 
 /* ---- reading and restoring ---- */
@@ -60,10 +61,14 @@ void opc_state_read(opc_state_t *state) {
   opc_process_state_read(&state->process);
 }
 
+void opc_state_forget_first(void) {
+  has_first = false;
+  opc_process_state_forget();
+}
+
 const opc_state_t *opc_state_first(void) {
-  static bool done;
-  if (done) return &first;
-  done = true;
+  if (has_first) return &first;
+  has_first = true;
   opc_state_read(&first);
   first.process = *opc_process_state_keep();
   return &first;

@@ -40,6 +40,7 @@ bool opc_state_changes_any(const opc_state_changes_t *changes);
 void opc_state_changes_clear(opc_state_changes_t *changes);
 
 const opc_state_t *opc_state_first(void);
+void opc_state_forget_first(void); /* the next opc_state_first reads it again */
 void opc_state_read(opc_state_t *state);
 /* Adds a clause for each difference: "grad mode was on and is off". `after` is the current state: printed text is read
  * from the streams, and the environment is compared with the first one. The caller makes the seeds equal if neither is
@@ -53,6 +54,21 @@ bool opc_state_seems_first(void);
 /* Sets a valid state other than the first: grad mode, default dtype, threads, determinism, denormals. Reveals an
  * operator that restores assumed defaults instead of the previous state. */
 void opc_state_make_other(void);
+
+/* What loading a library or importing a module changed and left changed. Operators are called in the state that it
+ * left.
+ *
+ * Ownership: what opc_load_state_of returns is the process's, also a child's. Threads: one. */
+typedef struct opc_load_change {
+  char *library;
+  /* Clauses, as of opc_state_compare; "": none. Numbers that other code computes depend on the first ones. */
+  opc_text_t results, rest;
+} opc_load_change_t;
+/* Around loading one, 50 us. The working directory must not be put back in between. Errors: the interpreter raised. */
+opc_status_t opc_load_state_begin(opc_error_t *error) OPC_CHECKED;
+opc_status_t opc_load_state_end(const char *library, opc_error_t *error) OPC_CHECKED;
+/* NULL: it was not loaded, or changed nothing. */
+const opc_load_change_t *opc_load_state_of(const char *library);
 
 /* What an operator's calls did to the process before the check that reports it runs. Some effects occur only in the
  * first call, which is made by whichever check runs first.

@@ -130,8 +130,12 @@ static void check_code(const library_t *library, const char *has, opc_finding_t 
 static opc_status_t architecture_run(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
   OPC_SCOPED(library_clear) library_t library = {0};
   OPC_SCOPED(opc_text_clear) opc_text_t has = {0};
-  if (opc_elf_open(context->op->library, &library.file, error) != OPC_OK ||
-      opc_facts_read(library.file, &library.facts, error) != OPC_OK)
+  size_t size = 0;
+  opc_error_t unreadable;
+  if (opc_elf_open(context->op->library, &library.file, &unreadable) != OPC_OK ||
+      !opc_elf_section(library.file, ".nv_fatbin", &size) || size == 0)
+    return opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "there is no GPU code in it");
+  if (opc_facts_read(library.file, &library.facts, error) != OPC_OK)
     return opc_finding_error(finding, OPC_RULE_harness, "%s cannot be read: %s", context->op->library, error->message);
   read_torch(&library.torch);
   opc_gpu_codes_words(&library.facts.gpu, &has);

@@ -91,7 +91,21 @@ static void report_first_call(report_t *report) {
   report_changes(report, &seen->changes, opc_text_c(&when));
 }
 
+/* Loading is over: what it changed was kept then. */
+static opc_status_t report_load(const opc_operator_t *library, opc_finding_t *finding) {
+  const opc_load_change_t *change = opc_load_state_of(library->library);
+  if (change && change->results.length > 0)
+    opc_finding_fail(finding, OPC_RULE_state_load_results, "after loading %s: %s", library->library,
+                     opc_text_c(&change->results));
+  if (change && change->rest.length > 0)
+    opc_finding_fail(finding, OPC_RULE_state_load, "after loading %s: %s", library->library, opc_text_c(&change->rest));
+  return opc_finding_pass(finding,
+                          "settings, random numbers, floating-point control, threads, streams, locale, signals, "
+                          "directory and environment are as before it was loaded");
+}
+
 static opc_status_t state_run(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
+  if (context->op->kind == OPC_OPERATOR_LIBRARY) return report_load(context->op, finding);
   report_t report = {.finding = finding};
   OPC_SCOPED(opc_call_clear) opc_call_t call = {0}, again = {0};
   const opc_check_session_t *session = context->session;

@@ -17,7 +17,8 @@ typedef enum opc_case_scope {
   OPC_SCOPE_FIRST_SAMPLE,
   OPC_SCOPE_FIRST_FIT,   /* the first sample that meets the conditions and has such a variant */
   OPC_SCOPE_ALL_SAMPLES, /* one case per device about all samples, after all others: `op/check/device/-/-/-` */
-  OPC_SCOPE_OPERATOR     /* one case per operator: `op/check/-/-/-/-` */
+  OPC_SCOPE_OPERATOR,    /* one case per operator: `op/check/-/-/-/-` */
+  OPC_SCOPE_LIBRARY      /* the same for a library, to which no rule of another scope applies */
 } opc_case_scope_t;
 
 /* Samples of a rule's cases. Refused and unchecked samples get only the plain case. */

@@ -366,7 +366,8 @@ static opc_status_t plan_device(planning_t *planning, size_t index, size_t devic
 static opc_status_t plan_table(planning_t *planning, size_t index) {
   const opc_plan_request_t *request = planning->request;
   const opc_case_table_t *table = &request->tables[index];
-  const opc_case_rule_t *alone = rule_of_scope(table, OPC_SCOPE_OPERATOR);
+  const opc_case_rule_t *alone =
+      rule_of_scope(table, request->op->kind == OPC_OPERATOR_LIBRARY ? OPC_SCOPE_LIBRARY : OPC_SCOPE_OPERATOR);
   if (request->wanted && !request->wanted[index]) return OPC_OK;
   if (request->only && strcmp(table->check, request->only->check) != 0) return OPC_OK;
   if (alone && planning->part == OPC_PLAN_SAMPLES_THEMSELVES)

@@ -9,9 +9,7 @@
 static bool has_gpu_code(const opc_library_t *library) {
   OPC_SCOPED(opc_scope_elf_file) opc_elf_file_t *file = NULL;
   size_t size = 0;
-  if (library->state != OPC_LIBRARY_LOADED || library->package || library->module ||
-      opc_elf_open(library->real, &file, NULL) != OPC_OK)
-    return false;
+  if (library->package || library->module || opc_elf_open(library->real, &file, NULL) != OPC_OK) return false;
   return opc_elf_section(file, ".nv_fatbin", &size) && size > 0;
 }
 
@@ -28,7 +26,7 @@ opc_status_t opc_libraries_take(opc_loaded_t *loaded, opc_error_t *error) {
   if (!loaded->library_operators) return opc_out_of_memory(error);
   for (size_t i = 0; i < loaded->library_count; i++) {
     opc_library_t *library = &loaded->libraries[i];
-    if (!has_gpu_code(library)) continue;
+    if (library->state != OPC_LIBRARY_LOADED || !(library->changed_state || has_gpu_code(library))) continue;
     OPC_SCOPED(opc_scope_free) char *name = name_of(loaded, i);
     if (!name) return opc_out_of_memory(error);
     OPC_RETURN_IF_ERROR(opc_operator_from_library(name, library->path,

@@ -157,6 +157,7 @@ static opc_status_t on_message(attempt_t *attempt, json_t *message, opc_error_t 
     attempt->current->state = OPC_LIBRARY_LOADED;
     attempt->last = attempt->current;
     keep_note(attempt->current, json_string_value(json_object_get(message, "note")));
+    attempt->current->changed_state = json_is_true(json_object_get(message, "changed"));
     attempt->current = NULL;
   } else if (strcmp(type, "loaded") == 0) {
     attempt->preloading = false;

@@ -22,6 +22,7 @@ typedef struct opc_library {
   char *build_note;             /* which of several builds it is; NULL: there is one */
   bool package;                 /* a .pt2 */
   bool module;                  /* of Python; `real` is its name */
+  bool changed_state;           /* of the process, by being loaded */
   char digest[OPC_DIGEST_SIZE]; /* of the file and those that it needs; "": none */
   const char *checked_as;       /* its file name among library_operators; NULL: not checked */
 } opc_library_t;
@@ -39,7 +40,8 @@ typedef struct opc_loaded {
   size_t class_count;
   opc_operator_t *class_operators; /* the classes' constructors */
   size_t class_operator_count;
-  opc_operator_t *library_operators; /* the libraries with GPU code, see opc_libraries_take; `library` as given */
+  opc_operator_t
+      *library_operators; /* libraries that have something to check, see opc_libraries_take; `library` as given */
   size_t library_operator_count;
   size_t torch_operators;   /* those of no given library, only of a requested namespace; `library` is OPC_LIBTORCH */
   json_t *package_inputs;   /* object: operator -> array of VALUEs, if its package describes its inputs */
@@ -80,10 +82,11 @@ opc_status_t opc_builds_choose(opc_loaded_t *loaded, opc_error_t *error) OPC_CHE
  *
  * Ownership: opc_loaded_clear. */
 
-/* Fills library_operators with the loaded libraries that contain GPU code, "library::libmy_ops.so". If several have the
- * same file name, the second is "library::2:libmy_ops.so". */
+/* Fills library_operators with the loaded libraries that contain GPU code, and with the libraries and modules that
+ * changed the process's state: "library::libmy_ops.so". If several have the same file name, the second is
+ * "library::2:libmy_ops.so". */
 opc_status_t opc_libraries_take(opc_loaded_t *loaded, opc_error_t *error) OPC_CHECKED;
-/* The real file of an operator of kind LIBRARY; NULL: another kind. */
+/* The real file, or the module's name, of an operator of kind LIBRARY; NULL: another kind. */
 const char *opc_library_file(const opc_loaded_t *loaded, const opc_operator_t *op);
 
 /* A package (.pt2) before and after loading: whether this machine can run it, and inputs for it if no sample file has

@@ -9,6 +9,7 @@
 #include "base/system.h"
 #include "bridge/api/bridge.h"
 #include "bridge/api/prepare.h"
+#include "checks/framework/global_state.h"
 #include "checks/framework/own_library.h"
 #include "memory/guard.h"
 #include "model/json/json_write.h"
@@ -127,20 +128,28 @@ static opc_status_t load_prepared(const opc_loading_t *loading, const char *path
   return loading_load_file(path, path, preload, error);
 }
 
+static opc_status_t load_watched(const opc_loading_t *loading, const char *path, opc_prepared_t *prepared,
+                                 opc_error_t *error) {
+  OPC_RETURN_IF_ERROR(opc_load_state_begin(error));
+  OPC_RETURN_IF_ERROR(load_prepared(loading, path, false, prepared, error));
+  return opc_load_state_end(path, error);
+}
+
 /* An initialiser may have changed the working directory; the next path may be relative. */
 static opc_status_t loading_load_from(int directory, const opc_loading_t *loading, const char *path, bool preload,
                                       opc_prepared_t *prepared, opc_error_t *error) {
-  const opc_status_t status = load_prepared(loading, path, preload, prepared, error);
+  const opc_status_t status =
+      preload ? load_prepared(loading, path, true, prepared, error) : load_watched(loading, path, prepared, error);
   if (directory >= 0 && fchdir(directory) != 0)
     return opc_error_set(error, OPC_ERR_SYSTEM, "cannot go back to the working directory");
   return status;
 }
 
 static opc_status_t send_loaded(const opc_loading_t *loading, const char *path, const char *note, opc_error_t *error) {
-  return loading_send(
-      loading,
-      json_pack("{s:s, s:o, s:o}", "t", "loaded", "library", opc_json_string(path), "note", opc_json_string(note)),
-      error);
+  return loading_send(loading,
+                      json_pack("{s:s, s:o, s:o, s:b}", "t", "loaded", "library", opc_json_string(path), "note",
+                                opc_json_string(note), "changed", opc_load_state_of(path) ? 1 : 0),
+                      error);
 }
 
 static opc_status_t load_one(int directory, const opc_loading_t *loading, const char *path, bool preload,
@@ -157,12 +166,18 @@ static opc_status_t load_one(int directory, const opc_loading_t *loading, const 
                       error);
 }
 
+static opc_status_t import_watched(const char *name, opc_error_t *error) {
+  OPC_RETURN_IF_ERROR(opc_load_state_begin(error));
+  OPC_RETURN_IF_ERROR(opc_interpreter_import(name, error));
+  return opc_load_state_end(name, error);
+}
+
 static opc_status_t load_module(const opc_loading_t *loading, const char *name, opc_error_t *error) {
   opc_error_t why = {0};
   OPC_RETURN_IF_ERROR(
       loading_send(loading, json_pack("{s:s, s:o}", "t", "loading", "library", opc_json_string(name)), error));
   opc_library_note_own(name);
-  if (opc_interpreter_import(name, &why) == OPC_OK) return send_loaded(loading, name, "", error);
+  if (import_watched(name, &why) == OPC_OK) return send_loaded(loading, name, "", error);
   return loading_send(loading,
                       json_pack("{s:s, s:o, s:s, s:o}", "t", "load_failed", "library", opc_json_string(name), "kind",
                                 "import", "message", opc_json_string(why.message)),
@@ -227,6 +242,7 @@ static opc_status_t load_all(const opc_loading_t *loading, json_t *all, opc_erro
   opc_heap_guard_note_loaded(true);
   for (size_t i = 0; i < loading->module_count; i++)
     OPC_RETURN_IF_ERROR(load_module(loading, loading->modules[i], error));
+  opc_state_forget_first(); /* operators are called in the state that loading left */
   OPC_RETURN_IF_ERROR(opc_interpreter_warm_up(error));
   if (loading->package) OPC_RETURN_IF_ERROR(load_package(loading, &package, error));
   OPC_RETURN_IF_ERROR(list_registered(loading, &package, all, error));

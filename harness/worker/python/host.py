@@ -48,6 +48,7 @@ def import_module(name):
     path = os.path.abspath(name)
     FILES.add(path)
     sys.path.insert(0, os.path.dirname(path))  # as for a script
+    part("host_state").first["sys.path"] = list(sys.path)  # which is no change of the module's
     return load_file(os.path.basename(path)[:-3], path)
 
 
@@ -160,6 +161,8 @@ ANSWERS = {
     b"watch": lambda word: part("host_fake").watch(word),
     b"leave": lambda word: part("host_fake").leave() and "",
     b"trace": lambda word: json.dumps(part("host_fake").trace(short_text_of)),
+    b"loading": lambda word: part("host_state").loading(),
+    b"loaded": lambda word: part("host_state").loaded(word),
     b"begin": lambda word: part("host_state").begin(),
     b"end": lambda word: part("host_state").end(),
 }

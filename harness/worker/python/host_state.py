@@ -4,6 +4,7 @@ begin() goes back to the state of the start and seeds Python's and NumPy's gener
 
 import decimal
 import gc
+import importlib
 import logging
 import random
 import sys
@@ -83,7 +84,7 @@ GENERATORS = {
     ),
 }
 
-first, seeds, earlier, kept = {}, iter(range(715827883, 2**31)), {}, {}
+first, seeds, earlier, kept, told_of_load = {}, iter(range(715827883, 2**31)), {}, {}, {}
 
 
 def read():
@@ -140,3 +141,79 @@ def end():
         earlier[name] = ended
         put(kept[name])
     return ", ".join(told)
+
+
+# ---- imports ----
+
+
+def was_drawn(name, before, after):
+    """The generator was used and not seeded: the numbers after `before` lead to `after`."""
+    twist = 32 * 624  # the bits of the whole state, which is renewed at once
+    if name == "Python's random":
+        own = random.Random()
+        own.setstate(before)
+        draw, words, wanted = (lambda: own.getrandbits(twist)), (lambda: own.getstate()[1][:624]), after[1][:624]
+    else:
+        own = numpy_random().RandomState()
+        own.set_state(before)
+        draw, words, wanted = (lambda: own.bytes(twist // 8)), (lambda: own.get_state()[1].tobytes()), after[1].tobytes()
+    for _ in range(1000):
+        if words() == wanted:
+            return True
+        draw()
+    return False
+
+
+def hides_all(entry):
+    """The filter is for all warnings of a category that everybody uses."""
+    _, message, category, module, _ = entry
+    return message is None and module is None and category.__module__ == "builtins"
+
+
+def filters_text(before, after):
+    added = [entry for entry in after if entry not in before and hides_all(entry)]
+    return f"the filters of warnings have \"{added[0][0]}\" for every {added[0][2].__name__}" if added else ""
+
+
+def path_text(before, after):
+    added = [entry for entry in after if entry not in before]
+    return f"sys.path has {added[0]!r} besides" if added else "sys.path has another order" if before != after else ""
+
+
+# What other code computes depends on these.
+OF_RESULTS = ("torch's default device", "the number of active TorchFunctionModes", "the number of active TorchDispatchModes", "the precision of decimal")
+TEXTS = {"the filters of warnings": filters_text, "sys.path": path_text}
+
+
+def loading():
+    """Before a library is loaded or a module imported."""
+    if "numpy" in sys.modules:
+        importlib.import_module("numpy.random")  # which NumPy does at its first use
+    first.clear()
+    first.update(read())
+    told_of_load.clear()
+    for name, (_, get, _) in GENERATORS.items():
+        kept[name] = get()
+
+
+def compare_load():
+    told, now = {"results": [], "rest": []}, read()
+    for name, value in now.items():
+        if value == first[name] or first[name] is None:  # None: NumPy was not there
+            continue
+        text = TEXTS[name](first[name], value) if name in TEXTS else setting_text(name, value)
+        told["results" if name in OF_RESULTS else "rest"] += [text] if text else []
+    for name, (_, get, _) in GENERATORS.items():
+        before, after = kept[name], get()
+        if before is None or comparable(before) == comparable(after):
+            continue
+        drawn = was_drawn(name, before, after)
+        told["rest" if drawn else "results"].append(f"{name} {'has drawn numbers' if drawn else 'has a seed that was set'}")
+    return told
+
+
+def loaded(part):
+    """What loading changed, in words; part: "results" or "rest". The changes stay."""
+    if not told_of_load:
+        told_of_load.update(compare_load())
+    return ", ".join(told_of_load[part])
