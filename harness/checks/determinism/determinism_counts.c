@@ -37,12 +37,13 @@ typedef enum opc_hold {
 enum { PARTS = 3, STEP_NS = 200 * 1000, STEPS = 200 };
 static const uintptr_t page = 4096;
 
-static double linger_until;
+static double linger_seconds;
 
 /* Called in the fault handler. */
 static void linger(void) {
   const struct timespec time = {.tv_nsec = STEP_NS};
-  for (int step = 0; step < STEPS && opc_clock_of(CLOCK_PROCESS_CPUTIME_ID) < linger_until; step++)
+  const double until = opc_clock_of(CLOCK_PROCESS_CPUTIME_ID) + linger_seconds;
+  for (int step = 0; step < STEPS && opc_clock_of(CLOCK_PROCESS_CPUTIME_ID) < until; step++)
     (void)nanosleep(&time, NULL);
 }
 
@@ -59,9 +60,10 @@ static void note_written(const void *data, size_t bytes) {
   written_count = count + 1;
 }
 
-/* Guarded memory has its pages to itself. The pages of a small block stay after it was freed. */
+/* Guarded memory has its pages to itself. The pages of a small block stay after it was freed. Those of a larger one may
+ * be unmapped when they are to be closed, which then fails. */
 static void note_block(void *data, size_t bytes) {
-  enum { SMALL = 32 << 10 };
+  enum { SMALL = 1 << 20 };
   opc_guard_block_t block;
   if (bytes <= SMALL && opc_guard_find(data, &block)) note_written(data, bytes);
 }
@@ -86,12 +88,11 @@ static const opc_tensor_meta_t *largest_argument(const opc_call_t *call) {
   return largest;
 }
 
-/* Before the call. until: the thread goes on when the process has used so much processor time
- * (CLOCK_PROCESS_CPUTIME_ID, seconds), or after 40 ms. */
-static void hold_begin(const opc_call_t *call, const opc_places_t *places, opc_hold_t where, double until) {
+/* Before the call. seconds: of processor time that the process uses before the held thread goes on; or after 40 ms. */
+static void hold_begin(const opc_call_t *call, const opc_places_t *places, opc_hold_t where, double seconds) {
   const opc_tensor_meta_t *largest = largest_argument(call);
   const bool at_write = where >= OPC_HOLD_WRITE_AFTER_FIRST;
-  linger_until = until;
+  linger_seconds = seconds;
   written_count = 0;
   if (where < OPC_HOLD_FIRST || !largest || opc_valgrind_active()) return;
   const size_t part = (size_t)(where - (at_write ? OPC_HOLD_WRITE_AFTER_FIRST : OPC_HOLD_FIRST));
@@ -182,7 +183,7 @@ static opc_status_t counts_call(const opc_again_t *trial, int threads, opc_hold_
   OPC_RETURN_IF_ERROR(opc_trial_make(trial, call, error));
   opc_bridge_threads(threads);
   double own = opc_clock_of(CLOCK_THREAD_CPUTIME_ID), all = opc_clock_of(CLOCK_PROCESS_CPUTIME_ID);
-  hold_begin(call, trial->places, where, all + (effort ? effort->all * work_meanwhile : 0.0));
+  hold_begin(call, trial->places, where, effort ? effort->all * work_meanwhile : 0.0);
   opc_arguments_watch_pause(true);
   opc_trial_call(trial, call);
   opc_arguments_watch_pause(false);
