@@ -311,6 +311,19 @@ static opc_status_t fill_pool(batch_t *batch, bool *out_filled) {
   return OPC_OK;
 }
 
+/* Flags of the learnt rows that are all alike: rows that count those before them do not show it. */
+static bool has_constant_flags(const batch_t *batch) {
+  for (size_t i = 0; i < batch->pool.count; i++) {
+    const struct opc_replay_tensor_arg *pool = &batch->pool.tensor_args[i];
+    if (i >= batch->tensors.count || batch->dims[i] < 0 || pool->dtype != OPC_DTYPE_BOOL) continue;
+    const opc_tensor_spec_t *spec = batch->tensors.items[i].value->tensor;
+    size_t learnt = (size_t)batch->learnt;
+    for (int d = batch->dims[i] + 1; d < spec->ndim; d++) learnt *= (size_t)spec->sizes[d];
+    if (learnt > (size_t)pool->numel || !memchr(pool->bytes, 0, learnt) || !memchr(pool->bytes, 1, learnt)) return true;
+  }
+  return false;
+}
+
 /* The dimension of each item that grows with the number of rows, by as much. */
 static bool find_row_dims(batch_t *batch, const opc_trial_outcome_t *learnt, const opc_trial_outcome_t *more) {
   bool any = false;
@@ -568,7 +581,7 @@ static opc_status_t look_at_place(batch_t *batch, bool *out_is_batch) {
   batch->learnt = size < LEARNT_LEAST ? LEARNT_LEAST : size > LEARNT_MOST ? LEARNT_MOST : size;
   if (!find_dims(batch) || rows_have_numbers(batch)) return OPC_OK;
   OPC_RETURN_IF_ERROR(fill_pool(batch, &filled));
-  if (filled) OPC_RETURN_IF_ERROR(batch_learn(batch, out_is_batch));
+  if (filled && !has_constant_flags(batch)) OPC_RETURN_IF_ERROR(batch_learn(batch, out_is_batch));
   return OPC_OK;
 }
 
