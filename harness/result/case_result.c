@@ -45,6 +45,11 @@ bool opc_case_result_is_finding(const opc_case_result_t *result) {
   return result->verdict == OPC_VERDICT_FAIL || result->verdict == OPC_VERDICT_ERROR;
 }
 
+bool opc_case_result_is_verdict(const opc_case_result_t *result) {
+  if (result->verdict == OPC_VERDICT_SKIP) return result->reason == OPC_SKIP_REJECTED || result->reason == OPC_SKIP_OFF;
+  return result->rule == OPC_RULE_NONE || !opc_rule_is_of(result->rule, "search");
+}
+
 void opc_case_result_put(char **field, const char *text) {
   char *copy = opc_string_copy(text);
   free(*field);

@@ -133,6 +133,9 @@ void opc_scope_case_result(opc_case_result_t **result);
 
 /* A failure or an error, with any severity. */
 bool opc_case_result_is_finding(const opc_case_result_t *result);
+/* It says something about the operator. A skip does not, unless the operator was called (it refused the sample, or the
+ * finding is turned off); nor does what only a search for inputs saw. */
+bool opc_case_result_is_verdict(const opc_case_result_t *result);
 /* Replaces the message by a copy. */
 void opc_case_result_say(opc_case_result_t *result, const char *message);
 /* Appends text to the message. */

@@ -104,8 +104,7 @@ static bool is_warning(const opc_case_result_t *result) {
 static void note_result(opc_journal_operator_t *op, const opc_case_result_t *result) {
   const int check = opc_check_info_find(result->id.check);
   const bool skip = result->verdict == OPC_VERDICT_SKIP;
-  const bool called = !skip || result->reason == OPC_SKIP_REJECTED || result->reason == OPC_SKIP_XFAIL ||
-                      result->reason == OPC_SKIP_OFF;
+  const bool called = opc_case_result_is_verdict(result) || result->reason == OPC_SKIP_XFAIL;
   if (check < 0 || opc_check_infos[check].calls) {
     op->asked = true;
     op->called |= called;
@@ -113,7 +112,7 @@ static void note_result(opc_journal_operator_t *op, const opc_case_result_t *res
   const uint64_t bit = check < 0 ? 0 : UINT64_C(1) << (check < 63 ? check : 63);
   op->asked_checks |= bit;
   if (called) op->checks |= bit;
-  if (!skip) op->proved_checks |= bit;
+  if (!skip && called) op->proved_checks |= bit;
   op->has_verdict |= called || result->reason == OPC_SKIP_FAKE_IN_PYTHON; /* its C++ part was checked */
   if (skip) op->skips[result->reason]++;
 }

@@ -138,9 +138,29 @@ static void what_is_wrong_in_a_record_is_named(void **state) {
   }
 }
 
+static void what_a_search_saw_is_no_verdict(void **state) {
+  (void)state;
+  static const struct {
+    opc_verdict_kind_t verdict;
+    opc_skip_reason_t reason;
+    opc_rule_id_t rule;
+    bool is_verdict;
+  } rows[] = {{OPC_VERDICT_PASS, OPC_SKIP_NONE, OPC_RULE_NONE, true},
+              {OPC_VERDICT_FAIL, OPC_SKIP_NONE, OPC_RULE_stride_wrong_result, true},
+              {OPC_VERDICT_ERROR, OPC_SKIP_NONE, OPC_RULE_timeout, true},
+              {OPC_VERDICT_ERROR, OPC_SKIP_NONE, OPC_RULE_search_every_call_hangs, false},
+              {OPC_VERDICT_SKIP, OPC_SKIP_REJECTED, OPC_RULE_NONE, true},
+              {OPC_VERDICT_SKIP, OPC_SKIP_NO_SAMPLE, OPC_RULE_NONE, false}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    const opc_case_result_t result = {.verdict = rows[i].verdict, .reason = rows[i].reason, .rule = rows[i].rule};
+    assert_int_equal(opc_case_result_is_verdict(&result), rows[i].is_verdict);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(a_result_is_the_same_after_reading_and_writing),
                                      cmocka_unit_test(fields_have_what_the_record_says),
-                                     cmocka_unit_test(what_is_wrong_in_a_record_is_named)};
+                                     cmocka_unit_test(what_is_wrong_in_a_record_is_named),
+                                     cmocka_unit_test(what_a_search_saw_is_no_verdict)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -179,12 +179,9 @@ static opc_status_t keep_shown(opc_session_t *session, const opc_operator_t *op,
   return OPC_OK;
 }
 
-/* A refused sample was still used in a call. */
 static void session_count_call(opc_session_t *session, const opc_case_result_t *result) {
   const int check = opc_check_info_find(result->id.check);
-  const bool called =
-      result->verdict != OPC_VERDICT_SKIP || result->reason == OPC_SKIP_REJECTED || result->reason == OPC_SKIP_OFF;
-  session->called += called && check >= 0 && opc_check_infos[check].calls;
+  session->called += opc_case_result_is_verdict(result) && check >= 0 && opc_check_infos[check].calls;
 }
 
 /* Returns whether it is a finding. */
