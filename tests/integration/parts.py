@@ -33,6 +33,27 @@ def problems(report):
     return [(problem["id"], problem["rule"], problem["count"], problem["severity"]) for problem in report["problems"]]
 
 
+def amounts(report):
+    """A pass says how many calls and elements it rests on, and claims none where a check compares nothing."""
+    for result in report["results"]:
+        evidence, check = result.get("evidence", {}), result["check"]
+        if result["verdict"] != "pass" or check not in ("bitwise", "registration"):
+            continue
+        if check == "bitwise" and not (evidence.get("calls", 0) > 0 and evidence.get("compared", 0) > 0):
+            yield f"{result['case']}: passes after {evidence.get('calls')} calls, {evidence.get('compared')} elements"
+        if check == "registration" and ("calls" in evidence or "compared" in evidence):
+            yield f"{result['case']}: {evidence}, and nothing is called"
+
+
+def given_up(report):
+    """Memory that is refused at once costs nothing: the check goes on, however often that happens."""
+    greedy = [result for result in report["results"] if result["operator"] == "parts_ops::greedy"]
+    refused = [result for result in greedy if result["check"] == "memory" and result["reason"] == "budget"]
+    if len(refused) < 4:
+        yield f"parts_ops::greedy: memory was refused in {len(refused)} cases of the check memory, which is too few"
+    yield from (f"{result['case']}: {result['message']}" for result in greedy if "cases before it ran out of memory" in result["message"])
+
+
 def main():
     tool, library, samples, folder = sys.argv[1:]
     folder = pathlib.Path(folder)
@@ -47,8 +68,9 @@ def main():
     if alone_end["parts"] != 0 or divided_end["parts"] == 0:
         mistakes.append(f"{alone_end['parts']} parts with one job, {divided_end['parts']} with four")
     sources = {each["name"]: each["sample_source"] for each in divided["operators"]}
-    if sources != {"parts_ops::slow": "file", "parts_ops::crashes": "file", "parts_ops::searched": "searched"}:
+    if sources != {"parts_ops::slow": "file", "parts_ops::crashes": "file", "parts_ops::greedy": "file", "parts_ops::searched": "searched"}:
         mistakes.append(f"samples: {sources}")
+    mistakes += [*amounts(alone), *given_up(alone), *given_up(divided)]
     print("\n".join(mistakes[:10]))
     print(f"{len(left)} cases, {divided_end['parts']} parts, {len(problems(alone))} problems, {len(mistakes)} mistakes; "
           f"{alone_end['seconds']:.1f} s and {divided_end['seconds']:.1f} s")

@@ -1,6 +1,6 @@
 // Operators that are slow enough for their cases to be divided among jobs. They ignore the strides of y, and their
-// first call in a process changes its environment; "crashes" also ends the process when z is empty. "searched" has no
-// sample.
+// first call in a process changes its environment; "crashes" also ends the process when z is empty. "greedy" asks for
+// memory that the system refuses at once, where x is not contiguous. "searched" has no sample.
 #include <ATen/ATen.h>
 #include <torch/library.h>
 
@@ -31,7 +31,13 @@ at::Tensor crashes(const at::Tensor &x, const at::Tensor &y, const at::Tensor &z
   return slow(x, y, z);
 }
 
+at::Tensor greedy(const at::Tensor &x, const at::Tensor &y, const at::Tensor &z) {
+  if (!x.is_contiguous()) return at::empty({int64_t(1) << 45}, x.options());
+  return slow(x, y, z);
+}
+
 TORCH_LIBRARY(parts_ops, m) {
+  m.def("greedy(Tensor x, Tensor y, Tensor z) -> Tensor");
   m.def("slow(Tensor x, Tensor y, Tensor z) -> Tensor");
   m.def("crashes(Tensor x, Tensor y, Tensor z) -> Tensor");
   m.def("searched(Tensor x, Tensor y, Tensor z) -> Tensor");
@@ -40,6 +46,7 @@ TORCH_LIBRARY(parts_ops, m) {
 TORCH_LIBRARY_IMPL(parts_ops, CPU, m) {
   m.impl("slow", slow);
   m.impl("crashes", crashes);
+  m.impl("greedy", greedy);
   m.impl("searched", slow);
 }
 
