@@ -86,14 +86,26 @@ const opc_process_state_t *opc_process_state_keep(void) {
   return &kept;
 }
 
-/* The strings stay: environment_restore may have made them the environment's. */
+static bool is_of_environment(const char *entry) {
+  for (char **own = environ; own && *own; own++)
+    if (*own == entry) return true;
+  return false;
+}
+
+/* environment_restore may have made them the environment's: those stay. */
+static void environment_forget(void) {
+  for (char **entry = kept_environment; entry && *entry; entry++)
+    if (!is_of_environment(*entry)) free(*entry);
+  free(kept_environment);
+  kept_environment = NULL;
+}
+
 void opc_process_state_forget(void) {
   for (int fd = 0; fd < OPC_STREAMS; fd++) {
     if (kept_streams[fd] >= 0) close(kept_streams[fd]);
     kept_streams[fd] = -1;
   }
-  free(kept_environment);
-  kept_environment = NULL;
+  environment_forget();
   is_kept = false;
 }
 

@@ -40,7 +40,7 @@ completes "a library" "libmy_ops.so" run lib
 completes "a file with a blank" "my report.json" report my
 completes "a folder" "sub folder" run --torch s
 completes "nothing for a number" "" run --seed l
-completes "a rule" "stride.view_outside stride.wrong_result" explain stride.
+completes "a rule" "stride.single_refused stride.view_outside stride.wrong_result" explain stride.
 completes "an action" "render" report ren
 completes "options of another command" "--require" inspect --req
 

@@ -145,8 +145,7 @@ static bool planner_rules_fits(plan_t *plan, const opc_case_rule_t *rule, const 
 bool opc_plan_is_active(plan_t *plan, const opc_case_rule_t *rule) {
   size_t index = plan->planned.index;
   if (!(opc_plan_rule_devices(rule) & plan->device->bit) || !(opc_plan_rule_samples(rule) & OPC_ACCEPTED)) return false;
-  if (rule->scope >= OPC_SCOPE_ALL_SAMPLES || !opc_plan_rule_families(plan, rule))
-    return false;
+  if (rule->scope >= OPC_SCOPE_ALL_SAMPLES || !opc_plan_rule_families(plan, rule)) return false;
   if (rule->scope == OPC_SCOPE_FIRST_SAMPLE && index != 0) return false;
   if (rule->neighbours && index != 0 && opc_plan_source(plan->planned.base) == OPC_SOURCE_SEARCHED) return false;
   if (!opc_case_conditions_hold(rule, plan->request->op, plan->planned.base)) return false;
