@@ -40,8 +40,7 @@ typedef struct opc_loaded {
   size_t class_count;
   opc_operator_t *class_operators; /* the classes' constructors */
   size_t class_operator_count;
-  opc_operator_t
-      *library_operators; /* libraries that have something to check, see opc_libraries_take; `library` as given */
+  opc_operator_t *library_operators; /* what libraries themselves have to check, see opc_libraries_take */
   size_t library_operator_count;
   size_t torch_operators;   /* those of no given library, only of a requested namespace; `library` is OPC_LIBTORCH */
   json_t *package_inputs;   /* object: operator -> array of VALUEs, if its package describes its inputs */
