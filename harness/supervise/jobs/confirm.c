@@ -49,11 +49,11 @@ static bool is_on_unvouched_input(const opc_case_result_t *result) {
 }
 
 /* A hang on input that nobody vouches for is a warning, unless strangers may send it: it gets twice the operator's own
- * limit, not the whole one. */
-static double unvouched_hang_seconds(const opc_task_t *task) {
+ * limit, not the whole one. On tensors of gigabytes the operator may only be slow: it gets the whole one. */
+static double unvouched_hang_seconds(const opc_task_t *task, const char *variant) {
   enum { LEAST = 2, LIMITS = 2 };
   const double most = task->session->options->timeout, least = LEAST * opc_run_pace(task->session->options);
-  if (task->session->options->untrusted_input) return most;
+  if (task->session->options->untrusted_input || opc_variant_family(variant) == OPC_VARIANT_LARGE) return most;
   return fmin(most, fmax(least, LIMITS * opc_task_case_seconds(task)));
 }
 
@@ -66,7 +66,7 @@ static double confirm_seconds(const opc_task_t *task) {
   const bool hung = suspect && is_hang(suspect), unvouched = suspect && is_on_unvouched_input(suspect),
              known = hung && (task->hang_confirmed[false] || task->hang_confirmed[unvouched]);
   if (known || confirming->step == STEP_CONTROL) return opc_task_case_seconds(task);
-  return hung && unvouched ? unvouched_hang_seconds(task) : task->session->options->timeout;
+  return hung && unvouched ? unvouched_hang_seconds(task, suspect->id.variant) : task->session->options->timeout;
 }
 
 static opc_suspect_t *confirm_present(opc_task_t *task) { return &task->suspects[task->confirming->index]; }
