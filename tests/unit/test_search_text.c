@@ -138,12 +138,13 @@ static void test_sites(void **state) {
     if ((opc_clue_site(rows[i].left) == opc_clue_site(rows[i].right)) != rows[i].same)
       fail_msg("%s | %s", rows[i].left, rows[i].right);
   }
-  assert_true(opc_clue_is_hopeless("Found no NVIDIA driver on your system."));
-  assert_true(opc_clue_is_hopeless("all symbols must have a namespace, <namespace>::<string>, but found: mean"));
-  assert_false(opc_clue_is_hopeless("expected a CPU tensor"));
-  assert_false(opc_clue_is_hopeless("x must be on CPU"));
+  assert_true(opc_clue_is_hopeless("lib::f.out", "Found no NVIDIA driver on your system."));
   assert_true(
-      opc_clue_is_hopeless("No compiled quantization kernel for SM 90. Recompile with the appropriate CUDA arch."));
+      opc_clue_is_hopeless("lib::f.out", "all symbols must have a namespace, <namespace>::<string>, but found: mean"));
+  assert_false(opc_clue_is_hopeless("lib::f.out", "expected a CPU tensor"));
+  assert_false(opc_clue_is_hopeless("lib::f.out", "x must be on CPU"));
+  assert_true(opc_clue_is_hopeless(
+      "lib::f.out", "No compiled quantization kernel for SM 90. Recompile with the appropriate CUDA arch."));
   static const char *const wishes[] = {"q must be on CUDA",
                                        "x must be a CUDA tensor",
                                        "Expected x.is_cuda() to be true, but got false.",
@@ -152,9 +153,12 @@ static void test_sites(void **state) {
                                        "CPU tensors are never what this takes",
                                        "this op does not support CPU tensors"};
   for (size_t i = 0; i < COUNT(wishes); i++)
-    assert_true(opc_clue_wants_cuda(wishes[i]) && opc_clue_is_hopeless(wishes[i]));
+    assert_true(opc_clue_wants_cuda(wishes[i]) && opc_clue_is_hopeless("lib::f.out", wishes[i]));
   assert_false(opc_clue_wants_cuda("Found no NVIDIA driver on your system."));
-  assert_false(opc_clue_is_hopeless(NULL));
+  assert_true(opc_clue_is_hopeless("lib::f.out", "lib::f is deprecated. Use lib::g."));
+  assert_false(opc_clue_is_hopeless("lib::f.out", "memory_format is deprecated"));
+  assert_false(opc_clue_is_hopeless("lib::f.out", "is deprecated"));
+  assert_false(opc_clue_is_hopeless("lib::f.out", NULL));
 }
 
 static void test_long_and_odd_texts(void **state) {

@@ -240,8 +240,8 @@ int opc_clue_names(const opc_clue_t *clue, const char *argument_name);
 uint64_t opc_clue_site(const char *message);
 /* The source line in the text ("kernel.cpp:123"); 0: none. */
 int opc_clue_line(const char *message);
-/* True: no arguments will help ("no NVIDIA driver", "only available on CUDA"). */
-bool opc_clue_is_hopeless(const char *message);
+/* True: no arguments will help ("no NVIDIA driver", "only available on CUDA", "f is deprecated" of f itself). */
+bool opc_clue_is_hopeless(const char *operator_name, const char *message);
 /* True if it asks for tensors on a CUDA device. */
 bool opc_clue_wants_cuda(const char *message);
 

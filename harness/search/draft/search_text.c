@@ -403,7 +403,16 @@ bool opc_clue_wants_cuda(const char *message) {
          says_one_of(message, texts, sizeof texts / sizeof texts[0]);
 }
 
-bool opc_clue_is_hopeless(const char *message) {
+/* "f is deprecated": a warning would not refuse the call. */
+static bool says_it_is_deprecated(const char *operator_name, const char *message) {
+  const char *colons = strstr(operator_name, "::"), *base = colons ? colons + 2 : operator_name;
+  const size_t length = strcspn(base, ".");
+  for (const char *at = message; at && (at = strstr(at, " is deprecated")); at++)
+    if ((size_t)(at - message) >= length && strncmp(at - length, base, length) == 0) return true;
+  return false;
+}
+
+bool opc_clue_is_hopeless(const char *operator_name, const char *message) {
   static const char *const texts[] = {"NVIDIA driver",
                                       "CUDA driver",
                                       "not compiled with CUDA",
@@ -414,5 +423,6 @@ bool opc_clue_is_hopeless(const char *message) {
                                       ,
                                       "no compiled ",
                                       "recompile with" /* for this architecture, or not at all */};
-  return opc_clue_wants_cuda(message) || says_one_of(message, texts, sizeof texts / sizeof texts[0]);
+  return opc_clue_wants_cuda(message) || says_one_of(message, texts, sizeof texts / sizeof texts[0]) ||
+         says_it_is_deprecated(operator_name, message);
 }

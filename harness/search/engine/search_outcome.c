@@ -61,8 +61,8 @@ static uint64_t overrun_of(const opc_try_access_t *access) {
 static void tell_rejected(opc_search_t *search, const char *message, const char *where) {
   bool is_new;
   search->wants_cuda |= opc_clue_wants_cuda(message);
-  if (opc_clue_is_hopeless(message) && ++search->hopeless >= HOPELESS_MAX && search->kept_count == 0 &&
-      2 * search->hopeless > search->tries) {
+  if (opc_clue_is_hopeless(search->op->name, message) && ++search->hopeless >= HOPELESS_MAX &&
+      search->kept_count == 0 && 2 * search->hopeless > search->tries) {
     search->over = search->impossible = true;
   }
   opc_site_t *site = visit(search, opc_clue_site(message) ^ search_outcome_place_of(where), message, &is_new);
