@@ -63,6 +63,8 @@
  *                               (plan/cases/planner.h)
  *        "only":CASE|null       run only this case
  *        "only_ran":true        default: false. It has run before: the plan is known to contain it
+ *        "only_if_quick":true   default: false. It did not run: like any other case, it is skipped if its input would
+ *                               take too long (checks/runner/slow_input.h)
  *        "after":CASE|null      run the cases after this one in the plan
  *        "from":CASE|null,"to":CASE|null    run this range of the plan (bisection), both ends included
  *        "skip":["CHECK RANK"…] skip cases of the check whose input has this rank or a worse one; reported as

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -151,6 +152,13 @@ Tensor counts_calls(const Tensor &x) {
 }
 int64_t counts(const Tensor &x) { return x.numel(); }
 void nothing(const Tensor &) {}
+// Processor time, so that a busy machine changes nothing.
+Tensor slow_if_large(const Tensor &x) {
+  const std::clock_t began = std::clock();
+  while (x.numel() > 100 && std::clock() - began < CLOCKS_PER_SEC * 6 / 10) {
+  }
+  return x.clone();
+}
 
 }  // namespace
 
@@ -183,6 +191,7 @@ TORCH_LIBRARY(hostile, m) {
   m.def("counts_calls(Tensor x) -> Tensor");
   m.def("counts(Tensor x) -> int");
   m.def("nothing(Tensor x) -> ()");
+  m.def("slow_if_large(Tensor x) -> Tensor");
   m.def("no_kernel(Tensor x) -> Tensor");
 }
 
@@ -215,4 +224,5 @@ TORCH_LIBRARY_IMPL(hostile, CPU, m) {
   m.impl("counts_calls", counts_calls);
   m.impl("counts", counts);
   m.impl("nothing", nothing);
+  m.impl("slow_if_large", slow_if_large);
 }

@@ -232,6 +232,26 @@ static void crashed_arguments_are_not_tried_in_other_checks(void **state) {
   free(refusal_of(command_cases("hostile::good", "file", json_pack("{s:[s]}", "crashed", "no id"))));
 }
 
+/* A case that is run alone is run however long it takes, unless the command asks for what is quick. */
+static void a_slow_input_is_left_out_where_that_is_asked_for(void **state) {
+  static const char *const larger = "hostile::slow_if_large/%s/cpu/-/s/all.larger";
+  char first[256], second[256];
+  (void)state;
+  snprintf(first, sizeof first, larger, "alias");
+  snprintf(second, sizeof second, larger, "mutation");
+  json_t *slow = results_of(command_cases("hostile::slow_if_large", "searched", json_pack("{s:s}", "only", first))),
+         *left_out = results_of(command_cases("hostile::slow_if_large", "searched",
+                                              json_pack("{s:s, s:b}", "only", second, "only_if_quick", true))),
+         *all = results_of(command_cases("hostile::slow_if_large", "searched", json_pack("{s:s}", "only", second)));
+  assert_string_equal(field(slow, 0, "verdict"), "pass");
+  assert_string_equal(field(left_out, 0, "reason"), "budget");
+  assert_non_null(strstr(field(left_out, 0, "message"), "it would take too long"));
+  assert_string_equal(field(all, 0, "verdict"), "pass");
+  json_decref(slow);
+  json_decref(left_out);
+  json_decref(all);
+}
+
 static void what_is_not_there_is_named(void **state) {
   static const struct {
     const char *id, *words;
@@ -376,6 +396,7 @@ int main(void) {
       cmocka_unit_test(crashed_arguments_are_not_tried_in_other_checks),
       cmocka_unit_test(what_other_children_found_counts),
       cmocka_unit_test(what_took_too_long_is_not_tried_again),
+      cmocka_unit_test(a_slow_input_is_left_out_where_that_is_asked_for),
       cmocka_unit_test(what_is_not_there_is_named),
       cmocka_unit_test(a_refused_sample_is_one_failure),
       cmocka_unit_test(an_internal_assert_is_a_warning),

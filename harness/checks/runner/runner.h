@@ -16,6 +16,7 @@ typedef struct opc_runner_request {
   uint64_t seed;
   const char *only; /* exactly this case; NULL: all */
   bool only_ran; /* `only` ran before, so it is in the plan: the variants next to it need not be made to check that */
+  bool only_if_quick;      /* `only` is skipped like any other case if its input would take too long (slow_input.h) */
   const char *after;       /* cases after this one; NULL: from the first */
   const char *since;       /* with `after` or `from`: cases from this one on count as run by this process; NULL: none */
   const char *from, *to;   /* this range, both ends included; NULL: open */

@@ -220,7 +220,7 @@ static bool skip_case(const opc_run_t *run, const opc_case_context_t *context, c
   const opc_runner_request_t *request = run->request;
   const opc_case_id_t *crashed = crashed_in(run, context);
   const opc_rule_id_t unsound = unsound_by(run, context);
-  const opc_slow_input_t *slow = request->only ? NULL : opc_slow_input_find(context);
+  const opc_slow_input_t *slow = request->only && !request->only_if_quick ? NULL : opc_slow_input_find(context);
   if (planned->action == OPC_PLAN_SKIP) {
     opc_finding_skip(finding, planned->reason, "%s", planned->detail);
   } else if (opc_run_skips(request, opc_checks[run->check]->name, opc_provenance_rank(&context->provenance))) {

@@ -70,6 +70,7 @@ static opc_status_t rerun_command(opc_task_t *task, json_t **out, opc_error_t *e
   if (!*out) return opc_out_of_memory(error);
   json_object_set_new(*out, "only", json_string(rerun_present(task)->case_id));
   json_object_set_new(*out, "only_ran", json_true());
+  json_object_set_new(*out, "only_if_quick", json_true());
   return OPC_OK;
 }
 

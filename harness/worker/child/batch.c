@@ -166,6 +166,7 @@ static opc_status_t run_planned(batch_t *batch, const json_t *command, opc_runne
                                   .neighbours = json_integer_value(json_object_get(command, "neighbours")),
                                   .only = optional_string(command, "only"),
                                   .only_ran = json_is_true(json_object_get(command, "only_ran")),
+                                  .only_if_quick = json_is_true(json_object_get(command, "only_if_quick")),
                                   .after = optional_string(command, "after"),
                                   .since = optional_string(command, "since"),
                                   .from = optional_string(command, "from"),
