@@ -11,6 +11,7 @@ enum {
   UNCHECKED_READ = OPC_CLAIM_UNCHECKED_READ,
   UNCHECKED_HANG = OPC_CLAIM_UNCHECKED_HANG,
   UNCHECKED_MEMORY = OPC_CLAIM_UNCHECKED_MEMORY,
+  UNCHECKED_CONVERSION = OPC_CLAIM_UNCHECKED_CONVERSION,
   UNSURE = OPC_CLAIM_UNSURE,
   SEVERAL = OPC_CLAIM_SEVERAL,
   ALONE = OPC_CLAIM_ALONE,
@@ -79,7 +80,10 @@ bool opc_check_info_is_of(const opc_check_info_t *info, const opc_operator_t *op
 
 unsigned opc_rule_claims(opc_rule_id_t rule) { return opc_rule_of(rule)->claims; }
 
-bool opc_rule_needs_valid_input(opc_rule_id_t rule) { return (opc_rule_claims(rule) & OPC_CLAIMS_UNCHECKED) != 0; }
+/* A conversion does no harm to other memory. */
+bool opc_rule_needs_valid_input(opc_rule_id_t rule) {
+  return (opc_rule_claims(rule) & OPC_CLAIMS_UNCHECKED & ~(unsigned)OPC_CLAIM_UNCHECKED_CONVERSION) != 0;
+}
 
 bool opc_rule_warns_on_searched(opc_rule_id_t rule) { return (opc_rule_claims(rule) & OPC_CLAIM_UNSURE) != 0; }
 

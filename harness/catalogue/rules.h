@@ -98,32 +98,33 @@ enum {
   OPC_CLAIM_UNCHECKED_READ = 1 << 2,
   OPC_CLAIM_UNCHECKED_HANG = 1 << 3,
   OPC_CLAIM_UNCHECKED_MEMORY = 1 << 4,
+  OPC_CLAIM_UNCHECKED_CONVERSION = 1 << 5,
   /* The result may be what such input gives: the rule stays, as a warning. */
-  OPC_CLAIM_UNSURE = 1 << 5,
+  OPC_CLAIM_UNSURE = 1 << 6,
   /* The same, but only of several tensors, or numbers, which may not fit together (evidence "fits": they seem to). */
-  OPC_CLAIM_SEVERAL = 1 << 6,
+  OPC_CLAIM_SEVERAL = 1 << 7,
   /* The same, but only where one argument was changed against the others, or was given another number of dimensions. */
-  OPC_CLAIM_ALONE = 1 << 7,
+  OPC_CLAIM_ALONE = 1 << 8,
   /* The same, unless the reference stays in bounds with the arguments and gives the same result again. */
-  OPC_CLAIM_UNVOUCHED = 1 << 8,
+  OPC_CLAIM_UNVOUCHED = 1 << 9,
   /* The same, but only where sizes or values were changed: it may be a library below that complains about what it is
    * given. */
-  OPC_CLAIM_CHANGED = 1 << 9,
+  OPC_CLAIM_CHANGED = 1 << 10,
   /* A warning on a GPU, where lists that go together have different lengths, and where another layout of the sample
    * shows that an index is too large: the result may be what lies past the end of the tensors, of a list or in the next
    * row, because nothing sees a read out of bounds there. */
-  OPC_CLAIM_IN_BOUNDS = 1 << 10,
+  OPC_CLAIM_IN_BOUNDS = 1 << 11,
   /* A warning if it shows only after another case in the same process: the rule compares results of this call, and that
    * case left something behind that matters more. */
-  OPC_CLAIM_ONE_CALL = 1 << 11,
+  OPC_CLAIM_ONE_CALL = 1 << 12,
   /* A warning if the operator's name says that it packs: the bytes of a packed weight mean nothing by position, and its
    * padding is not written. */
-  OPC_CLAIM_BY_POSITION = 1 << 12,
+  OPC_CLAIM_BY_POSITION = 1 << 13,
   /* On any input: a warning if the sample's dtype is another one and the check says that the operator may not be meant
    * for this one (evidence "unasked_dtype"). */
-  OPC_CLAIM_ASKED_DTYPE = 1 << 13,
-  OPC_CLAIMS_UNCHECKED = (1 << 5) - 1,
-  OPC_CLAIMS_OF_INPUT = (1 << 10) - 1 /* a rule has at most one of these */
+  OPC_CLAIM_ASKED_DTYPE = 1 << 14,
+  OPC_CLAIMS_UNCHECKED = (1 << 6) - 1,
+  OPC_CLAIMS_OF_INPUT = (1 << 11) - 1 /* a rule has at most one of these */
 };
 
 unsigned opc_rule_claims(opc_rule_id_t rule); /* OPC_RULE_NONE: OPC_CLAIM_ALWAYS */

@@ -109,6 +109,9 @@ void opc_guard_accesses_reset(void);
 /* own: notes the code of the objects that were loaded since the last call (of all, in the first call), false: skips
  * them. */
 void opc_heap_guard_note_loaded(bool own);
+/* Bytes of noted code from this address to the end of its segment; 0: it is in no code that was noted. */
+size_t opc_heap_guard_code_after(const void *address);
+bool opc_heap_guard_has_code(void);
 
 typedef enum opc_heap_guard_depth {
   OPC_HEAP_DIRECT = 0, /* blocks that the noted code asks for itself */

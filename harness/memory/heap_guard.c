@@ -54,11 +54,14 @@ void opc_heap_guard_note_loaded(bool own) {
   known = note.seen;
 }
 
-static bool heap_guard_is_own(uintptr_t at) {
+size_t opc_heap_guard_code_after(const void *address) {
+  const uintptr_t at = (uintptr_t)address;
   for (size_t i = 0; i < code_count; i++)
-    if (at >= codes[i].from && at < codes[i].to) return true;
-  return false;
+    if (at >= codes[i].from && at < codes[i].to) return codes[i].to - at;
+  return 0;
 }
+
+bool opc_heap_guard_has_code(void) { return code_count > 0; }
 
 typedef struct look {
   int frames;
@@ -68,12 +71,12 @@ typedef struct look {
 static _Unwind_Reason_Code heap_guard_look_at(struct _Unwind_Context *context, void *found) {
   enum { FRAMES = 7 }; /* three here, malloc, and three of a container */
   look_t *look = found;
-  look->own = heap_guard_is_own(_Unwind_GetIP(context));
+  look->own = opc_heap_guard_code_after((const void *)_Unwind_GetIP(context)) > 0;
   return look->own || ++look->frames == FRAMES ? _URC_END_OF_STACK : _URC_NO_REASON;
 }
 
 static bool is_for_own(const void *caller) {
-  if (heap_guard_is_own((uintptr_t)caller)) return true;
+  if (opc_heap_guard_code_after(caller) > 0) return true;
   if (block_depth == OPC_HEAP_DIRECT) return false;
   look_t look = {0};
   _Unwind_Backtrace(heap_guard_look_at, &look);

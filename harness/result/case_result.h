@@ -9,7 +9,8 @@
 
 /* What an operator did with an argument that it does not check (rule memory.unchecked_arguments). */
 #define OPC_EFFECTS(X) \
-  X(NONE, "") X(WRITE, "write") X(CRASH, "crash") X(READ, "read") X(HANG, "hang") X(MEMORY, "memory")
+  X(NONE, "")          \
+  X(WRITE, "write") X(CRASH, "crash") X(READ, "read") X(HANG, "hang") X(MEMORY, "memory") X(CONVERSION, "conversion")
 typedef enum opc_effect {
 #define X(constant, text) OPC_EFFECT_##constant,
   OPC_EFFECTS(X)

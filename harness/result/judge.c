@@ -48,7 +48,8 @@ static opc_effect_t unchecked_effect(unsigned claims) {
   if (claims & OPC_CLAIM_UNCHECKED_WRITE) return OPC_EFFECT_WRITE;
   if (claims & OPC_CLAIM_UNCHECKED_CRASH) return OPC_EFFECT_CRASH;
   if (claims & OPC_CLAIM_UNCHECKED_READ) return OPC_EFFECT_READ;
-  return claims & OPC_CLAIM_UNCHECKED_HANG ? OPC_EFFECT_HANG : OPC_EFFECT_MEMORY;
+  if (claims & OPC_CLAIM_UNCHECKED_HANG) return OPC_EFFECT_HANG;
+  return claims & OPC_CLAIM_UNCHECKED_MEMORY ? OPC_EFFECT_MEMORY : OPC_EFFECT_CONVERSION;
 }
 
 /* The operator's name has one of these words: "quant::weight_prepack", not "quant::unpack" or "quant::packed_linear".

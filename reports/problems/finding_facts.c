@@ -83,8 +83,9 @@ static const char *argument_touched(const opc_case_result_t *result) {
 
 static opc_seen_t seen_of(const opc_case_result_t *result) {
   static const opc_seen_t of_effect[OPC_EFFECT_COUNT] = {
-      [OPC_EFFECT_WRITE] = OPC_SEEN_WRITE, [OPC_EFFECT_CRASH] = OPC_SEEN_CRASH,   [OPC_EFFECT_READ] = OPC_SEEN_READ,
-      [OPC_EFFECT_HANG] = OPC_SEEN_HANG,   [OPC_EFFECT_MEMORY] = OPC_SEEN_MEMORY,
+      [OPC_EFFECT_WRITE] = OPC_SEEN_WRITE,   [OPC_EFFECT_CRASH] = OPC_SEEN_CRASH,
+      [OPC_EFFECT_READ] = OPC_SEEN_READ,     [OPC_EFFECT_HANG] = OPC_SEEN_HANG,
+      [OPC_EFFECT_MEMORY] = OPC_SEEN_MEMORY, [OPC_EFFECT_CONVERSION] = OPC_SEEN_CONVERSION,
   };
   if (result->effect_rule == opc_rule_of_signal(SIGABRT)) return OPC_SEEN_ABORT;
   if (result->effect != OPC_EFFECT_NONE) return of_effect[result->effect];

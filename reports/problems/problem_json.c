@@ -21,9 +21,13 @@ static bool only_aborts(const opc_problem_t *problem) {
 /* "does not check `offsets`: reads out of bounds (6 inputs), crashes (2), never returns (1)". An operator that ends the
  * process may still have checked its argument. */
 static void problem_json_add_unchecked(opc_text_t *out, const opc_problem_t *problem) {
-  static const char *const words[OPC_SEEN_COUNT] = {
-      "writes out of bounds", "reads out of bounds", "crashes",
-      "ends the process",     "never returns",       "allocates without limit"};
+  static const char *const words[OPC_SEEN_COUNT] = {"writes out of bounds",
+                                                    "reads out of bounds",
+                                                    "crashes",
+                                                    "ends the process",
+                                                    "never returns",
+                                                    "allocates without limit",
+                                                    "converts numbers that do not fit"};
   bool first = true;
   opc_text_add(out, only_aborts(problem) ? "does not refuse " : "does not check ");
   if (problem->argument_count) add_arguments(out, problem);

@@ -34,6 +34,7 @@ typedef enum opc_seen {
   OPC_SEEN_ABORT, /* mostly an assertion of its own, which ends the process */
   OPC_SEEN_HANG,
   OPC_SEEN_MEMORY,
+  OPC_SEEN_CONVERSION, /* of a number that does not fit in an integer */
   OPC_SEEN_COUNT
 } opc_seen_t;
 

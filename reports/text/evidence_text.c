@@ -44,6 +44,13 @@ static void add_frames(const json_t *frames, opc_text_t *out) {
   }
 }
 
+/* "cvttss2si converts 1e10 to int32 (3 times)" */
+static void add_conversion(const json_t *conversion, opc_text_t *out) {
+  opc_text_addf(out, "%s converts %s to %s (%" JSON_INTEGER_FORMAT " times)",
+                opc_record_text(conversion, "instruction"), opc_record_text(conversion, "number"),
+                opc_record_text(conversion, "type"), json_integer_value(json_object_get(conversion, "times")));
+}
+
 /* "reads at byte 64 of x, whose storage has 64 bytes: reads (memory.cpp:33)" */
 static void add_accesses(const json_t *accesses, opc_text_t *out) {
   size_t i;
@@ -53,10 +60,12 @@ static void add_accesses(const json_t *accesses, opc_text_t *out) {
     const json_t *frames = json_object_get(access, "frames");
     OPC_SCOPED(opc_text_clear) opc_text_t stack = {0};
     if (i == ACCESSES_SHOWN) break;
-    opc_text_addf(out, "%s%ss at byte %" JSON_INTEGER_FORMAT " of %s, which has %" JSON_INTEGER_FORMAT " bytes",
-                  i ? "; " : "", opc_record_text(access, "access"),
-                  json_integer_value(json_object_get(access, "offset")), *argument ? argument : "a block",
-                  json_integer_value(json_object_get(access, "bytes")));
+    opc_text_add(out, i ? "; " : "");
+    if (*opc_record_text(access, "instruction")) add_conversion(access, out);
+    else
+      opc_text_addf(out, "%ss at byte %" JSON_INTEGER_FORMAT " of %s, which has %" JSON_INTEGER_FORMAT " bytes",
+                    opc_record_text(access, "access"), json_integer_value(json_object_get(access, "offset")),
+                    *argument ? argument : "a block", json_integer_value(json_object_get(access, "bytes")));
     add_frames(frames, &stack);
     if (stack.length) opc_text_addf(out, ": %s", opc_text_c(&stack));
   }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "checks/compare/compare.h"
+#include "checks/numerics/conversions.h"
 
 enum {
   MESSAGE_SIZE = 300,
@@ -428,7 +429,12 @@ static opc_status_t check_dtype(opc_case_context_t *context, const opc_call_t *c
 static opc_status_t dtype_run(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
   OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
   OPC_SCOPED(opc_replay_clear) opc_replay_t replay = {0};
+  const bool conversions = (context->rule->judge & OPC_JUDGE_CONVERSIONS) != 0;
+  const char *unseen = conversions ? opc_conversions_unseen(context) : NULL;
+  if (unseen) return opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "%s", unseen);
   if (!opc_case_call_keeping(context, &replay, &call, finding)) return OPC_OK;
+  OPC_RETURN_IF_ERROR(opc_conversions_check(context, &replay, finding, error));
+  if (conversions) return OPC_OK;
   return check_dtype(context, &call, &replay, finding, error);
 }
 

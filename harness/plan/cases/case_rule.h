@@ -101,6 +101,7 @@ enum {
   OPC_JUDGE_OTHER_VALUES = 1 << 6,  /* the check passes values of its own, which nobody vouches for: provenance alone */
   OPC_JUDGE_VALUES = 1 << 7,        /* only values are judged: relations between the arguments, which are learned from
                                        forward calls, do not say what backward takes */
+  OPC_JUDGE_CONVERSIONS = 1 << 8,   /* only conversions of floating-point numbers to integers are judged */
   OPC_JUDGE_IF_LAUNCHES = 1 << 5    /* tried only if the unmodified sample shows that the library launches kernels */
 };
 
@@ -109,7 +110,7 @@ typedef struct opc_case_rule {
   opc_case_scope_t scope;
   unsigned samples;  /* OPC_ACCEPTED…; 0: OPC_ACCEPTED */
   unsigned families; /* OPC_VARIANT_… */
-  const char *names; /* (optional) glob that the variant's name must match */
+  const char *names; /* (optional) glob that the variant's name must match; with !(…), @(…) */
   opc_size_choice_t size;
   opc_dtype_choice_t dtypes;
   const char *const *tags; /* (optional) the operator must have one of these tags; NULL-terminated */

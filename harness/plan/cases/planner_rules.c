@@ -56,7 +56,7 @@ unsigned opc_plan_rule_families(const plan_t *plan, const opc_case_rule_t *rule)
 }
 
 bool opc_plan_name_matches(const opc_case_rule_t *rule, const char *variant) {
-  return !rule->names || fnmatch(rule->names, variant, 0) == 0;
+  return !rule->names || fnmatch(rule->names, variant, FNM_EXTMATCH) == 0;
 }
 
 /* ---- the variants of a rule ---- */

@@ -12,6 +12,7 @@
 
 #include "bridge/api/bridge.h"
 #include "cuda/log/launch.h"
+#include "memory/conversion_trap.h"
 #include "memory/device_zones.h"
 #include "memory/guard.h"
 #include "memory/trap.h"
@@ -121,10 +122,15 @@ static bool context_is_write(const ucontext_t *context) {
 #endif
 }
 
-/* A forbidden access to guarded memory, or by host code to the memory of a simulated device, is recorded, and the
- * operator continues. */
-static bool is_noted(int signal_number, const siginfo_t *info, const ucontext_t *context) {
+/* A forbidden access to guarded memory, or by host code to the memory of a simulated device, and a conversion that is
+ * trapped are recorded, and the operator continues. */
+static bool is_noted(int signal_number, const siginfo_t *info, ucontext_t *context) {
   opc_access_t *access = NULL;
+  opc_conversion_site_t *site = NULL;
+  if (opc_conversion_fault(signal_number, info, context, &site)) {
+    if (site) walk_frames(context_counter(context), site->frames, OPC_CONVERSION_FRAMES, &site->frame_count);
+    return true;
+  }
   if ((signal_number != SIGSEGV && signal_number != SIGBUS) || info->si_code <= 0 || info->si_code == SI_KERNEL)
     return false;
   if (opc_trap_fault((uint64_t)(uintptr_t)info->si_addr)) return true;
