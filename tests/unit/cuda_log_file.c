@@ -136,12 +136,40 @@ static void get_pointers(members_t *members, opc_cuda_call_t *out) {
   if (members->status == OPC_OK) opc_json_leave(members->reader, before);
 }
 
+static void get_numbers(members_t *members, opc_cuda_call_t *out) {
+  static const char *const fields[] = {"parameter", "value", NULL};
+  const json_t *list = member(members, "numbers");
+  int64_t parameters = 0;
+  if (!list) return;
+  get_integer(members, "parameters", 1, &parameters);
+  out->parameter_count = (uint32_t)parameters;
+  if (members->status != OPC_OK) return;
+  size_t before = opc_json_enter(members->reader, "numbers");
+  if (json_array_size(list) > OPC_CUDA_NUMBERS)
+    members->status = opc_json_fail(members->reader, "expected at most %d of them", OPC_CUDA_NUMBERS);
+  for (size_t i = 0; i < json_array_size(list) && members->status == OPC_OK; i++) {
+    size_t item = opc_json_enter_index(members->reader, i);
+    const json_t *json = json_array_get(list, i);
+    members_t number = {
+        .reader = members->reader, .object = json, .status = opc_json_check_fields(members->reader, json, fields)};
+    int64_t parameter = 0, value = 0;
+    get_integer(&number, "parameter", 0, &parameter);
+    get_integer(&number, "value", 0, &value);
+    out->numbers[i] = (opc_cuda_number_t){.parameter = (uint32_t)parameter, .value = (uint32_t)value};
+    out->number_count = i + 1;
+    members->status = number.status;
+    if (members->status == OPC_OK) opc_json_leave(members->reader, item);
+  }
+  if (members->status == OPC_OK) opc_json_leave(members->reader, before);
+}
+
 static opc_status_t call_read(opc_json_reader_t *reader, const json_t *json, opc_cuda_call_t *out) {
   static const char *const fields[] = {
-      "kind",     "function", "library",     "caller",        "thread",   "device",    "code",
-      "injected", "stream",   "stream_kind", "stream_device", "captured", "kernel",    "kernel_library",
-      "grid",     "block",    "shared",      "cooperative",   "by_stub",  "pointers",  "to",
-      "from",     "bytes",    "synchronous", "event",         "value",    "unwrapped", NULL};
+      "kind",    "function",       "library",   "caller",      "thread",        "device",
+      "code",    "injected",       "stream",    "stream_kind", "stream_device", "captured",
+      "kernel",  "kernel_library", "grid",      "block",       "shared",        "cooperative",
+      "by_stub", "pointers",       "to",        "from",        "bytes",         "synchronous",
+      "event",   "value",          "unwrapped", "numbers",     "parameters",    NULL};
   static const char *const kinds[] = {
 #define OPC_CUDA_KIND(name, word, what) word,
 #include "cuda/log/cuda_call.def"
@@ -174,6 +202,7 @@ static opc_status_t call_read(opc_json_reader_t *reader, const json_t *json, opc
   get_boolean(&members, "cooperative", &out->cooperative);
   get_boolean(&members, "by_stub", &out->by_stub);
   get_pointers(&members, out);
+  get_numbers(&members, out);
   get_address(&members, "to", &out->to);
   get_address(&members, "from", &out->from);
   get_integer(&members, "bytes", 0, &bytes);
@@ -255,9 +284,29 @@ static opc_status_t lasting_read(opc_json_reader_t *reader, const json_t *list, 
   return OPC_OK;
 }
 
+static opc_status_t counts_read(opc_json_reader_t *reader, const json_t *list, opc_cuda_file_t *out) {
+  static const char *const fields[] = {"of", "is", NULL};
+  size_t before = opc_json_enter(reader, "counts");
+  out->counts = calloc(json_array_size(list) + 1, sizeof *out->counts);
+  if (!out->counts) return opc_error_set(reader->error, OPC_ERR_MEMORY, "out of memory for a log");
+  for (size_t i = 0; i < json_array_size(list); i++) {
+    const json_t *json = json_array_get(list, i);
+    members_t count = {.reader = reader, .object = json, .status = opc_json_check_fields(reader, json, fields)};
+    const char *of = "";
+    get_string(&count, "of", &of);
+    get_integer(&count, "is", 0, &out->counts[i].number);
+    if (count.status != OPC_OK) return count.status;
+    snprintf(out->counts[i].of, sizeof out->counts[i].of, "%s", of);
+  }
+  out->facts.counts = out->counts;
+  out->facts.count_count = json_array_size(list);
+  opc_json_leave(reader, before);
+  return OPC_OK;
+}
+
 static opc_status_t facts_read(opc_json_reader_t *reader, opc_cuda_file_t *out) {
   static const char *const fields[] = {"device", "stream", "device_before", "device_after", "last_error", "returned",
-                                       "empty",  "large",  "simulated",     "lasting",      NULL};
+                                       "empty",  "large",  "simulated",     "lasting",      "counts",     NULL};
   opc_cuda_facts_t *facts = &out->facts;
   members_t members = {.reader = reader, .object = json_object_get(out->json, "facts")};
   size_t before = opc_json_enter(reader, "facts");
@@ -283,6 +332,7 @@ static opc_status_t facts_read(opc_json_reader_t *reader, opc_cuda_file_t *out) 
   get_boolean(&members, "large", &facts->large);
   get_boolean(&members, "simulated", &facts->simulated);
   if (members.status == OPC_OK) members.status = lasting_read(reader, json_object_get(members.object, "lasting"), out);
+  if (members.status == OPC_OK) members.status = counts_read(reader, json_object_get(members.object, "counts"), out);
   if (members.status == OPC_OK) opc_json_leave(reader, before);
   return members.status;
 }
@@ -330,6 +380,7 @@ void opc_cuda_file_clear(opc_cuda_file_t *file) {
   for (size_t i = 0; i < file->round_count; i++) free(file->rounds[i].calls);
   free(file->rounds);
   free(file->lasting);
+  free(file->counts);
   json_decref(file->json);
   *file = (opc_cuda_file_t){0};
 }

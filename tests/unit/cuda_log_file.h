@@ -21,6 +21,7 @@ typedef struct opc_cuda_file {
   const json_t *rules;      /* rules that the whole analysis must report; NULL: not given */
   opc_cuda_facts_t facts;   /* of the only round, or of each; `owner` looks the library up in "own" */
   uint64_t *lasting;        /* owned: array of facts.lasting */
+  opc_cuda_count_t *counts; /* owned: array of facts.counts */
   opc_cuda_round_t *rounds; /* one, or several for device_memory */
   size_t round_count;
 } opc_cuda_file_t;

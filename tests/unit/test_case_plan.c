@@ -345,7 +345,7 @@ static void devices_decide_what_there_is(void **state) {
   device.bit = OPC_ON_CUDA;
   assert_plan(&request, "-/s/plain:0 -/s/x.empty0:1 -/-/-:3");
   device.bit = OPC_ON_SIMULATED;
-  assert_plan(&request, "-/s/all.rows2:2 -/s/all.huge2:2 -/-/-:3");
+  assert_plan(&request, "-/s/all.rows2:2 -/s/all.huge2:2 -/s/all.vast2:2 -/-/-:3");
   table.rule_count = 1;
   assert_plan(&request, "-/-/-!skip");
   device.bit = OPC_ON_CPU;

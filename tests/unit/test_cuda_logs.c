@@ -37,6 +37,7 @@ static void judge_round(const opc_cuda_file_t *file, opc_cuda_founds_t *out) {
   }
   opc_cuda_analyse_launches(&facts, out);
   opc_cuda_analyse_pointers(&facts, out);
+  opc_cuda_analyse_counts(&facts, out);
   opc_cuda_analyse_streams(&facts, out);
   opc_cuda_analyse_devices(&facts, out);
   opc_cuda_analyse_waits(&facts, out);
@@ -191,6 +192,7 @@ static void what_is_written_is_what_is_read(void **state) {
                                       "stream.per_thread",
                                       "stream.product_legacy",
                                       "launch.cut_failed",
+                                      "launch.counted_in_pieces",
                                       "device_guard.not_restored",
                                       "sync.event",
                                       "device_memory.pinned",
@@ -310,6 +312,12 @@ static void messages_have_the_numbers(void **state) {
       {"launch.large_rows", "gridDim.y is 65536; the device allows 65535"},
       {"launch.large_negative",
        "gridDim.x is 4286578688 (-8388608 before it became unsigned); the device allows 2147483647"},
+      {"launch.truncated_count",
+       "kernel scale_kernel is given 305419897 in parameter 3, of 4 bytes: all that is left of x.numel(), 4600387193"},
+      {"launch.truncated_size",
+       "is given -2128394905 in parameter 4, of 4 bytes: all that is left of x.size(1), 2166572391"},
+      {"launch.truncated_blocks",
+       "is launched with 298262 blocks, enough for 305419897 elements: all that 32 bits keep of x.numel(), 4600387193"},
       {"launch.error_left", "the operator returns with cudaErrorNotReady (600) pending, the error of cudaEventQuery"},
       {"stream.other", "kernel scale_kernel goes to stream 0x6600 of device 0"},
       {"sync.copy", "cudaMemcpyAsync copies 256 bytes from device memory to pageable memory and waits for it"},

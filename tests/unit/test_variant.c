@@ -664,21 +664,21 @@ static void large_is(const char *args, const char *name, int64_t first, int64_t 
 }
 
 static void test_large_ones_are_asked_for_by_themselves(void **state) {
-  static const int64_t two_to_31 = (int64_t)1 << 31;
   (void)state;
   listing_t all = list_variants("[{'tensor': {'shape': [2, 7]}}]", OPC_VARIANT_ALL);
-  assert_false(has(&all, "all.rows7") || has(&all, "all.huge7"));
+  assert_false(has(&all, "all.rows7") || has(&all, "all.huge7") || has(&all, "all.vast7"));
   listing_clear(&all);
   listing_t listing = list_variants("[{'tensor': {'shape': [1, 7]}}]", OPC_VARIANT_LARGE);
-  assert_int_equal(listing.count, 4);
+  assert_int_equal(listing.count, 6);
   assert_true(has(&listing, "all.rows1") && has(&listing, "all.rows7") && has(&listing, "all.huge1") &&
-              has(&listing, "all.huge7"));
+              has(&listing, "all.huge7") && has(&listing, "all.vast1") && has(&listing, "all.vast7"));
   listing_clear(&listing);
   large_is("[{'tensor': {'shape': [2, 7]}}]", "all.rows7", 2, 65536);
-  large_is("[{'tensor': {'shape': [2, 7]}}]", "all.huge7", 2, two_to_31 / 2 + 1);
-  large_is("[{'tensor': {'shape': [7, 7]}}]", "all.huge7", 46341, 46341); /* 46340 squared is below 2^31 */
+  large_is("[{'tensor': {'shape': [2, 7]}}]", "all.huge7", 2, 0x81234567 / 2 + 1);
+  large_is("[{'tensor': {'shape': [7, 7]}}]", "all.huge7", 46547, 46547); /* 46546 squared is below 0x81234567 */
+  large_is("[{'tensor': {'shape': [2, 7]}}]", "all.vast7", 2, 0x112345679 / 2 + 1);
   large_is("[{'tensor': {'shape': [2, 3], 'fill': {'values': [1, 2, 3, 4, 5, 6]}}}]", "all.huge3", 2,
-           two_to_31 / 2 + 1);
+           0x81234567 / 2 + 1);
 }
 
 /* Equal sizes stay equal; broadcast ones stay unchanged; nothing becomes too large for every device. */

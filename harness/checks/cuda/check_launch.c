@@ -147,6 +147,7 @@ static opc_status_t check_launches(opc_cuda_watch_t *watch, injection_t *injecti
   opc_cuda_watch_run(watch, OPC_CALL_LABEL(OPERATOR, ""));
   opc_cuda_analyse_launches(&watch->facts, &founds);
   opc_cuda_analyse_pointers(&watch->facts, &founds);
+  opc_cuda_analyse_counts(&watch->facts, &founds);
   *out_launches = opc_cuda_count(&watch->facts, OPC_CUDA_LAUNCH, OPC_CUDA_OF_OWN);
   if (opc_cuda_watch_settle(watch, &founds, finding) || watch->facts.empty || watch->facts.large) return OPC_OK;
   return inject_all(watch, injection, finding, error);

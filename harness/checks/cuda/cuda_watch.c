@@ -104,6 +104,7 @@ static opc_call_outcome_t run_captured(opc_cuda_watch_t *watch) {
 opc_call_outcome_t opc_cuda_watch_run(opc_cuda_watch_t *watch, opc_call_label_t label) {
   const opc_launch_api_t *api = watch->api;
   opc_case_context_t *context = watch->context;
+  opc_error_t error = {0};
   opc_cuda_watch_facts(watch);
   (void)api->last_error(); /* what came before does not belong to this call */
   watch->facts.device_before = api->current_device();
@@ -124,6 +125,7 @@ opc_call_outcome_t opc_cuda_watch_run(opc_cuda_watch_t *watch, opc_call_label_t 
     watch->facts.lasting = watch->lasting.found;
     watch->facts.lasting_count = watch->lasting.found_count;
   }
+  if (opc_cuda_watch_count(watch, &error) != OPC_OK) watch->facts.count_count = 0;
   keep_log(watch);
   watch->lacked = opc_cuda_facts_cut(&watch->facts);
   if (!watch->facts.cut) watch->facts.cut = is_refused_by_device(watch, outcome);

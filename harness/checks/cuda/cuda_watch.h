@@ -39,6 +39,9 @@ typedef struct opc_cuda_watch {
   opc_status_t captured;   /* status of ending the capture, or of beginning it */
   opc_error_t capture_error;
   opc_cuda_host_lifetime_t lasting;
+
+  opc_cuda_count_t counts[OPC_CUDA_COUNTS_MAX]; /* of facts.counts */
+  size_t count_count;
 } opc_cuda_watch_t;
 
 /* False: the finding says why calls cannot be watched here. Call opc_cuda_watch_end in any case. */
@@ -48,6 +51,8 @@ opc_status_t opc_cuda_watch_make(opc_cuda_watch_t *watch, opc_error_t *error) OP
 /* Calls the operator with these arguments, and fills in facts and log. label: as in opc_case_context_t. Restores the
  * current device. */
 opc_call_outcome_t opc_cuda_watch_run(opc_cuda_watch_t *watch, opc_call_label_t label);
+/* Sets facts.counts from the last call's tensors. (cuda_counts.c) */
+opc_status_t opc_cuda_watch_count(opc_cuda_watch_t *watch, opc_error_t *error) OPC_CHECKED;
 /* Sets the facts that are known without a call: device, limits, owners. opc_cuda_watch_run does it too. */
 void opc_cuda_watch_facts(opc_cuda_watch_t *watch);
 void opc_cuda_watch_end(opc_cuda_watch_t *watch);

@@ -19,6 +19,13 @@ typedef enum opc_cuda_owner {
 /* By the file name of an object that is not a library under test. */
 opc_cuda_owner_t opc_cuda_owner_of_file(const char *file);
 
+/* A number that a tensor's sizes give and that may not fit into 32 bits. */
+typedef struct opc_cuda_count {
+  int64_t number;
+  char of[160]; /* "x.numel()" */
+} opc_cuda_count_t;
+enum { OPC_CUDA_COUNTS_MAX = 64 };
+
 typedef struct opc_cuda_facts {
   opc_cuda_log_t log;              /* of one call of the operator */
   opc_cuda_limits_t limits;        /* of the tensors' device; zero: unknown */
@@ -34,6 +41,8 @@ typedef struct opc_cuda_facts {
   const uint64_t *lasting; /* addresses of pageable memory in the log that stays valid after the call: a library's data,
                               an argument's memory */
   size_t lasting_count;
+  const opc_cuda_count_t *counts; /* of arguments and outputs, above INT32_MAX */
+  size_t count_count;
   opc_cuda_owner_t (*owner)(const char *library, const void *context);
   const void *context;
 } opc_cuda_facts_t;
@@ -59,6 +68,7 @@ typedef struct opc_cuda_founds {
 void opc_cuda_analyse_launches(const opc_cuda_facts_t *facts, opc_cuda_founds_t *out);
 void opc_cuda_analyse_pointers(const opc_cuda_facts_t *facts,
                                opc_cuda_founds_t *out); /* pointers that kernels and host code receive */
+void opc_cuda_analyse_counts(const opc_cuda_facts_t *facts, opc_cuda_founds_t *out); /* counts that were truncated */
 void opc_cuda_analyse_streams(const opc_cuda_facts_t *facts, opc_cuda_founds_t *out);
 void opc_cuda_analyse_devices(const opc_cuda_facts_t *facts, opc_cuda_founds_t *out);
 void opc_cuda_analyse_waits(const opc_cuda_facts_t *facts, opc_cuda_founds_t *out);

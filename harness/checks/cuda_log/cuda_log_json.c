@@ -58,6 +58,13 @@ static void put_launch(json_t **object, const opc_cuda_call_t *call) {
   for (size_t i = 0; i < call->pointer_count; i++)
     opc_json_append(&pointers, address_json(&call->pointers[i], call->alone[i]));
   opc_json_put(object, "pointers", pointers);
+  if (!call->number_count) return;
+  json_t *numbers = json_array();
+  for (size_t i = 0; i < call->number_count; i++)
+    opc_json_append(&numbers, json_pack("{s:i, s:I}", "parameter", (int)call->numbers[i].parameter, "value",
+                                        (json_int_t)call->numbers[i].value));
+  opc_json_put(object, "numbers", numbers);
+  opc_json_put(object, "parameters", json_integer(call->parameter_count));
 }
 
 json_t *opc_cuda_call_json(const opc_cuda_call_t *call) {
@@ -103,6 +110,13 @@ json_t *opc_cuda_file_json(const opc_cuda_facts_t *facts, const char *origin, co
     json_t *lasting = json_array();
     for (size_t i = 0; i < facts->lasting_count; i++) opc_json_append(&lasting, hex(facts->lasting[i]));
     opc_json_put(&said, "lasting", lasting);
+  }
+  if (facts->count_count) {
+    json_t *counts = json_array();
+    for (size_t i = 0; i < facts->count_count; i++)
+      opc_json_append(&counts,
+                      json_pack("{s:s, s:I}", "of", facts->counts[i].of, "is", (json_int_t)facts->counts[i].number));
+    opc_json_put(&said, "counts", counts);
   }
   for (size_t i = 0; i < facts->log.count; i++) {
     const opc_cuda_call_t *call = &facts->log.calls[i];

@@ -46,7 +46,13 @@ typedef struct opc_cuda_address {
                           many tensors */
 } opc_cuda_address_t;
 
-enum { OPC_CUDA_POINTERS = 12 };
+/* A kernel's parameter of 4 bytes. */
+typedef struct opc_cuda_number {
+  uint32_t value;
+  uint32_t parameter; /* its position, from 0 */
+} opc_cuda_number_t;
+
+enum { OPC_CUDA_POINTERS = 12, OPC_CUDA_NUMBERS = 16 };
 
 typedef struct opc_cuda_call {
   opc_cuda_kind_t kind;
@@ -82,7 +88,10 @@ typedef struct opc_cuda_call {
   bool alone[OPC_CUDA_POINTERS]; /* per pointer: true: a separate parameter of 8 bytes; false: a word inside a
                                     structure, which may be padding or unused */
   size_t pointer_count;
-  bool parameters_known; /* false: the sizes could not be read, so no pointer was recorded */
+  opc_cuda_number_t numbers[OPC_CUDA_NUMBERS]; /* separate parameters of 4 bytes, in order */
+  size_t number_count;
+  uint32_t parameter_count; /* of all sizes */
+  bool parameters_known;    /* false: the sizes could not be read, so no pointer or number was recorded */
 
   /* COPY, FILL (to only), ALLOCATE, FREE, HOST_… (to) */
   opc_cuda_address_t to, from;

@@ -84,6 +84,13 @@ static void note_address(opc_cuda_call_t *call, uint64_t word, bool first, bool 
   call->pointers[call->pointer_count++] = address;
 }
 
+static void note_number(opc_cuda_call_t *call, const unsigned char *bytes, size_t position) {
+  if (call->number_count == OPC_CUDA_NUMBERS) return;
+  opc_cuda_number_t *number = &call->numbers[call->number_count++];
+  number->parameter = (uint32_t)position;
+  memcpy(&number->value, bytes, sizeof number->value);
+}
+
 static void note_parameter(opc_cuda_call_t *call, const unsigned char *bytes, const opc_parameter_t *parameter) {
   /* The offset in the parameter space determines where the words begin: each has the same alignment there as on the
    * host. */
@@ -107,8 +114,13 @@ void opc_note_launch(opc_cuda_call_t *call, const void *key, dim3 grid, dim3 blo
   call->kernel = kernel->name;
   call->kernel_library = opc_kernel_library(kernel);
   call->parameters_known = image && image->parameters_known && (arguments || image->parameter_count == 0);
-  for (size_t i = 0; call->parameters_known && i < image->parameter_count; i++)
-    if (arguments[i]) note_parameter(call, arguments[i], &image->parameters[i]);
+  if (!call->parameters_known) return;
+  call->parameter_count = (uint32_t)image->parameter_count;
+  for (size_t i = 0; i < image->parameter_count; i++) {
+    if (!arguments[i]) continue;
+    note_parameter(call, arguments[i], &image->parameters[i]);
+    if (image->parameters[i].size == sizeof(uint32_t)) note_number(call, arguments[i], i);
+  }
 }
 
 /* The stub has just popped the configuration that was pushed for it. */

@@ -29,9 +29,9 @@ enum {
   OPC_VARIANT_LONG =
       1 << 10, /* not in ALL, and each only if it is cheap. Every dimension of 7 becomes all.long7: a thousand or more;
                   all.wide7: 257 or a little more, or fewer, and with it the integers that may be as large */
-  OPC_VARIANT_LARGE =
-      1 << 9 /* not in ALL, for memory of gigabytes that nobody may touch: all.rows7 (every dimension of 7 becomes
-                65,536), all.huge7 (every 7 becomes so large that a tensor has more than 2^31 elements) */
+  OPC_VARIANT_LARGE = 1 << 9 /* not in ALL, for memory of gigabytes that nobody may touch: all.rows7 (every dimension of
+                                7 becomes 65,536), all.huge7 and all.vast7 (every 7 becomes so large that a tensor has
+                                more than 2^31, or 2^32, elements) */
   ,
   OPC_VARIANT_METHOD = 1 << 11,   /* custom class: calls one of its methods, forward.called */
   OPC_VARIANT_USED = 1 << 12,     /* custom class: pickled after calls of its methods, used */

@@ -273,8 +273,10 @@ bool opc_shape_same_as(opc_variant_step_t *step) {
 
 /* Very large tensors whose memory must not be touched: for devices that only simulate kernels. */
 
-enum { ROWS = 65536 };                                    /* one more than gridDim.y and gridDim.z allow */
-static const int64_t huge_numel = ((int64_t)1 << 31) + 1; /* one more than an int can count, and one more */
+enum { ROWS = 65536 }; /* one more than gridDim.y and gridDim.z allow */
+/* More than an int, and more than an unsigned int, can count. What 32 bits keep of them is a number that is nothing
+ * else. */
+static const int64_t huge_numel = 0x81234567, vast_numel = 0x112345679;
 static const int64_t bytes_max = (int64_t)36 << 30; /* with a result of the same size it fits a device of 80 GiB */
 
 static int count_dims(const opc_tensor_spec_t *spec, int64_t size) {
@@ -299,8 +301,8 @@ static bool change_size(opc_variant_step_t *step, int64_t from, int64_t to) {
 
 bool opc_large_rows(opc_variant_step_t *step) { return change_size(step, step->number, ROWS); }
 
-/* The smallest size that gives the largest tensor with this size more than 2^31 elements. */
-static int64_t huge_size(const opc_variant_tensors_t *tensors, int64_t size) {
+/* The smallest size that gives the largest tensor with this size more than `numel` elements. */
+static int64_t size_beyond(const opc_variant_tensors_t *tensors, int64_t size, int64_t numel) {
   int64_t smallest = 0;
   for (size_t i = 0; i < tensors->count && size > 0; i++) {
     const opc_tensor_spec_t *spec = tensors->items[i].value->tensor;
@@ -308,12 +310,16 @@ static int64_t huge_size(const opc_variant_tensors_t *tensors, int64_t size) {
     double others = 1;
     for (int dim = 0; dim < spec->ndim; dim++) others *= spec->sizes[dim] == size ? 1 : (double)spec->sizes[dim];
     if (!dims || others == 0) continue;
-    int64_t needed = (int64_t)floor(pow((double)huge_numel / others, 1.0 / dims)) + 1;
+    int64_t needed = (int64_t)floor(pow((double)numel / others, 1.0 / dims)) + 1;
     if (!smallest || needed < smallest) smallest = needed;
   }
   return smallest;
 }
 
 bool opc_large_huge(opc_variant_step_t *step) {
-  return change_size(step, step->number, huge_size(step->tensors, step->number));
+  return change_size(step, step->number, size_beyond(step->tensors, step->number, huge_numel));
+}
+
+bool opc_large_vast(opc_variant_step_t *step) {
+  return change_size(step, step->number, size_beyond(step->tensors, step->number, vast_numel));
 }
