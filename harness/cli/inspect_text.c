@@ -1,6 +1,7 @@
 /* The results of inspect as text. */
 #include <string.h>
 
+#include "base/system.h"
 #include "cli/cli.h"
 
 static json_int_t inspect_text_count_of(const json_t *object, const char *key) {
@@ -101,6 +102,52 @@ static void show_gpu(const opc_screen_t *screen, const json_t *gpu) {
   inspect_text_field(screen, "GPU code", &line);
 }
 
+static size_t kernels_where(const json_t *kernels, const char *key, bool wanted, const char *code) {
+  size_t i, count = 0;
+  json_t *kernel;
+  json_array_foreach(kernels, i, kernel) {
+    if (strcmp(opc_record_text(kernel, "code"), code) == 0 && json_is_true(json_object_get(kernel, key)) == wanted)
+      count++;
+  }
+  return count;
+}
+
+/* One that has PTX and does not run. All of them are in the JSON report. */
+static void show_missing(const opc_screen_t *screen, const json_t *kernel) {
+  opc_text_t line = {0};
+  OPC_SCOPED(opc_scope_free) char *plain = opc_demangle(opc_record_text(kernel, "name"));
+  opc_text_addf(&line, "not %s: %s (line %" JSON_INTEGER_FORMAT " of the PTX of fat binary %" JSON_INTEGER_FORMAT ")",
+                plain ? plain : opc_record_text(kernel, "name"), opc_record_text(kernel, "why"),
+                inspect_text_count_of(kernel, "line"), inspect_text_count_of(kernel, "image"));
+  inspect_text_field(screen, "", &line);
+}
+
+static void show_kernels(const opc_screen_t *screen, const json_t *kernels) {
+  enum { NAMED = 12 };
+  const size_t run = kernels_where(kernels, "runs", true, "PTX"),
+               not_run = kernels_where(kernels, "runs", false, "PTX"),
+               exact = kernels_where(kernels, "exact", true, "PTX"),
+               machine = kernels_where(kernels, "runs", false, "SASS");
+  size_t i, shown = 0;
+  json_t *kernel;
+  opc_text_t line = {0};
+  if (json_array_size(kernels) == 0) return;
+  if (run + not_run > 0)
+    opc_text_addf(&line, "%zu with PTX, of which the PTX machine can run %zu (%zu exactly, %zu with approximations)",
+                  run + not_run, run, exact, run - exact);
+  if (machine > 0)
+    opc_text_addf(&line, "%s%zu with machine code only, which needs a GPU%s", line.length > 0 ? "; " : "", machine,
+                  run + not_run == 0 ? " (nvcc -gencode arch=compute_90,code=compute_90 adds PTX)" : "");
+  inspect_text_field(screen, "kernels", &line);
+  json_array_foreach(kernels, i, kernel) {
+    if (!*opc_record_text(kernel, "why")) continue;
+    if (shown++ < NAMED) show_missing(screen, kernel);
+  }
+  if (shown <= NAMED) return;
+  opc_text_addf(&line, "and %zu more: --format json lists them", shown - NAMED);
+  inspect_text_field(screen, "", &line);
+}
+
 static void show_debug(const opc_screen_t *screen, const json_t *debug) {
   opc_text_t line = {0};
   opc_text_addf(&line, "%s", opc_record_text(debug, "information"));
@@ -156,6 +203,7 @@ void opc_inspect_show(const opc_screen_t *screen, const json_t *library) {
   show_needs(screen, json_object_get(library, "needs"));
   show_python(screen, json_object_get(library, "python"));
   show_gpu(screen, json_object_get(library, "gpu"));
+  show_kernels(screen, json_object_get(json_object_get(library, "gpu"), "kernels"));
   show_debug(screen, json_object_get(library, "debug"));
   opc_screen_field(screen, "verdict", opc_record_text(library, "verdict"));
   json_array_foreach(json_object_get(library, "remarks"), i, remark)

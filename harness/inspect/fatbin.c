@@ -20,12 +20,21 @@ static bool fatbin_add(const opc_gpu_code_t *code, opc_gpu_codes_t *out) {
   return true;
 }
 
-static void note_image(const opc_fat_entry_t *entry, opc_fatbin_t *out) {
-  out->image = entry->bytes;
-  out->image_size = entry->size;
-  out->lz4 = (entry->flags & OPC_FAT_LZ4) != 0;
-  out->zstd = (entry->flags & OPC_FAT_ZSTD) != 0;
+static void note_image(const opc_fat_entry_t *entry, opc_fatbin_image_t *out) {
+  *out = (opc_fatbin_image_t){.bytes = entry->bytes,
+                              .size = entry->size,
+                              .lz4 = (entry->flags & OPC_FAT_LZ4) != 0,
+                              .zstd = (entry->flags & OPC_FAT_ZSTD) != 0,
+                              .architecture = entry->header.architecture};
   if (out->lz4 || out->zstd) out->plain_size = (size_t)entry->header.plain_size;
+}
+
+const unsigned char *opc_fatbin_image_plain(const opc_fatbin_image_t *image, size_t *out_size,
+                                            unsigned char **out_unpacked) {
+  *out_unpacked = NULL;
+  *out_size = image->size;
+  if (!image->lz4 && !image->zstd) return image->bytes;
+  return *out_unpacked = opc_image_unpack(image->zstd, image->bytes, image->size, image->plain_size, out_size);
 }
 
 static bool fatbin_note(const opc_fat_entry_t *entry, void *context) {
@@ -40,7 +49,9 @@ static bool fatbin_note(const opc_fat_entry_t *entry, void *context) {
                                .compressed = (entry->flags & OPC_FAT_LZ4) != 0 || header->compressed_size != 0};
   if (header->kind != OPC_FAT_PTX && header->kind != OPC_FAT_MACHINE_CODE) return false;
   if (!fatbin_add(&code, &out->codes)) out->codes.damaged = true;
-  if (header->kind == OPC_FAT_MACHINE_CODE && !out->image) note_image(entry, out);
+  if (header->kind == OPC_FAT_MACHINE_CODE && !out->machine.bytes) note_image(entry, &out->machine);
+  if (header->kind == OPC_FAT_PTX && (!out->ptx.bytes || header->architecture > out->ptx.architecture))
+    note_image(entry, &out->ptx);
   return false;
 }
 

@@ -34,12 +34,23 @@ void opc_fatbin_read(const unsigned char *bytes, size_t size, opc_gpu_codes_t *o
 void opc_gpu_codes_add(const opc_gpu_codes_t *more, opc_gpu_codes_t *out);
 
 /* One container: nvcc's output for one source file, so that its kernels have the same codes. */
+typedef struct opc_fatbin_image {
+  const unsigned char *bytes; /* inside the fat binary; NULL: there is no such image */
+  size_t size, plain_size;    /* size as stored (perhaps compressed); size after decompression, if compressed */
+  bool lz4, zstd;             /* compression */
+  unsigned architecture;
+} opc_fatbin_image_t;
+
 typedef struct opc_fatbin {
   opc_gpu_codes_t codes;
-  const unsigned char *image;    /* its first machine code, inside `bytes`; NULL: none */
-  size_t image_size, plain_size; /* size as stored (perhaps compressed); size after decompression, if compressed */
-  bool lz4, zstd;                /* compression */
+  opc_fatbin_image_t machine; /* its first machine code */
+  opc_fatbin_image_t ptx;     /* its newest PTX */
 } opc_fatbin_t;
+
+/* The image as nvcc made it. *out_unpacked is NULL or is freed with opc_image_unpacked_free(…, *out_size). NULL:
+ * damaged, or there is no libzstd. */
+const unsigned char *opc_fatbin_image_plain(const opc_fatbin_image_t *image, size_t *out_size,
+                                            unsigned char **out_unpacked);
 
 /* Visits each container in turn. False: something is damaged, and there may be more containers. */
 bool opc_fatbin_visit(const unsigned char *bytes, size_t size, void (*visit)(const opc_fatbin_t *fatbin, void *context),

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "inspect/facts.h"
+#include "inspect/gpu_kernels.h"
 #include "inspect/requirement.h"
 
 typedef struct inspecting {
@@ -12,6 +13,7 @@ typedef struct inspecting {
   opc_facts_t facts;
   opc_symbol_search_t search;
   opc_torch_use_t use;
+  opc_gpu_kernels_t kernels;
   json_t *remarks; /* array of strings */
 } inspecting_t;
 
@@ -94,7 +96,25 @@ static json_t *python_json(const opc_facts_t *facts) {
                    text_json(facts->python_module));
 }
 
-static json_t *gpu_json(const opc_facts_t *facts) {
+/* "missing": the instruction; "why": the reason in words, for PTX that does not run. */
+static json_t *kernels_json(const opc_gpu_kernels_t *kernels) {
+  json_t *list = json_array();
+  for (size_t i = 0; i < kernels->count; i++) {
+    const opc_gpu_kernel_t *kernel = &kernels->items[i];
+    const opc_ptx_problem_t *problem = &kernel->problem;
+    const bool bad = kernel->ptx != 0 && !kernel->runs;
+    (void)json_array_append_new(
+        list, json_pack("{s:o, s:I, s:s, s:I, s:b, s:b, s:I, s:s?, s:o, s:I}", "name", text_json(kernel->name), "image",
+                        (json_int_t)kernel->image, "code", kernel->ptx != 0 ? "PTX" : "SASS", "architecture",
+                        (json_int_t)kernel->ptx, "runs", kernel->runs, "exact", kernel->exact, "instructions",
+                        (json_int_t)kernel->instructions, "missing", problem->form[0] != '\0' ? problem->form : NULL,
+                        "why", text_json(bad ? problem->message : NULL), "line", (json_int_t)problem->line));
+  }
+  return list;
+}
+
+static json_t *gpu_json(const inspecting_t *inspecting) {
+  const opc_facts_t *facts = &inspecting->facts;
   static const char *const runtimes[] = {
       [OPC_GPU_RUNTIME_NONE] = "none", [OPC_GPU_RUNTIME_SHARED] = "shared", [OPC_GPU_RUNTIME_STATIC] = "static"};
   json_t *codes = json_array();
@@ -106,9 +126,9 @@ static json_t *gpu_json(const opc_facts_t *facts) {
         codes, json_pack("{s:s, s:s, s:I, s:I}", "architecture", name, "kind", code->ptx ? "PTX" : "SASS", "count",
                          (json_int_t)code->count, "compressed", (json_int_t)code->compressed));
   }
-  return json_pack("{s:s, s:o, s:I, s:b, s:b, s:b}", "runtime", runtimes[facts->gpu_runtime], "code", codes, "entries",
-                   (json_int_t)facts->gpu.entries, "damaged", facts->gpu.damaged, "driver_calls", facts->driver_calls,
-                   "rocm", facts->rocm);
+  return json_pack("{s:s, s:o, s:I, s:b, s:b, s:b, s:o}", "runtime", runtimes[facts->gpu_runtime], "code", codes,
+                   "entries", (json_int_t)facts->gpu.entries, "damaged", facts->gpu.damaged, "driver_calls",
+                   facts->driver_calls, "rocm", facts->rocm, "kernels", kernels_json(&inspecting->kernels));
 }
 
 static json_t *debug_json(const opc_facts_t *facts) {
@@ -197,6 +217,9 @@ static void add_remarks(inspecting_t *inspecting) {
            "its CUDA runtime is linked into it (nvcc -cudart shared avoids that): what it does with a GPU cannot be "
            "watched without one");
   }
+  if (inspecting->kernels.unread > 0)
+    remark(inspecting, "%zu of its PTX images cannot be read: line %u: %s", inspecting->kernels.unread,
+           inspecting->kernels.problem.line, inspecting->kernels.problem.message);
   if (facts->gpu.damaged) remark(inspecting, "its GPU code cannot be read completely");
   if (facts->strings == OPC_STRINGS_BOTH) {
     remark(inspecting,
@@ -217,7 +240,7 @@ static opc_status_t make(inspecting_t *inspecting, const char *name, json_t **ou
                    text_json(name), "status", "read", "error", "soname", text_json(inspecting->file->soname), "bytes",
                    (json_int_t)inspecting->file->size, "registers", registers_json(&inspecting->facts), "needs",
                    needs_json(inspecting), "torch", torch_json(inspecting, &package), "python",
-                   python_json(&inspecting->facts), "gpu", gpu_json(&inspecting->facts), "debug",
+                   python_json(&inspecting->facts), "gpu", gpu_json(inspecting), "debug",
                    debug_json(&inspecting->facts), "compiler", text_json(inspecting->facts.compiler), "loads", loads,
                    "verdict", text_json(opc_text_c(&verdict)), "remarks", inspecting->remarks);
   return *out ? OPC_OK : opc_out_of_memory(error);
@@ -228,6 +251,13 @@ static void inspecting_clear(inspecting_t *inspecting) {
   opc_torch_use_clear(&inspecting->use);
   opc_symbol_search_clear(&inspecting->search);
   opc_facts_clear(&inspecting->facts);
+  opc_gpu_kernels_clear(&inspecting->kernels);
+}
+
+static opc_status_t kernels_read(inspecting_t *inspecting, opc_error_t *error) {
+  size_t size = 0;
+  const unsigned char *gpu = opc_elf_section(inspecting->file, ".nv_fatbin", &size);
+  return gpu ? opc_gpu_kernels_read(gpu, size, &inspecting->kernels, error) : OPC_OK;
 }
 
 static opc_status_t judge_requirements(const inspecting_t *inspecting, const opc_requirements_t *requirements,
@@ -252,6 +282,7 @@ opc_status_t opc_inspection_make(const char *path, const char *name, const opc_i
   OPC_RETURN_IF_ERROR(opc_elf_open(path, &file, error));
   OPC_SCOPED(inspecting_clear) inspecting_t inspecting = {.place = place, .file = file, .remarks = json_array()};
   OPC_RETURN_IF_ERROR(opc_facts_read(file, &inspecting.facts, error));
+  OPC_RETURN_IF_ERROR(kernels_read(&inspecting, error));
   OPC_RETURN_IF_ERROR(opc_symbol_search_run(file, place->folder, &inspecting.search, error));
   OPC_RETURN_IF_ERROR(opc_torch_use_read(&inspecting.search, &inspecting.use, error));
   OPC_RETURN_IF_ERROR(make(&inspecting, name, out, error));

@@ -24,15 +24,12 @@ static bool is_uneven(const opc_gpu_codes_t *codes, const opc_gpu_codes_t *whole
 static void visit_kernels(const opc_fatbin_t *fatbin, void (*visit)(const char *kernel, void *context),
                           reading_t *reading) {
   reading->codes = &fatbin->codes;
-  if (!fatbin->image) return;
-  if (!fatbin->lz4 && !fatbin->zstd) {
-    (void)opc_cubin_visit(fatbin->image, fatbin->image_size, visit, reading);
-    return;
-  }
+  if (!fatbin->machine.bytes) return;
   size_t size = 0;
-  unsigned char *plain = opc_image_unpack(fatbin->zstd, fatbin->image, fatbin->image_size, fatbin->plain_size, &size);
+  unsigned char *unpacked;
+  const unsigned char *plain = opc_fatbin_image_plain(&fatbin->machine, &size, &unpacked);
   if (plain) (void)opc_cubin_visit(plain, size, visit, reading);
-  opc_image_unpacked_free(plain, size);
+  opc_image_unpacked_free(unpacked, size);
 }
 
 /* ---- kernels of files without all architectures ---- */
