@@ -225,6 +225,15 @@ static const char *why_unwatched(const opc_case_context_t *context, const opc_re
   return arguments_are_finite(context->sample, replay) ? NULL : "an argument is not finite";
 }
 
+/* The sample has a tensor of the case's dtype. Of another one, nobody says that the operator is meant for it. */
+static bool is_asked_dtype(const opc_case_context_t *context) {
+  const opc_dtype_t dtype = opc_dtype_find(context->id.dtype);
+  const opc_tensor_spec_t *spec;
+  for (size_t i = 0; (spec = opc_sample_tensor(context->base, i)); i++)
+    if (spec->dtype == dtype) return true;
+  return context->id.dtype[0] == '\0' || context->unmodified;
+}
+
 static opc_status_t check_sites(trial_t *trial, const opc_call_t *call, opc_finding_t *finding, opc_error_t *error) {
   OPC_RETURN_IF_ERROR(opc_result_take(&trial->usual, call, OPC_RESULT_ARGUMENTS, error));
   proof_t *proof = mmap(NULL, sizeof *proof, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -232,6 +241,7 @@ static opc_status_t check_sites(trial_t *trial, const opc_call_t *call, opc_find
   prove_all(trial, proof);
   for (size_t i = 0; i < proof->ended && i < trial->count; i++)
     if (proof->texts[i][0]) report_site(&trial->sites[i], proof->texts[i], finding);
+  if (finding->decided && !is_asked_dtype(trial->context)) opc_finding_evidence(finding, "unasked_dtype", json_true());
   munmap(proof, sizeof *proof);
   return OPC_OK;
 }
