@@ -7,52 +7,8 @@ static opc_ptx_module_t *module;
 
 enum { N = 1000, THREADS = 128, BLOCKS = (N + THREADS - 1) / THREADS };
 
-typedef struct call {
-  unsigned char parameters[64];
-  size_t bytes;
-  memory_t memory;
-  uint32_t blocks, threads, shared;
-  bool cooperative;
-  uint64_t budget;
-  opc_ptx_outcome_t outcome;
-} call_t;
-
-static void give(call_t *call, const void *value, size_t size) {
-  call->bytes = (call->bytes + size - 1) / size * size;
-  memcpy(call->parameters + call->bytes, value, size);
-  call->bytes += size;
-}
-
-static void give_array(call_t *call, const void *array, size_t size) {
-  const uint64_t begin = (uintptr_t)array;
-  call->memory.ranges[call->memory.count++] = (opc_ptx_range_t){begin, begin + size};
-  give(call, &begin, sizeof begin);
-}
-
-static void give_number(call_t *call, int number) { give(call, &number, sizeof number); }
-
-static void run(call_t *call, const char *kernel) {
-  opc_ptx_program_t *program = program_of(module, kernel);
-  const opc_ptx_launch_t launch = {.grid = {call->blocks, 1, 1},
-                                   .block = {call->threads, 1, 1},
-                                   .dynamic_shared = call->shared,
-                                   .parameters = call->parameters,
-                                   .cooperative = call->cooperative,
-                                   .budget = call->budget != 0 ? call->budget : 100000000,
-                                   .find = memory_find,
-                                   .find_context = &call->memory};
-  assert_int_equal(opc_ptx_program_parameter_bytes(program), call->bytes);
-  opc_ptx_launch_run(program, &launch, &call->outcome);
-  opc_ptx_program_free(program);
-}
-
-static void run_well(call_t *call, const char *kernel) {
-  run(call, kernel);
-  if (call->outcome.finding_count != 0)
-    fail_msg("%s: %zu findings, first kind %d, line %u: %s", kernel, call->outcome.finding_count,
-             call->outcome.findings[0].kind, call->outcome.findings[0].ptx_line, call->outcome.findings[0].text);
-  assert_int_equal(OPC_PTX_FINISHED, call->outcome.end);
-}
+static void run(call_t *call, const char *kernel) { call_run(call, module, kernel); }
+static void run_well(call_t *call, const char *kernel) { call_run_well(call, module, kernel); }
 
 static void test_vector_add(void **state) {
   float a[N], b[N], c[N + 8] = {0};

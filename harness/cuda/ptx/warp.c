@@ -89,34 +89,46 @@ static void trap(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, group_t *group, u
 
 /* ---- lanes that wait for each other ---- */
 
-/* Those that wait at this instruction. */
+static const opc_ptx_op_t *op_at(const opc_ptx_warp_t *warp, unsigned lane) {
+  return &((const opc_ptx_op_t *)warp->program->ops.items)[warp->pc[lane]];
+}
+
+/* Those that wait at this instruction; at bar.warp.sync those that wait at any other one too. */
 static uint32_t waiting_at(const opc_ptx_warp_t *warp, uint32_t pc) {
+  const opc_ptx_op_t *here = &((const opc_ptx_op_t *)warp->program->ops.items)[pc];
+  const bool barrier = here->run == opc_ptx_nothing_run;
   uint32_t out = 0;
-  for (unsigned lane = 0; lane < OPC_PTX_LANES; lane++)
-    if ((warp->at_lanes >> lane & 1) != 0 && warp->pc[lane] == pc) out |= UINT32_C(1) << lane;
+  for (unsigned lane = 0; lane < OPC_PTX_LANES; lane++) {
+    if ((warp->at_lanes >> lane & 1) == 0) continue;
+    if (warp->pc[lane] == pc || (barrier && op_at(warp, lane)->run == opc_ptx_nothing_run)) out |= UINT32_C(1) << lane;
+  }
   return out;
 }
 
-/* Runs it for the lanes whose partners have all come; the others wait. Lanes that have ended are not waited for.
- * Returns the lanes that have gone on. */
-static uint32_t lanes_meet(opc_ptx_warp_t *warp, uint32_t pc, uint32_t arrived) {
-  const opc_ptx_op_t *op = &((const opc_ptx_op_t *)warp->program->ops.items)[pc];
-  const uint64_t *const members = opc_ptx_in(warp, op, op->slots - 1u);
+/* The lanes that a lane waits for, itself included. */
+static uint32_t members_of(const opc_ptx_warp_t *warp, unsigned lane) {
+  const opc_ptx_op_t *op = op_at(warp, lane);
+  return (uint32_t)opc_ptx_in(warp, op, op->slots - 1u)[lane] | UINT32_C(1) << lane;
+}
+
+/* Runs what each lane is at for the lanes whose partners have all come; the others wait. Lanes that have ended are not
+ * waited for. Returns the lanes that have gone on. */
+static uint32_t lanes_meet(opc_ptx_warp_t *warp, uint32_t arrived) {
   uint32_t gone = 0;
-  go_to(warp, arrived, pc);
   for (uint32_t left = arrived; left != 0;) {
     const unsigned lane = (unsigned)__builtin_ctz(left);
-    const uint32_t wanted = (uint32_t)members[lane] | UINT32_C(1) << lane;
+    const uint32_t wanted = members_of(warp, lane);
     uint32_t same = 0;
     for (unsigned i = lane; i < OPC_PTX_LANES; i++)
-      if ((left >> i & 1) != 0 && ((uint32_t)members[i] | UINT32_C(1) << i) == wanted) same |= UINT32_C(1) << i;
+      if ((left >> i & 1) != 0 && members_of(warp, i) == wanted) same |= UINT32_C(1) << i;
     left &= ~same;
     if ((wanted & warp->live & ~same) != 0) continue;
+    const opc_ptx_op_t *op = op_at(warp, lane);
     op->run(warp, op, same);
     gone |= same;
   }
   warp->at_lanes = (warp->at_lanes | arrived) & ~gone;
-  go_to(warp, gone, pc + 1);
+  OPC_PTX_EACH(gone, { warp->pc[l]++; });
   return gone;
 }
 
@@ -124,7 +136,7 @@ static uint32_t lanes_meet(opc_ptx_warp_t *warp, uint32_t pc, uint32_t arrived) 
 static bool lanes_meet_again(opc_ptx_warp_t *warp) {
   for (unsigned lane = 0; lane < OPC_PTX_LANES; lane++) {
     if ((warp->at_lanes >> lane & 1) == 0) continue;
-    if (lanes_meet(warp, warp->pc[lane], waiting_at(warp, warp->pc[lane])) != 0) return true;
+    if (lanes_meet(warp, waiting_at(warp, warp->pc[lane])) != 0) return true;
   }
   return false;
 }
@@ -153,7 +165,8 @@ static void group_step(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, group_t *gr
       return;
     case OPC_PTX_FLOW_LANES:
       go_to(warp, group->mask, group->pc + 1);
-      if (mask != 0) (void)lanes_meet(warp, group->pc, mask | waiting_at(warp, group->pc));
+      go_to(warp, mask, group->pc);
+      if (mask != 0) (void)lanes_meet(warp, mask | waiting_at(warp, group->pc));
       group->over = true;
       return;
     default: /* a barrier of the block */
