@@ -6,6 +6,7 @@
 
 #include "checks/compare/compare.h"
 #include "checks/numerics/conversions.h"
+#include "checks/numerics/dtype_many.h"
 
 enum {
   MESSAGE_SIZE = 300,
@@ -62,10 +63,11 @@ static double with_own_noise(double change, double own, double unit, opc_dtype_t
   return opc_dtype_digits(dtype) >= FLOAT32_DIGITS ? fmax(change, fmin(own, FLOAT32_UNITS * unit)) : change;
 }
 
-static opc_status_t add_own_noise(opc_case_context_t *context, opc_dtype_t dtype, opc_replay_t *replay,
-                                  const opc_result_t *got, opc_tolerance_t *tolerance, opc_error_t *error) {
-  opc_again_t again = {.context = context, .replay = replay, .label = {OPC_CALL_KIND_ON_OTHERS, "moved inputs"}};
+static opc_status_t add_own_noise(const opc_again_t *narrow, opc_dtype_t dtype, const opc_result_t *got,
+                                  opc_tolerance_t *tolerance, opc_error_t *error) {
+  opc_again_t again = *narrow;
   OPC_SCOPED(opc_tolerance_clear) opc_tolerance_t own = {0};
+  again.label = (opc_call_label_t){OPC_CALL_KIND_ON_OTHERS, "moved inputs"};
   OPC_RETURN_IF_ERROR(opc_tolerance_measure(&own, &again, got, error));
   for (size_t i = 0; i < tolerance->count && i < own.count; i++) {
     if (is_discrete(&got->items[i])) tolerance->changed[i] |= own.changed[i];
@@ -155,9 +157,9 @@ typedef struct wide_dtypes {
 
 /* The result in the widest of float64 and float32 that the operator accepts and that is wider than `dtype`. *out_wide
  * NULL: it accepts none; the message says what it says about float64. */
-static opc_status_t take_reference(const opc_again_t *again, opc_sample_t *wide, opc_dtype_t dtype,
-                                   opc_result_t *reference, const char **out_wide, opc_text_t *message,
-                                   opc_error_t *error) {
+static opc_status_t take_reference(const opc_again_t *again, const opc_sample_t *narrow, opc_sample_t *wide,
+                                   opc_dtype_t dtype, opc_result_t *reference, const char **out_wide,
+                                   opc_text_t *message, opc_error_t *error) {
   static const wide_dtypes_t wider[] = {{OPC_DTYPE_FLOAT64, OPC_DTYPE_COMPLEX128},
                                         {OPC_DTYPE_FLOAT32, OPC_DTYPE_COMPLEX64}};
   *out_wide = NULL;
@@ -167,7 +169,7 @@ static opc_status_t take_reference(const opc_again_t *again, opc_sample_t *wide,
     if (opc_dtype_digits(dtype) >= opc_dtype_digits(wider[i].floating)) break;
     opc_sample_clear(wide);
     opc_result_clear(reference);
-    OPC_RETURN_IF_ERROR(opc_sample_copy(again->context->sample, wide, error));
+    OPC_RETURN_IF_ERROR(opc_sample_copy(narrow, wide, error));
     opc_sample_widen_to(wide, wider[i].floating, wider[i].complex);
     OPC_RETURN_IF_ERROR(opc_again_run(again, reference, &outcome, i == 0 ? message : &refusal, error));
     if (outcome == OPC_CALL_RETURNED) *out_wide = opc_dtype_name(wider[i].floating);
@@ -176,15 +178,16 @@ static opc_status_t take_reference(const opc_again_t *again, opc_sample_t *wide,
 }
 
 /* Compares with one more source of change after the other, until nothing differs. */
-static opc_status_t compare_with_tolerance(const opc_again_t *again, opc_bound_t *bound, opc_tolerance_t *tolerance,
-                                           bool ties, opc_difference_t *difference, opc_error_t *error) {
+static opc_status_t compare_with_tolerance(const opc_again_t *again, const opc_again_t *narrow, opc_bound_t *bound,
+                                           opc_tolerance_t *tolerance, bool ties, opc_difference_t *difference,
+                                           opc_error_t *error) {
   const opc_dtype_t dtype = bound->narrow;
   int64_t compared;
   OPC_RETURN_IF_ERROR(opc_tolerance_measure(tolerance, again, bound->reference, error));
   bound->tolerance = tolerance;
   *difference = compare_widened(bound, ties, &compared);
   if (difference->kind == OPC_DIFFERENCE_NONE) return OPC_OK;
-  OPC_RETURN_IF_ERROR(add_own_noise(again->context, dtype, again->replay, bound->got, tolerance, error));
+  OPC_RETURN_IF_ERROR(add_own_noise(narrow, dtype, bound->got, tolerance, error));
   *difference = compare_widened(bound, ties, &compared);
   if (difference->kind == OPC_DIFFERENCE_NONE) return OPC_OK;
   OPC_RETURN_IF_ERROR(add_scalar_moves(again, dtype, bound->reference, tolerance, error));
@@ -197,8 +200,10 @@ static opc_status_t compare_with_tolerance(const opc_again_t *again, opc_bound_t
   return OPC_OK;
 }
 
-static opc_status_t compare_with_wider(opc_case_context_t *context, opc_dtype_t dtype, opc_replay_t *replay,
-                                       const opc_result_t *got, opc_finding_t *finding, opc_error_t *error) {
+/* `narrow`: the call that gave `got`, with its sample and its values. */
+static opc_status_t compare_with_wider(const opc_again_t *narrow, opc_dtype_t dtype, const opc_result_t *got,
+                                       opc_finding_t *finding, opc_error_t *error) {
+  const opc_case_context_t *context = narrow->context;
   OPC_SCOPED(opc_sample_clear) opc_sample_t wide = {0};
   OPC_SCOPED(opc_result_clear) opc_result_t reference = {0};
   OPC_SCOPED(opc_tolerance_clear) opc_tolerance_t tolerance = {0};
@@ -206,9 +211,10 @@ static opc_status_t compare_with_wider(opc_case_context_t *context, opc_dtype_t 
   OPC_SCOPED(opc_scope_free) double *at_least = NULL;
   const char *wider = NULL;
   bool nondeterministic = false, signs = false;
-  opc_again_t again = {
-      .context = context, .sample = &wide, .replay = replay, .label = {OPC_CALL_KIND_WIDE_REFERENCE, ""}};
-  OPC_RETURN_IF_ERROR(take_reference(&again, &wide, dtype, &reference, &wider, &message, error));
+  opc_again_t again = *narrow;
+  again.sample = &wide;
+  again.label = (opc_call_label_t){OPC_CALL_KIND_WIDE_REFERENCE, ""};
+  OPC_RETURN_IF_ERROR(take_reference(&again, narrow->sample, &wide, dtype, &reference, &wider, &message, error));
   if (!wider)
     return opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
                             "it runs, and there is no reference: float64 is refused: %.*s", MESSAGE_SIZE,
@@ -225,7 +231,7 @@ static opc_status_t compare_with_wider(opc_case_context_t *context, opc_dtype_t 
   int64_t compared = 0;
   opc_difference_t difference = compare_widened(&bound, ties, &compared);
   if (difference.kind != OPC_DIFFERENCE_NONE) /* measured only if needed: most results agree within a few units */
-    OPC_RETURN_IF_ERROR(compare_with_tolerance(&again, &bound, &tolerance, ties, &difference, error));
+    OPC_RETURN_IF_ERROR(compare_with_tolerance(&again, narrow, &bound, &tolerance, ties, &difference, error));
   if (is_far_between(context, &difference, got)) difference.kind = OPC_DIFFERENCE_NONE;
   if (difference.kind != OPC_DIFFERENCE_NONE) OPC_RETURN_IF_ERROR(opc_signs_differ_only(&bound, &signs, error));
   if (signs) difference.kind = OPC_DIFFERENCE_NONE;
@@ -242,6 +248,32 @@ static opc_status_t compare_with_wider(opc_case_context_t *context, opc_dtype_t 
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "it runs; no output of the same shape can be compared with %s",
                      wider);
 
+  return OPC_OK;
+}
+
+/* ---- more elements than a narrow dtype can count ---- */
+
+/* With the values of the sample, and with positive ones, whose sum grows. */
+static opc_status_t check_many(const opc_again_t *narrow, opc_dtype_t dtype, opc_finding_t *finding,
+                               opc_error_t *error) {
+  OPC_SCOPED(opc_sample_clear) opc_sample_t sample = {0};
+  OPC_SCOPED(opc_replay_clear) opc_replay_t values = {0};
+  bool can = false;
+  if (finding->rule) return OPC_OK;
+  OPC_RETURN_IF_ERROR(opc_dtype_many(narrow, &sample, &values, &can, error));
+  opc_again_t many = *narrow;
+  many.sample = &sample;
+  many.replay = &values;
+  many.label = (opc_call_label_t){OPC_CALL_KIND_ON_OTHERS, "many elements"};
+  for (int positive = 0; positive < 2 && can && !finding->rule; positive++) {
+    OPC_SCOPED(opc_result_clear) opc_result_t got = {0};
+    if (positive) opc_dtype_make_positive(&values);
+    OPC_RETURN_IF_ERROR(opc_again_try(&many, &got, &can, error));
+    if (can) OPC_RETURN_IF_ERROR(compare_with_wider(&many, dtype, &got, finding, error));
+    if (!finding->rule) continue;
+    opc_finding_note_variant(finding,
+                             positive ? "rows 65 times as long, of positive numbers" : "rows 65 times as long");
+  }
   return OPC_OK;
 }
 
@@ -423,7 +455,9 @@ static opc_status_t check_dtype(opc_case_context_t *context, const opc_call_t *c
   if (dtype == OPC_DTYPE_FLOAT64 || dtype == OPC_DTYPE_COMPLEX128)
     return check_float64(context, call, replay, finding, error);
   OPC_RETURN_IF_ERROR(opc_result_take(&got, call, OPC_RESULT_ARGUMENTS, error));
-  return compare_with_wider(context, dtype, replay, &got, finding, error);
+  const opc_again_t narrow = {.context = context, .sample = context->sample, .replay = replay};
+  OPC_RETURN_IF_ERROR(compare_with_wider(&narrow, dtype, &got, finding, error));
+  return context->rule->judge & OPC_JUDGE_MOST_ELEMENTS ? check_many(&narrow, dtype, finding, error) : OPC_OK;
 }
 
 static opc_status_t dtype_run(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {

@@ -22,6 +22,16 @@ opc_status_t opc_equivalent_float(opc_case_context_t *context, opc_finding_t *fi
 opc_status_t opc_equivalent_integer(opc_case_context_t *context, opc_replay_t *values, bool *out_compared,
                                     opc_finding_t *finding, opc_error_t *error) OPC_CHECKED;
 
+/* Whether the operator keeps an integer of a number argument (float, Scalar) with a fraction. `values`: of the sample.
+ * integers: they are integers, and not floating. Decides the finding only if it fails. */
+opc_status_t opc_equivalent_cut(opc_case_context_t *context, opc_replay_t *values, bool integers,
+                                opc_finding_t *finding, opc_error_t *error) OPC_CHECKED;
+/* Runs the case's sample with another value of one argument, which becomes the callee's. *out is empty unless the call
+ * returned. */
+opc_status_t opc_equivalent_with_number(opc_case_context_t *context, opc_replay_t *values, size_t argument,
+                                        opc_value_t value, opc_result_t *out, bool *out_returned,
+                                        opc_error_t *error) OPC_CHECKED;
+
 /* For larger samples: whether equal inputs give equal results at every position. All elements, rows or columns of the
  * arguments are made equal. An operator that treats each of them alone then gives equal ones. Code for a border, or for
  * the remainder after whole vectors or tiles, may give something else at a few positions. Operators that depend on the

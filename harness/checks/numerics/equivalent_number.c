@@ -21,18 +21,21 @@ static const opc_type_t *argument_type(const opc_operator_t *op, size_t argument
   return type->kind == OPC_TYPE_OPTIONAL ? type->element : type;
 }
 
-/* *out is empty unless the call returned. */
-static opc_status_t run_with_number(const number_t *number, opc_value_t value, opc_result_t *out, bool *out_returned) {
+opc_status_t opc_equivalent_with_number(opc_case_context_t *context, opc_replay_t *values, size_t argument,
+                                        opc_value_t value, opc_result_t *out, bool *out_returned, opc_error_t *error) {
   OPC_SCOPED(opc_sample_clear) opc_sample_t sample = {0};
-  const opc_again_t again = {.context = number->context,
-                             .sample = &sample,
-                             .replay = number->values,
-                             .label = {OPC_CALL_KIND_WITH_OTHERS, "another number"}};
-  OPC_RETURN_IF_ERROR(opc_sample_copy(number->context->sample, &sample, number->error));
-  opc_value_clear(&sample.arguments[number->argument]);
-  sample.arguments[number->argument] = value;
-  sample.absent[number->argument] = false;
-  return opc_again_try(&again, out, out_returned, number->error);
+  const opc_again_t again = {
+      .context = context, .sample = &sample, .replay = values, .label = {OPC_CALL_KIND_WITH_OTHERS, "another number"}};
+  OPC_RETURN_IF_ERROR(opc_sample_copy(context->sample, &sample, error));
+  opc_value_clear(&sample.arguments[argument]);
+  sample.arguments[argument] = value;
+  sample.absent[argument] = false;
+  return opc_again_try(&again, out, out_returned, error);
+}
+
+static opc_status_t run_with_number(const number_t *number, opc_value_t value, opc_result_t *out, bool *out_returned) {
+  return opc_equivalent_with_number(number->context, number->values, number->argument, value, out, out_returned,
+                                    number->error);
 }
 
 static opc_value_t floating_value(double number) { return (opc_value_t){.kind = OPC_VALUE_FLOAT, .floating = number}; }
@@ -99,6 +102,7 @@ opc_status_t opc_equivalent_float(opc_case_context_t *context, opc_finding_t *fi
     if (kind == OPC_TYPE_SCALAR || kind == OPC_TYPE_FLOAT)
       OPC_RETURN_IF_ERROR(check_float(&number, &compared_any, finding));
   }
+  if (!finding->decided) OPC_RETURN_IF_ERROR(opc_equivalent_cut(context, &values, false, finding, error));
   if (compared_any) return opc_finding_pass(finding, "number arguments keep all bits of float64");
   return opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "no number is given whose bits could be compared");
 }
@@ -161,5 +165,6 @@ opc_status_t opc_equivalent_integer(opc_case_context_t *context, opc_replay_t *v
     for (size_t k = 0; k < sizeof lost_bits / sizeof *lost_bits && !finding->decided; k++)
       OPC_RETURN_IF_ERROR(check_integer(&number, &lost_bits[k], out_compared_any, finding));
   }
+  if (!finding->decided) OPC_RETURN_IF_ERROR(opc_equivalent_cut(context, values, true, finding, error));
   return OPC_OK;
 }

@@ -1,0 +1,14 @@
+/* A longer sample for check dtype: more elements than a narrow dtype can count or add up.
+ *
+ * Threads: one. */
+#pragma once
+
+#include "checks/framework/check.h"
+
+/* The sample of `again` with 65 times as many elements in the last dimension of its first tensor, and in all of that
+ * size; its values repeat. *out_can false: there is none, or the operator seems to take long or to return much: nothing
+ * was made. The caller clears both. */
+opc_status_t opc_dtype_many(const opc_again_t *again, opc_sample_t *sample, opc_replay_t *values, bool *out_can,
+                            opc_error_t *error) OPC_CHECKED;
+/* Makes floating values positive. */
+void opc_dtype_make_positive(opc_replay_t *values);
