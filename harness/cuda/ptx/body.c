@@ -9,7 +9,7 @@ static uint32_t label_bucket(opc_ptx_span_t name, uint32_t scope) {
   return (opc_ptx_span_hash(name) + scope * 31) % (sizeof((opc_ptx_parser_t *)0)->label_buckets / sizeof(uint32_t));
 }
 
-bool opc_ptx_label_add(opc_ptx_parser_t *parser, opc_ptx_span_t name, opc_ptx_label_t **out) {
+static bool label_add(opc_ptx_parser_t *parser, opc_ptx_span_t name, opc_ptx_label_t **out) {
   uint32_t *bucket = &parser->label_buckets[label_bucket(name, parser->scope)];
   opc_ptx_label_t *label = opc_ptx_list_add(&parser->module->arena, &parser->labels, sizeof *label);
   if (!label) return opc_ptx_fail(parser, "out of memory");
@@ -40,12 +40,12 @@ static void label_resolve(const opc_ptx_parser_t *parser, opc_ptx_operand_t *ope
   operand->count = label->count;
 }
 
-bool opc_ptx_labels_resolve(opc_ptx_parser_t *parser) {
+/* Names become labels. */
+static void labels_resolve(const opc_ptx_parser_t *parser) {
   opc_ptx_function_t *function = parser->function;
   opc_ptx_operand_t *operands = function->operands.items, *parts = function->parts.items;
   for (uint32_t i = 0; i < function->operands.count; i++) label_resolve(parser, &operands[i]);
   for (uint32_t i = 0; i < function->parts.count; i++) label_resolve(parser, &parts[i]);
-  return true;
 }
 
 /* ---- declarations ---- */
@@ -183,8 +183,8 @@ static bool instruction(opc_ptx_parser_t *parser) {
 
 /* `name:` is a label; `name: .branchtargets a, b;` a list of them. */
 static bool labelled(opc_ptx_parser_t *parser, opc_ptx_span_t name) {
-  opc_ptx_label_t *label;
-  if (!opc_ptx_label_add(parser, name, &label)) return false;
+  opc_ptx_label_t *label = NULL;
+  if (!label_add(parser, name, &label)) return false;
   if (parser->lexer.token != OPC_PTX_WORD || !opc_ptx_span_is(parser->lexer.span, ".branchtargets")) return true;
   label->targets = true;
   label->first = parser->function->parts.count;
@@ -228,7 +228,10 @@ bool opc_ptx_parse_body(opc_ptx_parser_t *parser) {
       if (!scope_open(parser)) return false;
     } else if (opc_ptx_lexer_at(&parser->lexer, '}')) {
       opc_ptx_lexer_next(&parser->lexer);
-      if (parser->scope == 0) return opc_ptx_labels_resolve(parser);
+      if (parser->scope == 0) {
+        labels_resolve(parser);
+        return true;
+      }
       parser->scope = ((const uint32_t *)parser->scope_parents.items)[parser->scope - 1];
       opc_ptx_names_close(parser->module->names);
     } else if (!statement(parser)) {

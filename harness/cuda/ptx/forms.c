@@ -133,8 +133,8 @@ bool opc_ptx_operand_fits(const opc_ptx_operand_t *operand, char letter, uint32_
   }
 }
 
-bool opc_ptx_operands_fit(const opc_ptx_function_t *function, const opc_ptx_statement_t *statement, const char *letters,
-                          uint32_t vector) {
+static bool operands_fit(const opc_ptx_function_t *function, const opc_ptx_statement_t *statement, const char *letters,
+                         uint32_t vector) {
   const opc_ptx_operand_t *operands = (const opc_ptx_operand_t *)function->operands.items + statement->first;
   uint32_t at = 0;
   for (; *letters != '\0'; letters++) {
@@ -154,7 +154,7 @@ const opc_ptx_row_t *opc_ptx_form_find(const opc_ptx_function_t *function, const
   form_read(words, count, out_form);
   for (size_t i = 0; i < ROWS; i++) {
     if (!opc_ptx_span_is(name, rows[i].name) || !words_fit(words, count, rows[i].words) ||
-        !opc_ptx_operands_fit(function, statement, rows[i].operands, out_form->vector))
+        !operands_fit(function, statement, rows[i].operands, out_form->vector))
       continue;
     *out_run = rows[i].family(out_form);
     return *out_run ? &rows[i] : NULL;

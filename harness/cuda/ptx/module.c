@@ -98,7 +98,6 @@ static bool function(opc_ptx_parser_t *parser) {
   opc_ptx_function_t *function = opc_ptx_arena_take(&module->arena, sizeof *function);
   if (!function || !opc_ptx_names_open(module->names)) return opc_ptx_fail(parser, "out of memory");
   function->kernel = opc_ptx_span_is(parser->lexer.span, ".entry");
-  function->line = parser->lexer.line;
   parser->function = function;
   parser->scope = 0;
   parser->scope_parents = parser->labels = (opc_ptx_list_t){0};
@@ -141,22 +140,19 @@ static bool module_version(opc_ptx_parser_t *parser) {
   const opc_ptx_span_t span = parser->lexer.span;
   const char *dot = memchr(span.at, '.', span.length);
   if (parser->lexer.token != OPC_PTX_NUMBER || !dot) return opc_ptx_fail(parser, "a version without a number");
-  parser->module->version_major = (uint32_t)strtoul(span.at, NULL, 10);
-  parser->module->version_minor = (uint32_t)strtoul(dot + 1, NULL, 10);
-  if (parser->module->version_major > VERSION_KNOWN)
+  parser->module->version = (uint32_t)strtoul(span.at, NULL, 10);
+  if (parser->module->version > VERSION_KNOWN)
     return opc_ptx_fail(parser, "it is PTX %.*s; up to PTX %d.x is known here", (int)span.length, span.at,
                         VERSION_KNOWN);
   opc_ptx_lexer_next(&parser->lexer);
   return true;
 }
 
-/* .target sm_90a, debug */
+/* .target sm_90a, debug: any may use any instruction here */
 static bool module_target(opc_ptx_parser_t *parser) {
   do {
     opc_ptx_lexer_next(&parser->lexer);
     if (parser->lexer.token != OPC_PTX_WORD) return opc_ptx_fail(parser, "a target without a name");
-    if (opc_ptx_span_begins(parser->lexer.span, "sm_"))
-      parser->module->target = (uint32_t)strtoul(parser->lexer.span.at + 3, NULL, 10);
     opc_ptx_lexer_next(&parser->lexer);
   } while (opc_ptx_lexer_at(&parser->lexer, ','));
   return true;
@@ -235,19 +231,19 @@ static void read_all(opc_ptx_parser_t *parser) {
   bool external = false;
   while (parser->lexer.token != OPC_PTX_END) {
     const char *before = parser->lexer.span.at;
-    if (module->version_major == 0 && !opc_ptx_span_is(parser->lexer.span, ".version")) {
+    if (module->version == 0 && !opc_ptx_span_is(parser->lexer.span, ".version")) {
       (void)opc_ptx_fail(parser, "it does not begin with .version: this is no PTX");
     } else if (top_level(parser, &external)) {
       if (parser->lexer.span.at != before || parser->lexer.token == OPC_PTX_END) continue;
     }
     if (module->problem.message[0] == '\0') module->problem = parser->problem;
     parser->problem = (opc_ptx_problem_t){0};
-    if (module->version_major == 0 || module->version_major > VERSION_KNOWN) return;
+    if (module->version == 0 || module->version > VERSION_KNOWN) return;
     external = false;
     if (parser->lexer.span.at == before) opc_ptx_lexer_next(&parser->lexer);
     else skip_function(&parser->lexer, 0);
   }
-  if (module->version_major == 0 && module->problem.message[0] == '\0')
+  if (module->version == 0 && module->problem.message[0] == '\0')
     module->problem = (opc_ptx_problem_t){.message = "the text is empty"};
 }
 

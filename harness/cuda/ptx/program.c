@@ -6,7 +6,7 @@
 
 #include "cuda/ptx/ptx_machine.h"
 
-enum { OPS_MOST = 1 << 20, DEPTH_MOST = 64, FRAME_MOST = 1 << 24, SHARED_MOST = 1 << 28 };
+enum { OPS_MOST = 1 << 18, DEPTH_MOST = 64, FRAME_MOST = 1 << 24, SHARED_MOST = 1 << 28 };
 
 /* A variable's place in the frame of local memory, or in shared memory. */
 typedef struct place {
@@ -21,7 +21,6 @@ typedef struct instance {
   uint32_t *registers, *predicates; /* of the function → of the program; OPC_PTX_NO_SLOT: not used yet */
   uint32_t *starts;                 /* statement → operation */
   opc_ptx_list_t places;            /* place_t: of its own variables and parameters */
-  uint32_t first_op;
 } instance_t;
 
 typedef struct maker {
@@ -346,7 +345,7 @@ static bool bind(maker_t *maker, instance_t *caller, const opc_ptx_operand_t *li
 
 static bool instance_make(maker_t *maker, const opc_ptx_function_t *function, instance_t *caller, instance_t *out) {
   const size_t registers = function->registers + 1, predicates = function->predicates + 1;
-  *out = (instance_t){.function = function, .caller = caller, .first_op = maker->program->ops.count};
+  *out = (instance_t){.function = function, .caller = caller};
   out->registers = malloc((registers + predicates + function->statements.count + 1) * sizeof *out->registers);
   if (!out->registers) return no_memory(maker);
   out->predicates = out->registers + registers;

@@ -1,9 +1,10 @@
 /* PTX, NVIDIA's virtual instruction set: reading a module, and running its kernels without a GPU.
  *
  * Ownership: a module owns everything that was read from it and is released with opc_ptx_module_free; programs belong
- * to their caller and must be released before their module. The text of the module is copied. Threads: a module and a
- * program are constant once made; one launch uses one thread. Fork: no shared state. The text is untrusted: damage ends
- * in a message. Source of all that is read here: PTX ISA 9.0, https://docs.nvidia.com/cuda/parallel-thread-execution */
+ * to their caller and must be released before their module. The text is copied. Threads: but for the memory of its
+ * variables, which launches write, a module is constant once made, and so is a program; one launch uses one thread.
+ * Fork: no shared state. The text is untrusted: damage ends in a message. Source of all that is read here: PTX ISA 9.0,
+ * https://docs.nvidia.com/cuda/parallel-thread-execution */
 #pragma once
 
 #include <stdbool.h>

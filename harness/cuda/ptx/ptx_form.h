@@ -75,9 +75,6 @@ typedef struct opc_ptx_row {
 /* The entry of a statement, with what its words say and its code. NULL: there is none. */
 const opc_ptx_row_t *opc_ptx_form_find(const opc_ptx_function_t *function, const opc_ptx_statement_t *statement,
                                        opc_ptx_form_t *out_form, opc_ptx_run_t **out_run);
-/* Which operand each letter of an entry has; count: of letters that are there. False: they do not fit. */
-bool opc_ptx_operands_fit(const opc_ptx_function_t *function, const opc_ptx_statement_t *statement, const char *letters,
-                          uint32_t vector);
 /* Whether one operand fits a letter. */
 bool opc_ptx_operand_fits(const opc_ptx_operand_t *operand, char letter, uint32_t vector);
 

@@ -25,8 +25,7 @@ typedef enum opc_ptx_finding_kind {
   OPC_PTX_OUT_OF_BOUNDS, /* nothing is read (0 is) or written there */
   OPC_PTX_MISALIGNED,    /* the same */
   OPC_PTX_TRAP,          /* the instruction trap, or a failed device-side assertion: the launch ends */
-  OPC_PTX_DEADLOCK,      /* no thread of a block can go on: the launch ends */
-  OPC_PTX_EXITED_LANES   /* lanes wait for lanes that have ended; it goes on without them */
+  OPC_PTX_DEADLOCK       /* no thread of a block can go on: the launch ends */
 } opc_ptx_finding_kind_t;
 
 typedef struct opc_ptx_finding {

@@ -184,20 +184,18 @@ typedef struct opc_ptx_function {
   opc_ptx_span_t name;
   char *text_name; /* the same, terminated by NUL */
   bool kernel, body;
-  uint32_t line;
   uint32_t parameter_bytes;
   opc_ptx_list_t parameters; /* opc_ptx_symbol_t * */
   opc_ptx_list_t returns;    /* the same */
   opc_ptx_list_t statements, operands, parts;
   uint32_t registers, predicates;
-  bool indirect; /* its address is taken */
   opc_ptx_problem_t problem;
 } opc_ptx_function_t;
 
 struct opc_ptx_module {
   opc_ptx_arena_t arena;
   const char *text;
-  uint32_t version_major, version_minor, target;
+  uint32_t version;         /* the number before the dot; 0: not read yet */
   opc_ptx_list_t functions; /* opc_ptx_function_t * */
   opc_ptx_list_t kernels;   /* the same, only those that can be launched */
   opc_ptx_list_t symbols;   /* opc_ptx_symbol_t *, of the module */
@@ -241,10 +239,6 @@ bool opc_ptx_parse_body(opc_ptx_parser_t *parser);
 bool opc_ptx_parse_variable(opc_ptx_parser_t *parser, bool external, bool in_list, opc_ptx_symbol_t **out);
 bool opc_ptx_parse_operand(opc_ptx_parser_t *parser, opc_ptx_operand_t *out);
 bool opc_ptx_parse_integer(opc_ptx_parser_t *parser, uint64_t *out);
-/* Names become labels. */
-bool opc_ptx_labels_resolve(opc_ptx_parser_t *parser);
-bool opc_ptx_label_add(opc_ptx_parser_t *parser, opc_ptx_span_t name, opc_ptx_label_t **out);
-
 /* Bits of a type's word: ".f16x2" has 32; 0: no type. .pred has OPC_PTX_PREDICATE_TYPE. */
 uint32_t opc_ptx_type_bits(opc_ptx_span_t word);
 /* Whether a name is a special register; *out is its number. */
