@@ -6,7 +6,7 @@
 /* Between two integers: close to them, and on both sides of their middle. */
 static const double parts[] = {0.0625, 0.4375, 0.5625, 0.9375};
 static const double cut_largest = 0x1p20;
-enum { STEPS = 2, FEW_ELEMENTS = 4 };
+enum { STEPS = 2, FEW_ELEMENTS = 4, ROUNDING_UNITS = 64 };
 
 typedef struct cut {
   opc_case_context_t *context;
@@ -36,9 +36,26 @@ static bool is_computed(const opc_result_item_t *item, const opc_result_item_t *
   return false;
 }
 
+typedef struct neighbours {
+  const opc_result_t *below, *above;
+} neighbours_t;
+
+/* For opc_result_compare. A power, and the root of the same degree, give the number again but for its last bits. */
+static bool differs_by_rounding(size_t item, int64_t element, void *context) {
+  const neighbours_t *neighbours = context;
+  const opc_result_item_t *below = &neighbours->below->items[item], *above = &neighbours->above->items[item];
+  const size_t at = (size_t)element * below->meta.itemsize;
+  if (!opc_result_is_measurable(below) || !opc_result_is_measurable(above)) return false;
+  if (opc_dtype_class(below->meta.dtype) == OPC_CLASS_COMPLEX) return false;
+  const double a = opc_number_load_double(below->meta.dtype, (const char *)below->bytes + at),
+               b = opc_number_load_double(above->meta.dtype, (const char *)above->bytes + at);
+  return fabs(a - b) <= ROUNDING_UNITS * opc_dtype_ulp(below->meta.dtype, fmax(fabs(a), fabs(b)));
+}
+
 /* The next integer changes most of a result. A number that elements are compared with changes few of them at once. */
 static bool changes_most(const cut_t *cut, const opc_result_t *left, const opc_result_t *right, double number) {
-  const opc_difference_t difference = opc_result_compare(left, right, NULL, NULL);
+  neighbours_t neighbours = {.below = left, .above = right};
+  const opc_difference_t difference = opc_result_compare(left, right, differs_by_rounding, &neighbours);
   const opc_result_item_t *item = difference.kind == OPC_DIFFERENCE_VALUE ? &left->items[difference.item] : NULL;
   if (!item || item->kind != OPC_VALUE_TENSOR || !item->bytes) return false;
   if (opc_dtype_class(item->meta.dtype) == OPC_CLASS_COMPLEX) return false;
