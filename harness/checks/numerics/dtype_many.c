@@ -5,7 +5,7 @@
 #include "base/system.h"
 
 /* Odd, as a size that was no multiple of a tile does not become one. */
-enum { FEWER = 9, MANY = 65, NUMEL_MOST = 1 << 20, RESULT_MOST = 1 << 20 };
+enum { FEWER = 9, MANY = 65, NUMEL_MOST = 1 << 18, RESULT_MOST = 1 << 20 };
 /* If the work grows with the square of the size, it takes 50 times as long with many elements as with fewer. */
 static const double seconds_most = 0.005;
 
