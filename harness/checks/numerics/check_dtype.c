@@ -263,7 +263,7 @@ static opc_status_t check_many(const opc_again_t *narrow, opc_dtype_t dtype, opc
   OPC_SCOPED(opc_sample_clear) opc_sample_t sample = {0};
   OPC_SCOPED(opc_replay_clear) opc_replay_t values = {0};
   bool can = false;
-  if (finding->rule) return OPC_OK;
+  if (!finding->decided || finding->verdict != OPC_VERDICT_PASS) return OPC_OK;
   OPC_RETURN_IF_ERROR(opc_dtype_many(narrow, &sample, &values, &can, error));
   opc_again_t many = *narrow;
   many.sample = &sample;
@@ -271,10 +271,14 @@ static opc_status_t check_many(const opc_again_t *narrow, opc_dtype_t dtype, opc
   many.label = (opc_call_label_t){OPC_CALL_KIND_ON_OTHERS, "many elements"};
   for (int positive = 0; positive < 2 && can && !finding->rule; positive++) {
     OPC_SCOPED(opc_result_clear) opc_result_t got = {0};
+    OPC_SCOPED(opc_finding_clear) opc_finding_t own = {0};
     if (positive) opc_dtype_make_positive(&values);
     OPC_RETURN_IF_ERROR(opc_again_try(&many, &got, &can, error));
-    if (can) OPC_RETURN_IF_ERROR(compare_with_wider(&many, dtype, &got, finding, error));
-    if (!finding->rule) continue;
+    if (can) OPC_RETURN_IF_ERROR(compare_with_wider(&many, dtype, &got, &own, error));
+    if (!own.rule) continue; /* the sample's own verdict stays, whether there was time for this or not */
+    opc_finding_clear(finding);
+    *finding = own;
+    own = (opc_finding_t){0};
     opc_finding_note_variant(finding,
                              positive ? "rows 65 times as long, of positive numbers" : "rows 65 times as long");
   }
