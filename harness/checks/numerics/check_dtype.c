@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/system.h"
 #include "checks/compare/compare.h"
 #include "checks/numerics/conversions.h"
 #include "checks/numerics/dtype_many.h"
@@ -254,9 +253,6 @@ static opc_status_t compare_with_wider(const opc_again_t *narrow, opc_dtype_t dt
 
 /* ---- more elements than a narrow dtype can count ---- */
 
-/* Processor time of the comparison that comes before: with many elements it takes up to 130 times as long. */
-static const double many_seconds = 0.01;
-
 /* With the values of the sample, and with positive ones, whose sum grows. */
 static opc_status_t check_many(const opc_again_t *narrow, opc_dtype_t dtype, opc_finding_t *finding,
                                opc_error_t *error) {
@@ -273,7 +269,7 @@ static opc_status_t check_many(const opc_again_t *narrow, opc_dtype_t dtype, opc
     OPC_SCOPED(opc_result_clear) opc_result_t got = {0};
     OPC_SCOPED(opc_finding_clear) opc_finding_t own = {0};
     if (positive) opc_dtype_make_positive(&values);
-    OPC_RETURN_IF_ERROR(opc_again_try(&many, &got, &can, error));
+    OPC_RETURN_IF_ERROR(opc_dtype_try_many(&many, &got, &can, error));
     if (can) OPC_RETURN_IF_ERROR(compare_with_wider(&many, dtype, &got, &own, error));
     if (!own.rule) continue; /* the sample's own verdict stays, whether there was time for this or not */
     opc_finding_clear(finding);
@@ -464,11 +460,8 @@ static opc_status_t check_dtype(opc_case_context_t *context, const opc_call_t *c
     return check_float64(context, call, replay, finding, error);
   OPC_RETURN_IF_ERROR(opc_result_take(&got, call, OPC_RESULT_ARGUMENTS, error));
   const opc_again_t narrow = {.context = context, .sample = context->sample, .replay = replay};
-  const double began = opc_clock_of(CLOCK_PROCESS_CPUTIME_ID);
   OPC_RETURN_IF_ERROR(compare_with_wider(&narrow, dtype, &got, finding, error));
-  const bool quick = opc_clock_of(CLOCK_PROCESS_CPUTIME_ID) - began <= many_seconds;
-  return quick && (context->rule->judge & OPC_JUDGE_MOST_ELEMENTS) ? check_many(&narrow, dtype, finding, error)
-                                                                   : OPC_OK;
+  return context->rule->judge & OPC_JUDGE_MOST_ELEMENTS ? check_many(&narrow, dtype, finding, error) : OPC_OK;
 }
 
 static opc_status_t dtype_run(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {

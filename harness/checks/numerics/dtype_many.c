@@ -1,13 +1,16 @@
 #include "checks/numerics/dtype_many.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/system.h"
 
 /* Odd, as a size that was no multiple of a tile does not become one. */
 enum { FEWER = 9, MANY = 65, NUMEL_MOST = 1 << 18, RESULT_MOST = 1 << 20 };
-/* If the work grows with the square of the size, it takes 50 times as long with many elements as with fewer. */
-static const double seconds_most = 0.005;
+/* Processor time of one call. A comparison makes up to 60 calls. */
+static const double fewer_seconds = 0.005, many_seconds = 0.02;
+/* A first call also loads pages and code. */
+enum { TRIES = 3 };
 
 static opc_status_t grow(const opc_again_t *again, int64_t factor, opc_sample_t *out, opc_replay_t *values,
                          bool *out_can, opc_error_t *error) {
@@ -32,6 +35,20 @@ static opc_status_t grow(const opc_again_t *again, int64_t factor, opc_sample_t 
   return status;
 }
 
+static opc_status_t try_within(const opc_again_t *again, double most, opc_result_t *out, bool *out_quick,
+                               opc_error_t *error) {
+  double seconds = INFINITY;
+  *out_quick = true;
+  for (int i = 0; *out_quick && i < TRIES && seconds > most; i++) {
+    opc_result_clear(out);
+    const double began = opc_clock_of(CLOCK_PROCESS_CPUTIME_ID);
+    OPC_RETURN_IF_ERROR(opc_again_try(again, out, out_quick, error));
+    seconds = opc_clock_of(CLOCK_PROCESS_CPUTIME_ID) - began;
+  }
+  *out_quick = *out_quick && seconds <= most;
+  return OPC_OK;
+}
+
 static opc_status_t is_quick(const opc_again_t *again, bool *out, opc_error_t *error) {
   OPC_SCOPED(opc_sample_clear) opc_sample_t sample = {0};
   OPC_SCOPED(opc_replay_clear) opc_replay_t values = {0};
@@ -42,9 +59,7 @@ static opc_status_t is_quick(const opc_again_t *again, bool *out, opc_error_t *e
   longer.sample = &sample;
   longer.replay = &values;
   longer.label = (opc_call_label_t){OPC_CALL_KIND_ON_OTHERS, "longer rows"};
-  const double began = opc_clock_of(CLOCK_PROCESS_CPUTIME_ID);
-  OPC_RETURN_IF_ERROR(opc_again_try(&longer, &result, out, error));
-  *out = *out && opc_clock_of(CLOCK_PROCESS_CPUTIME_ID) - began <= seconds_most;
+  OPC_RETURN_IF_ERROR(try_within(&longer, fewer_seconds, &result, out, error));
   for (size_t i = 0; i < result.count; i++) *out = *out && result.items[i].size <= RESULT_MOST;
   return OPC_OK;
 }
@@ -53,6 +68,10 @@ opc_status_t opc_dtype_many(const opc_again_t *again, opc_sample_t *sample, opc_
                             opc_error_t *error) {
   OPC_RETURN_IF_ERROR(is_quick(again, out_can, error));
   return *out_can ? grow(again, MANY, sample, values, out_can, error) : OPC_OK;
+}
+
+opc_status_t opc_dtype_try_many(const opc_again_t *many, opc_result_t *out, bool *out_quick, opc_error_t *error) {
+  return try_within(many, many_seconds, out, out_quick, error);
 }
 
 void opc_dtype_make_positive(opc_replay_t *values) {

@@ -10,5 +10,9 @@
  * was made. The caller clears both. */
 opc_status_t opc_dtype_many(const opc_again_t *again, opc_sample_t *sample, opc_replay_t *values, bool *out_can,
                             opc_error_t *error) OPC_CHECKED;
+/* Calls with it. *out_quick false: it refused, or took so long that a comparison would seem to hang. The caller clears
+ * the result. */
+opc_status_t opc_dtype_try_many(const opc_again_t *many, opc_result_t *out, bool *out_quick,
+                                opc_error_t *error) OPC_CHECKED;
 /* Makes floating values positive. */
 void opc_dtype_make_positive(opc_replay_t *values);
