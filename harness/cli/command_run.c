@@ -41,7 +41,8 @@ enum {
   KEY_SANITIZE,
   KEY_JOURNAL,
   KEY_WATCH,
-  KEY_SINCE
+  KEY_SINCE,
+  KEY_SHARD_TIMES
 };
 
 typedef struct run_command {
@@ -72,7 +73,12 @@ static const struct argp_option options[] = {
      "Print each case that would run and why it is tried, and run none. An operator without samples is listed as one "
      "to search; give the file of an earlier --save-samples to list its cases",
      1},
-    {"shard", KEY_SHARD, "K/N", 0, "Check part K of N of the operators, to spread a run over machines", 1},
+    {"shard", KEY_SHARD, "K/N", 0,
+     "Check part K of N of the operators, to spread a run over machines; report merge "
+     "puts the reports of all parts together",
+     1},
+    {"shard-times", KEY_SHARD_TIMES, "REPORT", 0,
+     "With --shard: make parts that take as long as each other, by the times of this report of an earlier run", 1},
     {0, 0, 0, 0, "Inputs:", 2},
     {"samples", OPC_KEY_SAMPLES, "FILE", 0,
      "Sample file (repeatable; default: LIB.samples.json beside the library). Inputs of operators without a sample are "
@@ -241,16 +247,6 @@ static opc_status_t set_sanitize(run_command_t *run, const char *value) {
                        value);
 }
 
-static opc_status_t set_shard(run_command_t *run, const char *value) {
-  int index, count, end = 0;
-  if (sscanf(value, "%9d/%9d%n", &index, &count, &end) != 2 || value[end] || index < 1 || index > count ||
-      value[0] == ' ')
-    return opc_error_set(run->error, OPC_ERR_USAGE, "--shard %.40s: give K/N with K from 1 to N, such as 2/4", value);
-  run->execution.options.shard_index = index;
-  run->execution.options.shard_count = count;
-  return OPC_OK;
-}
-
 static opc_status_t check_watch(const run_command_t *run) {
   if (!run->watch) return OPC_OK;
   if (run->execution.libraries.count == 0)
@@ -349,6 +345,8 @@ static opc_status_t check_sources(const run_command_t *run) {
   OPC_RETURN_IF_ERROR(check_update(run));
   OPC_RETURN_IF_ERROR(check_budget(run));
   OPC_RETURN_IF_ERROR(check_since(run));
+  if (run->execution.shard_times && to->shard_count <= 1)
+    return opc_error_set(run->error, OPC_ERR_USAGE, "--shard-times: give --shard K/N with it, or leave it out");
   if (run->coverage && to->case_id)
     return opc_error_set(run->error, OPC_ERR_USAGE, "--coverage is about all cases of an operator: leave --case out");
   if (opc_execution_is_for_every_torch(&run->execution) && (python || run->list_cases))
@@ -483,7 +481,7 @@ static error_t run_parse(int key, char *value, struct argp_state *state) {
       status = add_devices(run, value);
       break;
     case KEY_SHARD:
-      status = set_shard(run, value);
+      status = opc_shard_parse(value, &run->execution.options, run->error);
       break;
     case KEY_NEIGHBOURS:
       status = opc_value_integer("--neighbours", value, 0, 1000000, &number, run->error);
@@ -523,6 +521,9 @@ static error_t run_parse(int key, char *value, struct argp_state *state) {
       break;
     case KEY_SANITIZE:
       status = set_sanitize(run, value);
+      break;
+    case KEY_SHARD_TIMES:
+      status = opc_shard_times_read(value, &run->execution.shard_times, run->error);
       break;
     case KEY_SINCE:
       status = set_since(run, value);
@@ -635,6 +636,7 @@ static void run_fill_in(run_command_t *run, const opc_arguments_t *arguments) {
   adapt_to_tool(run);
   prepare_memcheck(run);
   opc_execution_options(&run->execution, arguments);
+  to->shard_times = run->execution.shard_times;
   to->recipe_files = run->recipes.items;
   to->recipe_file_count = run->recipes.count;
   to->references = run->references.items;

@@ -384,5 +384,6 @@ void opc_execution_clear(opc_execution_t *execution) {
   free(execution->found_samples);
   execution->found_samples = NULL;
   json_decref(execution->known);
+  json_decref(execution->shard_times);
   execution->known = NULL;
 }

@@ -76,6 +76,7 @@ typedef struct opc_execution {
   opc_known_file_t baseline_file, xfail_file; /* what became of --write-baseline and --update-xfail */
   const char *known_kept; /* why neither was written; NULL: they were, or there is nothing to write */
   struct stat baseline_before, xfail_before; /* the files that are read, at the beginning */
+  json_t *shard_times;                       /* --shard-times; NULL: not given; owned */
   bool timeout_given;
   int required;             /* --require-checked: percent of operators and classes; 0: no minimum */
   opc_progress_t *progress; /* (optional) shown during the run */
@@ -95,6 +96,9 @@ typedef struct opc_since {
  * execution_since.c */
 opc_status_t opc_since_begin(opc_execution_t *execution, opc_since_t *out, opc_error_t *error) OPC_CHECKED;
 void opc_since_end(opc_since_t *since);
+opc_status_t opc_shard_parse(const char *text, opc_run_options_t *out, opc_error_t *error) OPC_CHECKED; /* "2/4" */
+/* --shard-times: *out becomes an object, operator -> seconds; what it held before is released. shards.c */
+opc_status_t opc_shard_times_read(const char *file, json_t **out, opc_error_t *error) OPC_CHECKED;
 /* "report.found-samples.json" for "report.json"; the caller frees. execution_target.c */
 char *opc_execution_found_samples_name(const char *report);
 

@@ -283,27 +283,27 @@ json_t *opc_case_result_evidence(const opc_case_result_t *result) {
   return evidence;
 }
 
+/* After its kind it has the fields of the JSON report's results, in their order, so that a report copies the line. */
 json_t *opc_case_result_encode(const opc_case_result_t *result) {
   char provenance[OPC_PROVENANCE_SIZE];
   json_t *record = json_object();
   opc_provenance_format(&result->provenance, provenance);
   opc_json_put(&record, "t", json_string(result->suspect ? "suspect" : "result"));
-  opc_json_put(&record, "case", opc_json_string(result->case_id));
-  opc_json_put(&record, "verdict", json_string(opc_verdict_name(result->verdict)));
-  if (*provenance) opc_json_put(&record, "standing", json_string(provenance));
-  if (result->rule) {
-    opc_json_put(&record, "severity", json_string(opc_severity_name(result->severity)));
-    opc_json_put(&record, "rule", json_string(opc_rule_name(result->rule)));
-  }
-  if (result->reason != OPC_SKIP_NONE)
-    opc_json_put(&record, "reason", json_string(opc_skip_reason_name(result->reason)));
-  opc_json_put(&record, "message", opc_json_string(result->message));
-  opc_json_put(&record, "evidence", opc_case_result_evidence(result));
-  opc_json_put(&record, "seconds", json_real(result->seconds));
   opc_json_put(&record, "operator", opc_json_string(result->id.operator_name));
   opc_json_put(&record, "check", opc_json_string(result->id.check));
-  if (result->repro) opc_json_put(&record, "repro", opc_json_string(result->repro));
+  opc_json_put(&record, "case", opc_json_string(result->case_id));
+  opc_json_put(&record, "verdict", json_string(opc_verdict_name(result->verdict)));
+  opc_json_put(&record, "severity", json_string(opc_severity_name(result->severity)));
+  opc_json_put(&record, "rule", opc_json_text(opc_rule_name(result->rule)));
+  opc_json_put(&record, "reason",
+               result->reason == OPC_SKIP_NONE ? json_null() : json_string(opc_skip_reason_name(result->reason)));
+  opc_json_put(&record, "message", opc_json_string(result->message));
+  opc_json_put(&record, "standing", *provenance ? json_string(provenance) : json_null());
+  opc_json_put(&record, "evidence", opc_case_result_evidence(result));
+  if (opc_case_result_is_finding(result)) opc_json_put(&record, "repro", opc_json_text(result->repro));
+  if (result->suspect) opc_json_put(&record, "confirmed", json_false());
   if (result->taken_over) opc_json_put(&record, "taken_over", json_true());
+  opc_json_put(&record, "seconds", json_real(result->seconds));
   return record;
 }
 

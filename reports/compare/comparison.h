@@ -6,7 +6,7 @@
  * Ownership: opc_compare_run_clear, opc_comparison_clear; a comparison points into both runs. Threads: one. */
 #pragma once
 
-#include "reports/format/report.h"
+#include "reports/json/run_file.h"
 #include "reports/text/screen.h"
 
 /* How many cases of an operator, check and device, or of an operator and a sample with a name, have a verdict. */
@@ -107,17 +107,3 @@ const char *opc_compare_field_label(const char *field); /* "dispatch_keys" -> "k
 /* verbose: all of every list. */
 void opc_compare_show(const opc_comparison_t *comparison, const opc_screen_t *screen, bool verbose);
 extern const opc_report_t opc_report_compare_json, opc_report_compare_html;
-
-/* Opens the file of a run, compressed or not: one of *out_report (to be closed) and *out_journal (closed, too) is set.
- * A file that is neither counts as a report. run_file.c */
-opc_status_t opc_run_file_open(const char *path, FILE **out_report, opc_journal_reader_t **out_journal,
-                               opc_error_t *error) OPC_CHECKED;
-
-/* ---- a JSON report, read in pieces: report_stream.c ---- */
-
-/* Each item of a list of the report, and each other field of it; list: the field's name. The item is valid during the
- * call. */
-typedef opc_status_t opc_report_visit_t(const char *list, const json_t *item, void *context, opc_error_t *error);
-/* Needs as much memory as the largest item. OPC_ERR_INPUT: it is no JSON report of opcheck-c, or is cut off. */
-opc_status_t opc_report_stream_read(FILE *stream, const char *path, opc_report_visit_t *visit, void *context,
-                                    opc_error_t *error) OPC_CHECKED;

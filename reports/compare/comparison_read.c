@@ -1,4 +1,4 @@
-/* A run for comparison, from its journal or its JSON report. */
+/* A run for comparison, from its JSON report; a journal is read as the report that is made of it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +9,6 @@
 
 typedef struct compare_reading {
   opc_compare_run_t *run;
-  opc_journal_reader_t *journal;
   opc_status_t status;
   opc_error_t *error;
 } compare_reading_t;
@@ -61,7 +60,7 @@ static bool note_case(compare_reading_t *reading, const opc_case_id_t *id, opc_v
   return reading_keep(reading, kept);
 }
 
-/* ---- other records, which journals and reports have in common ---- */
+/* ---- the other lists ---- */
 
 static bool keep_library(compare_reading_t *reading, const json_t *record) {
   reading->run->libraries++;
@@ -149,62 +148,7 @@ static bool keep_problem(compare_reading_t *reading, json_t *problem) {
   return kept;
 }
 
-/* ---- a journal ---- */
-
-static bool compare_visit_result(const opc_case_result_t *result, void *context) {
-  return note_case(context, &result->id, result->verdict, result->reason);
-}
-
-static bool compare_visit_library(const json_t *record, void *context) {
-  return reading_keep(context, keep_library(context, record));
-}
-
-static bool compare_visit_operator(const json_t *record, void *context) {
-  return reading_keep(context, compare_keep_operator(context, record));
-}
-
-static bool compare_visit_class(const json_t *record, void *context) {
-  return reading_keep(context, keep_class(context, record));
-}
-
-static bool compare_visit_tool(const json_t *record, void *context) {
-  return reading_keep(context, keep_torch(context, record));
-}
-
-static opc_status_t keep_problems(compare_reading_t *reading) {
-  OPC_SCOPED(opc_problems_clear) opc_problems_t problems = {0};
-  OPC_RETURN_IF_ERROR(opc_problems_make(reading->journal, &problems, reading->error));
-  for (size_t i = 0; i < problems.count; i++) {
-    json_auto_t *problem = NULL;
-    OPC_RETURN_IF_ERROR(opc_problem_to_json(&problems, &problems.items[i], &problem, NULL, reading->error));
-    if (!keep_problem(reading, problem)) return opc_out_of_memory(reading->error);
-  }
-  return OPC_OK;
-}
-
-static opc_status_t take_journal(compare_reading_t *reading) {
-  static const struct {
-    const char *t;
-    opc_record_visit_t *visit;
-  } records[] = {{"tool", compare_visit_tool},
-                 {"library", compare_visit_library},
-                 {"operator", compare_visit_operator},
-                 {"class", compare_visit_class}};
-  opc_journal_summary_t summary;
-  for (size_t i = 0; i < sizeof records / sizeof *records && !reading->status; i++)
-    OPC_RETURN_IF_ERROR(
-        opc_journal_reader_each(reading->journal, records[i].t, records[i].visit, reading, reading->error));
-  OPC_RETURN_IF_ERROR(reading->status);
-  OPC_RETURN_IF_ERROR(opc_journal_reader_all_results(reading->journal, compare_visit_result, reading, reading->error));
-  OPC_RETURN_IF_ERROR(reading->status);
-  opc_journal_reader_summary(reading->journal, &summary);
-  reading->run->complete = summary.complete;
-  reading->run->left_out = summary.left_out_cases > 0;
-  reading->run->coverage = opc_coverage_of(reading->journal);
-  return keep_problems(reading);
-}
-
-/* ---- a JSON report ---- */
+/* ---- the report ---- */
 
 static opc_status_t take_result(compare_reading_t *reading, const json_t *item, opc_error_t *error) {
   opc_case_id_t id;
@@ -223,7 +167,9 @@ static void take_run(opc_compare_run_t *run, const json_t *item) {
   run->left_out = json_integer_value(json_object_get(left_out, "cases")) > 0;
 }
 
-static opc_status_t compare_visit_item(const char *list, const json_t *item, void *context, opc_error_t *error) {
+static opc_status_t compare_visit_item(const opc_report_item_t *visited, void *context, opc_error_t *error) {
+  const char *list = visited->list;
+  const json_t *item = visited->json;
   compare_reading_t *reading = context;
   opc_compare_run_t *run = reading->run;
   reading->error = error;
@@ -244,16 +190,6 @@ static opc_status_t compare_visit_item(const char *list, const json_t *item, voi
   return reading->status;
 }
 
-/* ---- the file ---- */
-
-static opc_status_t read_file(compare_reading_t *reading, const char *path, opc_error_t *error) {
-  OPC_SCOPED(opc_scope_fclose) FILE *report = NULL;
-  OPC_SCOPED(opc_scope_journal_reader) opc_journal_reader_t *journal = NULL;
-  OPC_RETURN_IF_ERROR(opc_run_file_open(path, &report, &journal, error));
-  reading->journal = journal;
-  return journal ? take_journal(reading) : opc_report_stream_read(report, path, compare_visit_item, reading, error);
-}
-
 opc_status_t opc_compare_run_read(const char *path, const opc_compare_run_t *before, opc_compare_run_t *out,
                                   opc_error_t *error) {
   *out = (opc_compare_run_t){.library_names = json_object(),
@@ -269,7 +205,9 @@ opc_status_t opc_compare_run_read(const char *path, const opc_compare_run_t *bef
     return opc_out_of_memory(error);
   OPC_RETURN_IF_ERROR(opc_string_copy_to(path, &out->name, error));
   compare_reading_t reading = {.run = out, .error = error};
-  return read_file(&reading, path, error);
+  OPC_SCOPED(opc_scope_fclose) FILE *report = NULL;
+  OPC_RETURN_IF_ERROR(opc_run_file_open(path, &report, error));
+  return opc_report_stream_read(report, path, compare_visit_item, &reading, error);
 }
 
 void opc_compare_run_clear(opc_compare_run_t *run) {

@@ -117,6 +117,17 @@ opc_status_t opc_journal_reader_all_results(opc_journal_reader_t *reader, opc_re
   return visit_results(reader, 0, reader->operator_count, 0, visit, context, error);
 }
 
+opc_status_t opc_journal_reader_result_lines(opc_journal_reader_t *reader, opc_line_visit_t *visit, void *context,
+                                             opc_error_t *error) {
+  for (size_t i = 0; i < reader->first_result[reader->operator_count]; i++) {
+    ssize_t length;
+    OPC_RETURN_IF_ERROR(opc_journal_line(&reader->lines, reader->result_offsets[i] & OPC_OFFSET_PLACE, &length, error));
+    if (length < 0) return opc_error_set(error, OPC_ERR_IO, "journal %s changed while it was read", reader->lines.path);
+    OPC_RETURN_IF_ERROR(visit(reader->lines.text, (size_t)length, context, error));
+  }
+  return OPC_OK;
+}
+
 opc_status_t opc_journal_reader_findings(opc_journal_reader_t *reader, size_t operator_index, opc_result_visit_t *visit,
                                          void *context, opc_error_t *error) {
   return visit_results(reader, operator_index, operator_index + 1, OPC_OFFSET_FINDING, visit, context, error);

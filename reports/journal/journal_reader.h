@@ -27,9 +27,10 @@
  *                                 digest of its samples and recipes in files
  *   {"t":"since","report":…,"taken_over":N,"checked":N}  --since: operators whose results are of an earlier run, and
  *                                 others
+ *   {"t":"shard","part":K,"of":N,"plan":HEX}  --shard K/N; plan: digest of which operator is in which part
  *   {"t":"suspect",…}             a finding before its confirmation, or a case that was skipped because of one. Counts
  *                                 only if no result of that case follows: the run stopped early
- *   {"t":"result",…}              fields of the JSON report's results; final
+ *   {"t":"result",…}              fields of the JSON report's results, in their order; final
  *   {"t":"note","message":…}      something that a person should read
  *   {"t":"known","problem":ID,"by":"baseline|xfail","file":…,"line":N,"rule":…,"operator":…,"reason":…,"expired":DATE,
  *    "whole":true}                a problem that must not fail the run (problems.h), unless it has expired. Written
@@ -72,6 +73,7 @@ typedef enum opc_record_kind {
   OPC_RECORD_BASIS,
   OPC_RECORD_FINISHED,
   OPC_RECORD_SINCE,
+  OPC_RECORD_SHARD,
   OPC_RECORD_COUNT
 } opc_record_kind_t;
 
@@ -145,6 +147,10 @@ opc_status_t opc_journal_reader_results(opc_journal_reader_t *reader, size_t ope
 /* Those of all operators, one operator after the other; unresolved suspects among them. */
 opc_status_t opc_journal_reader_all_results(opc_journal_reader_t *reader, opc_result_visit_t *visit, void *context,
                                             opc_error_t *error) OPC_CHECKED;
+/* The same as lines, without the newline, which are not parsed. An error of visit ends it and is passed on. */
+typedef opc_status_t opc_line_visit_t(const char *line, size_t length, void *context, opc_error_t *error);
+opc_status_t opc_journal_reader_result_lines(opc_journal_reader_t *reader, opc_line_visit_t *visit, void *context,
+                                             opc_error_t *error) OPC_CHECKED;
 /* Its failures and errors alone, warnings among them: the others are not read. */
 opc_status_t opc_journal_reader_findings(opc_journal_reader_t *reader, size_t operator_index, opc_result_visit_t *visit,
                                          void *context, opc_error_t *error) OPC_CHECKED;

@@ -3,8 +3,8 @@
 #include "reports/journal/journal_index.h"
 
 static const char *const kind_names[OPC_RECORD_COUNT] = {
-    NULL,      "run",    "tool", "library", "operator", "class", "sample_source", "coverage",
-    "suspect", "result", "note", "known",   "end",      "basis", "finished",      "since"};
+    NULL,     "run",  "tool",  "library", "operator", "class",    "sample_source", "coverage", "suspect",
+    "result", "note", "known", "end",     "basis",    "finished", "since",         "shard"};
 
 opc_record_kind_t opc_record_kind_find(const char *name) {
   for (int i = 1; i < OPC_RECORD_COUNT; i++)

@@ -75,7 +75,8 @@ typedef struct opc_run_options {
   double operator_time;         /* seconds for all cases of one operator; half of it for one round of its search */
   double budget;                /* --budget: seconds for the whole run; 0: no limit */
   int memory_mib;               /* per child */
-  int shard_index, shard_count; /* 1-based; 0/0: no shards; operators are distributed by a hash of their name */
+  int shard_index, shard_count; /* 1-based; 0/0: no shards */
+  const json_t *shard_times;    /* --shard-times: operator -> seconds that it took before; NULL: not known */
   const char *case_id;          /* --case: only this case; NULL: all */
   const char *emit_language, *emit_file; /* --emit: a program that shows the finding of `case_id`; NULL: none */
   bool untrusted_input;                  /* --untrusted-input: an unchecked argument is an error */

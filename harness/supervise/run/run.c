@@ -158,7 +158,7 @@ static opc_status_t tell_loaded(opc_session_t *session, opc_error_t *error) {
   for (size_t i = 0; i < loaded->operator_count; i++) {
     const opc_operator_t *op = &loaded->operators[i];
     const bool if_selected = session->options->list_only || (op->library && strcmp(op->library, OPC_LIBTORCH) == 0);
-    if (opc_select_leaves_out(session, op) || (if_selected && !opc_select_operator(session, op))) continue;
+    if (opc_select_leaves_out(session, op) || (if_selected && !opc_select_in_any_shard(session, op))) continue;
     json_t *record = opc_operator_to_json(op);
     json_object_set_new(record, "t", json_string("operator"));
     OPC_RETURN_IF_ERROR(opc_journal_write(session->journal, record, error));
@@ -466,6 +466,7 @@ static opc_status_t run_file_prepare(opc_session_t *session, opc_run_options_t *
   OPC_RETURN_IF_ERROR(opc_libraries_take(&session->loaded, error));
   OPC_RETURN_IF_ERROR(tell_loaded(session, error));
   OPC_RETURN_IF_ERROR(opc_classes_take(&session->loaded, error));
+  OPC_RETURN_IF_ERROR(opc_select_shard(session, error));
   return opc_select_tell_unmatched(session, error);
 }
 
@@ -557,6 +558,7 @@ opc_status_t opc_run_execute(const opc_run_options_t *options, int *out_exit_cod
   json_decref(session.given);
   json_decref(session.basis);
   json_decref(session.checks);
+  json_decref(session.shard);
   json_decref(session.devices);
   json_decref(session.absent);
   opc_case_result_free(session.shown);

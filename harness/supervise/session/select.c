@@ -1,9 +1,9 @@
+#include "inspect/digest.h"
 #include "supervise/session/session.h"
 
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
-#include <xxhash.h>
 
 #include "model/json/json_read.h"
 #include "model/json/json_write.h"
@@ -202,7 +202,7 @@ bool opc_select_leaves_out(const opc_session_t *session, const opc_operator_t *o
   return op->imported_from && options->op_glob_count == 0 && options->namespace_count == 0 && !options->case_id;
 }
 
-bool opc_select_operator(const opc_session_t *session, const opc_operator_t *op) {
+bool opc_select_in_any_shard(const opc_session_t *session, const opc_operator_t *op) {
   const opc_run_options_t *options = session->options;
   if (!has_check(session, op) || opc_select_leaves_out(session, op)) return false;
   if (options->package && op->kind != OPC_OPERATOR_PACKAGE) return false;
@@ -214,7 +214,91 @@ bool opc_select_operator(const opc_session_t *session, const opc_operator_t *op)
     size_t length = strlen(options->namespaces[i]);
     inside = strncmp(op->name, options->namespaces[i], length) == 0 && strncmp(op->name + length, "::", 2) == 0;
   }
-  if (!wanted || !inside) return false;
-  if (options->shard_count <= 1) return true;
-  return XXH64(op->name, strlen(op->name), 0) % (unsigned)options->shard_count == (unsigned)(options->shard_index - 1);
+  return wanted && inside;
+}
+
+bool opc_select_operator(const opc_session_t *session, const opc_operator_t *op) {
+  return (!session->shard || json_object_get(session->shard, op->name)) && opc_select_in_any_shard(session, op);
+}
+
+/* ---- shards ---- */
+
+typedef struct share {
+  const char *name;
+  double seconds; /* expected; without a report of an earlier run in no unit */
+} share_t;
+
+typedef struct shares {
+  share_t *items;
+  size_t count;
+} shares_t;
+
+static void shares_clear(shares_t *shares) { free(shares->items); }
+
+/* Inputs and their variants grow with the tensors. */
+static double guess_seconds(const opc_operator_t *op) {
+  double tensors = 0;
+  for (size_t i = 0; i < op->argument_count; i++) tensors += opc_type_holds_tensor(&op->arguments[i].type);
+  return 1 + tensors;
+}
+
+static double mean_seconds(const json_t *times) {
+  const char *name;
+  json_t *seconds;
+  double sum = 0;
+  json_object_foreach((json_t *)times, name, seconds) sum += json_number_value(seconds);
+  return json_object_size(times) > 0 ? sum / (double)json_object_size(times) : 0;
+}
+
+static opc_status_t shares_add(const opc_session_t *session, const opc_operator_t *ops, size_t count, shares_t *shares,
+                               opc_error_t *error) {
+  const json_t *times = session->options->shard_times;
+  for (size_t i = 0; i < count; i++) {
+    if (!opc_select_in_any_shard(session, &ops[i])) continue;
+    if (!OPC_ARRAY_GROW(shares->items, shares->count)) return opc_out_of_memory(error);
+    const json_t *known = json_object_get(times, ops[i].name);
+    const double seconds = known ? json_number_value(known) : times ? mean_seconds(times) : guess_seconds(&ops[i]);
+    shares->items[shares->count++] = (share_t){ops[i].name, seconds};
+  }
+  return OPC_OK;
+}
+
+/* The longest first; of those that take as long, by name, so that all machines agree. */
+static int compare_shares(const void *left, const void *right) {
+  const share_t *one = left, *other = right;
+  if (one->seconds != other->seconds) return one->seconds < other->seconds ? 1 : -1;
+  return strcmp(one->name, other->name);
+}
+
+opc_status_t opc_select_shard(opc_session_t *session, opc_error_t *error) {
+  const opc_run_options_t *options = session->options;
+  const opc_loaded_t *loaded = &session->loaded;
+  const size_t count = (size_t)options->shard_count;
+  OPC_SCOPED(shares_clear) shares_t shares = {0};
+  if (count <= 1) return OPC_OK;
+  OPC_RETURN_IF_ERROR(shares_add(session, loaded->operators, loaded->operator_count, &shares, error));
+  OPC_RETURN_IF_ERROR(shares_add(session, loaded->class_operators, loaded->class_operator_count, &shares, error));
+  OPC_RETURN_IF_ERROR(shares_add(session, loaded->library_operators, loaded->library_operator_count, &shares, error));
+  OPC_SCOPED(opc_text_clear) opc_text_t plan = {0};
+  char digest[OPC_DIGEST_SIZE];
+  OPC_SCOPED(opc_scope_free) double *sums = calloc(count, sizeof *sums);
+  session->shard = json_object();
+  if (!sums || !session->shard) return opc_out_of_memory(error);
+  if (shares.count > 0) qsort(shares.items, shares.count, sizeof *shares.items, compare_shares);
+  for (size_t i = 0; i < shares.count; i++) {
+    size_t least = 0;
+    if (i > 0 && strcmp(shares.items[i].name, shares.items[i - 1].name) == 0) continue;
+    for (size_t k = 1; k < count; k++)
+      if (sums[k] < sums[least]) least = k;
+    sums[least] += shares.items[i].seconds;
+    opc_text_addf(&plan, "%s %zu\n", shares.items[i].name, least);
+    if ((int)least == options->shard_index - 1 &&
+        json_object_set_new(session->shard, shares.items[i].name, json_null()) != 0)
+      return opc_out_of_memory(error);
+  }
+  opc_digest_text(opc_text_c(&plan), digest);
+  return opc_journal_write(session->journal,
+                           json_pack("{s:s, s:i, s:i, s:s}", "t", "shard", "part", options->shard_index, "of",
+                                     options->shard_count, "plan", digest),
+                           error);
 }

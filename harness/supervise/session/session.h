@@ -32,6 +32,7 @@ typedef struct opc_session {
   opc_maps_t maps;               /* of the worker */
   opc_hang_places_t hangs;       /* where calls of this run hung */
   json_t *checks;                /* array of names */
+  json_t *shard;                 /* a set of the operators of this shard; NULL: all */
   json_t *devices;               /* array of names of usable devices */
   json_t *absent;                /* object: requested device that does not exist -> why */
   bool calls;                    /* some selected check calls the operator */
@@ -100,6 +101,11 @@ opc_status_t opc_select_plan(opc_session_t *session, opc_error_t *error) OPC_CHE
 /* True if --op, --namespace, --shard and --case select the operator. Operators of packages that a module of --python
  * imports must be named by --op, --namespace or --case. */
 bool opc_select_operator(const opc_session_t *session, const opc_operator_t *op);
+/* The same whatever --shard says. */
+bool opc_select_in_any_shard(const opc_session_t *session, const opc_operator_t *op);
+/* --shard: sets `shard`. The operators go to the shards, longest expected time first, each to the one with the least to
+ * do. All machines must have the same libraries and, if any, the same report with times. */
+opc_status_t opc_select_shard(opc_session_t *session, opc_error_t *error) OPC_CHECKED;
 /* True if it is such an operator, and none of these options is given. */
 bool opc_select_leaves_out(const opc_session_t *session, const opc_operator_t *op);
 /* Notes each --op that matches nothing that was loaded, with the nearest name. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "model/json/json_write.h"
+#include "result/operator_records.h"
 #include "supervise/session/basis.h"
 
 /* Why an operator is checked. */
@@ -137,37 +138,15 @@ static since_why_t since_why(const since_t *since, const opc_operator_t *op) {
 
 /* ---- what is taken over besides results ---- */
 
-static opc_status_t since_take_source(const since_t *since, const char *name, const json_t *item, opc_error_t *error) {
-  const json_t *source = json_object_get(item, "sample_source");
-  if (!source) return OPC_OK; /* a class */
-  return opc_journal_write(
-      since->session->journal,
-      json_pack("{s:s, s:s, s:O, s:O*, s:O*, s:O*, s:O*, s:O*}", "t", "sample_source", "operator", name, "source",
-                source, "detail", json_object_get(item, "sample_detail"), "search", json_object_get(item, "search"),
-                "beside", json_object_get(item, "search_beside"), "relations", json_object_get(item, "relations"),
-                "recipe", json_object_get(item, "recipe")),
-      error);
-}
-
-static opc_status_t since_take_coverage(const since_t *since, const char *name, const json_t *item,
-                                        opc_error_t *error) {
-  const json_t *coverage = json_object_get(item, "coverage");
-  if (!coverage) return OPC_OK;
-  json_t *record = json_pack("{s:s, s:s}", "t", "coverage", "operator", name);
-  if (!record || json_object_update_missing(record, (json_t *)coverage) != 0) {
-    json_decref(record);
-    return opc_out_of_memory(error);
-  }
-  json_object_del(record, "gaps");
-  return opc_journal_write(since->session->journal, record, error);
-}
-
 static opc_status_t since_take_operator(since_t *since, size_t index, opc_error_t *error) {
   const char *name = since->operators[index]->name;
   const json_t *item = json_object_get(since->then, name);
   if (json_object_set_new(since->taken, name, json_integer((json_int_t)index)) != 0) return opc_out_of_memory(error);
-  OPC_RETURN_IF_ERROR(since_take_source(since, name, item, error));
-  OPC_RETURN_IF_ERROR(since_take_coverage(since, name, item, error));
+  json_t *source = NULL, *coverage = NULL;
+  OPC_RETURN_IF_ERROR(opc_operator_source_record(name, item, &source, error));
+  if (source) OPC_RETURN_IF_ERROR(opc_journal_write(since->session->journal, source, error));
+  OPC_RETURN_IF_ERROR(opc_operator_coverage_record(name, item, &coverage, error));
+  if (coverage) OPC_RETURN_IF_ERROR(opc_journal_write(since->session->journal, coverage, error));
   return opc_basis_finished(since->session, name, error);
 }
 

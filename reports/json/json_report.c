@@ -6,7 +6,7 @@
 #include "base/owned.h"
 #include "model/json/json_write.h"
 #include "model/schema/schema.h"
-#include "reports/format/report.h"
+#include "reports/json/json_report.h"
 #include "reports/text/gaps.h"
 
 typedef struct json_writer {
@@ -130,29 +130,45 @@ static bool json_visit_class(const json_t *record, void *context) {
   return put_item(context, item);
 }
 
-/* Seconds with two digits, last; `repro` of findings only. */
-static bool json_visit_result(const opc_case_result_t *result, void *context) {
+/* The fields of a result in a line of the journal (opc_case_result_encode). NULL: not all are there, as in the journal
+ * of an older version. */
+static const char *result_fields(const char *line) {
+  static const char *const kinds[] = {"{\"t\":\"result\",", "{\"t\":\"suspect\","};
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    if (opc_string_begins(line, kinds[i]) && opc_string_begins(line + strlen(kinds[i]), "\"operator\":") &&
+        strstr(line, ",\"standing\":"))
+      return line + strlen(kinds[i]);
+  return NULL;
+}
+
+/* The last field, with two digits. */
+static const char *result_seconds(const char *fields, const char *end, double *out) {
+  static const char key[] = ",\"seconds\":";
+  const char *at = memrchr(fields, ',', (size_t)(end - fields));
+  if (!at || !opc_string_begins(at, key)) return NULL;
+  *out = strtod(at + strlen(key), NULL);
+  return at;
+}
+
+static opc_status_t json_visit_line(const char *line, size_t length, void *context, opc_error_t *error) {
   json_writer_t *writer = context;
-  char provenance[OPC_PROVENANCE_SIZE], seconds[48];
-  opc_provenance_format(&result->provenance, provenance);
-  json_t *item = json_object();
-  opc_json_put(&item, "operator", opc_json_string(result->id.operator_name));
-  opc_json_put(&item, "check", opc_json_string(result->id.check));
-  opc_json_put(&item, "case", opc_json_string(result->case_id));
-  opc_json_put(&item, "verdict", json_string(opc_verdict_name(result->verdict)));
-  opc_json_put(&item, "severity", json_string(opc_severity_name(result->severity)));
-  opc_json_put(&item, "rule", opc_json_text(opc_rule_name(result->rule)));
-  opc_json_put(&item, "reason",
-               result->reason == OPC_SKIP_NONE ? json_null() : json_string(opc_skip_reason_name(result->reason)));
-  opc_json_put(&item, "message", opc_json_string(result->message));
-  opc_json_put(&item, "standing", *provenance ? json_string(provenance) : json_null());
-  opc_json_put(&item, "evidence", opc_case_result_evidence(result));
-  if (opc_case_result_is_finding(result)) opc_json_put(&item, "repro", opc_json_text(result->repro));
-  if (result->suspect) opc_json_put(&item, "confirmed", json_false());
-  if (result->taken_over) opc_json_put(&item, "taken_over", json_true());
-  snprintf(seconds, sizeof seconds, ",\"seconds\":%.2g}", result->seconds);
+  OPC_SCOPED(opc_scope_free) char *anew = NULL;
+  double seconds = 0;
+  const char *fields = result_fields(line), *end = fields ? result_seconds(fields, line + length, &seconds) : NULL;
+  if (!end) {
+    OPC_SCOPED(opc_scope_case_result) opc_case_result_t *result = NULL;
+    json_auto_t *record = opc_journal_parse(line, length);
+    OPC_RETURN_IF_ERROR(opc_case_result_decode(record, &result, error));
+    json_auto_t *now = opc_case_result_encode(result);
+    anew = now ? json_dumps(now, JSON_COMPACT) : NULL;
+    if (!anew) return opc_out_of_memory(error);
+    fields = result_fields(anew);
+    end = result_seconds(fields, anew + strlen(anew), &seconds);
+  }
   put_separator(writer, "");
-  return put_text(writer, item, JSON_COMPACT, seconds);
+  if (!writer->status && fprintf(writer->stream, "{%.*s,\"seconds\":%.2g}", (int)(end - fields), fields, seconds) < 0)
+    json_cannot_write(writer);
+  return writer->status;
 }
 
 static bool json_visit_note(const json_t *record, void *context) {
@@ -175,7 +191,7 @@ static void put_list(json_writer_t *writer, const char *name, const char *t, opc
 static void put_results(json_writer_t *writer) {
   begin_list(writer, "results");
   if (!writer->status)
-    keep_status(writer, opc_journal_reader_all_results(writer->journal, json_visit_result, writer, writer->error));
+    keep_status(writer, opc_journal_reader_result_lines(writer->journal, json_visit_line, writer, writer->error));
   end_list(writer);
 }
 
@@ -216,7 +232,8 @@ static json_t *json_first(json_writer_t *writer, const char *kind) {
 /* Facts about the whole run, from the records "run", "tool", "basis" and "since", which an early report may lack. */
 static void put_head(json_writer_t *writer, const opc_journal_summary_t *summary) {
   json_auto_t *run = json_first(writer, "run"), *tool = json_first(writer, "tool"),
-              *basis = json_first(writer, "basis"), *since = json_first(writer, "since");
+              *basis = json_first(writer, "basis"), *since = json_first(writer, "since"),
+              *shard = json_first(writer, "shard");
   json_t *argv = json_object_get(run, "argv");
   json_put(writer, "{\n  \"format\": \"opcheck-c/report/1\",\n  \"tool\": ");
   put_value(writer, json_pack("{s:O?, s:O?, s:O?}", "version", json_object_get(run, "version"), "torch",
@@ -227,12 +244,12 @@ static void put_head(json_writer_t *writer, const opc_journal_summary_t *summary
     budget = json_pack("{s:f, s:{s:I, s:I}}", "seconds", summary->budget, "left_out", "cases",
                        (json_int_t)summary->left_out_cases, "operators", (json_int_t)summary->left_out_operators);
   put_value(writer,
-            json_pack("{s:o, s:f, s:b, s:o, s:O?, s:O*, s:O*, s:o*, s:O*, s:O*}", "seed",
+            json_pack("{s:o, s:f, s:b, s:o, s:O?, s:O*, s:O*, s:O*, s:o*, s:O*, s:O*}", "seed",
                       seed ? json_incref(seed) : json_integer(0), "seconds", summary->seconds, "complete",
                       summary->complete ? 1 : 0, "argv", argv ? json_incref(argv) : json_array(), "started",
                       json_object_get(run, "started"), "loading_cpu_seconds",
                       json_object_get(tool, "loading_cpu_seconds"), "settings", json_object_get(run, "settings"),
-                      "budget", budget, "since", since, "basis", json_object_get(basis, "basis")));
+                      "shard", shard, "budget", budget, "since", since, "basis", json_object_get(basis, "basis")));
   json_put(writer, ",\n");
 }
 
