@@ -14,5 +14,5 @@ opc_status_t opc_dtype_many(const opc_again_t *again, opc_sample_t *sample, opc_
  * the result. */
 opc_status_t opc_dtype_try_many(const opc_again_t *many, opc_result_t *out, bool *out_quick,
                                 opc_error_t *error) OPC_CHECKED;
-/* Makes floating values positive. */
+/* Makes floating values positive, and equal ones different. */
 void opc_dtype_make_positive(opc_replay_t *values);

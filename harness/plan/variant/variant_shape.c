@@ -176,14 +176,21 @@ bool opc_shape_twice(opc_variant_step_t *step) { return multiply(step, 2); }
 bool opc_shape_five_times(opc_variant_step_t *step) { return multiply(step, 5); }
 bool opc_shape_eight_times(opc_variant_step_t *step) { return multiply(step, 8); }
 
-/* Makes every dimension of this size longer by an odd factor, so that equal sizes stay equal. */
+/* Makes every dimension of this size longer by an odd factor, so that equal sizes stay equal. Eight rows are cheap
+ * enough, if need be with the next smaller factor. */
 bool opc_shape_long(opc_variant_step_t *step) {
+  enum { LEAST = 3 };
   if (step->number < 2 || step->number >= LONG_SIZE) return false;
-  const opc_resize_t resize = {.where = opc_resize_where_size,
-                               .context = &step->number,
-                               .factor = (LONG_SIZE / step->number) | 1,
-                               .size_max = LONG_CHEAP,
-                               .numel_max = LONG_CHEAP};
+  const int64_t factor = (LONG_SIZE / step->number) | 1;
+  opc_resize_t resize = {.where = opc_resize_where_size,
+                         .context = &step->number,
+                         .factor = factor > LEAST ? factor : LEAST,
+                         .size_max = LONG_CHEAP,
+                         .numel_max = LONG_CHEAP,
+                         .measures = true};
+  opc_resized_t resized;
+  if (!opc_tensors_resize(step->tensors, &resize, &resized) && resize.factor > LEAST) resize.factor -= 2;
+  resize.measures = false;
   return resize_all(step, &resize);
 }
 
