@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "checks/compare/compare.h"
+#include "checks/framework/throw_site.h"
 #include "memory/cpu_memory.h"
 
 enum { STEPS = 3 /* sizes 1, 2, 3 */, FAR = 9 /* no multiple of a power of two */ };
@@ -383,9 +384,49 @@ static opc_status_t check_result(opc_case_context_t *context, const opc_call_t *
   return opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE, "it returns, but nothing says what its shape should be");
 }
 
+/* ---- refused ---- */
+
+/* A maximum of nothing is rightly refused; here there is nothing to compute. */
+static bool are_all_empty(const opc_result_t *result) {
+  for (size_t i = 0; i < result->count; i++)
+    if (result->items[i].kind != OPC_VALUE_TENSOR || result->items[i].meta.numel > 0) return false;
+  return result->count > 0;
+}
+
+/* Throws again. What libtorch refuses is no decision of the operator's author. */
+static opc_status_t is_own_refusal(opc_case_context_t *context, bool *out, opc_error_t *error) {
+  OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
+  const opc_again_t again = {.context = context, .label = {OPC_CALL_KIND_OPERATOR, "second run"}};
+  opc_throw_watch(true);
+  const opc_status_t status = opc_again_call(&again, &call, error);
+  *out = call.outcome == OPC_CALL_REJECTED && opc_throw_is_own();
+  opc_throw_watch(false);
+  return status;
+}
+
+static opc_status_t check_refused(opc_case_context_t *context, const opc_call_t *call, opc_finding_t *finding,
+                                  opc_error_t *error) {
+  enum { MESSAGE_SIZE = 200 };
+  OPC_SCOPED(shape_oracle_clear) shape_oracle_t oracle = {0};
+  const opc_result_t none = {0};
+  bool own = false;
+  if (call->outcome != OPC_CALL_REJECTED || finding->rule || !opc_operator_kernel(context->op, "Meta")) return OPC_OK;
+  if (!opc_provenance_is_valid(&context->provenance) || opc_operator_output_depends_on_data(context->op)) return OPC_OK;
+  OPC_RETURN_IF_ERROR(ask_oracles(context, call, &none, &oracle, error));
+  if (!oracle.has_meta || !oracle.has_steps || !are_all_empty(&oracle.meta)) return OPC_OK;
+  OPC_RETURN_IF_ERROR(is_own_refusal(context, &own, error));
+  if (own)
+    opc_finding_fail(finding, OPC_RULE_empty_refused,
+                     "it throws, although the result would be empty, too; the Meta kernel accepts the arguments, and "
+                     "sizes 1, 2 and 3 instead of 0 are accepted: %.*s",
+                     MESSAGE_SIZE, opc_text_c(&call->message));
+  return OPC_OK;
+}
+
 static opc_status_t empty_run(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
   OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
-  return opc_case_call(context, false, &call, finding) ? check_result(context, &call, finding, error) : OPC_OK;
+  if (opc_case_call(context, false, &call, finding)) return check_result(context, &call, finding, error);
+  return check_refused(context, &call, finding, error);
 }
 
 const opc_check_t opc_check_empty = {.name = "empty", .run = empty_run};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "checks/call/call.h"
+#include "checks/framework/throw_site.h"
 #include "memory/guard.h"
 #include "model/sample/tried.h"
 #include "wire/protocol.h"
@@ -59,18 +60,3 @@ opc_status_t opc_try_cuda(const opc_operator_t *op, opc_op_handle_t *handle, con
 /* Restores the directory's initial contents and makes it the current one. Errors are ignored: a try can run without
  * it. */
 void opc_try_folder_reset(void);
-
-/* Where an exception came from: return addresses of the throw, inside the operator's own library.
- *
- * A kernel may refuse with the same message at many places; the place shows how far a call got. Addresses are offsets
- * from the library's load address, so they are the same in every process. Threads: the last throw of any thread. Cost:
- * 10-30 us per throw while watched, otherwise none. */
-
-/* Forgets the last throw. `on`: record each throw, until called with false. */
-void opc_throw_watch(bool on);
-/* The two innermost frames of the last throw that lie in the library: "1a2b.3c4d", hexadecimal. "": there is none.
- * library: a path as known to the loader, or as given; if it is not loaded (libtorch's own operators), libtorch_cpu is
- * used. */
-void opc_throw_site(const char *library, char *out, size_t size);
-/* The loaded file that contains an address, and the offset: "libname.so+1a2b". "": none. */
-void opc_address_place(uint64_t address, char *out, size_t size);
