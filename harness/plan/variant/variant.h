@@ -52,6 +52,8 @@ enum {
       1 << 19, /* not in ALL; all.larger_sliced, all.larger_transposed: every dimension except 1 becomes eight times as
                   large, so that whole vectors fit, and then the layout changes; all.odd_strides7: every 7 becomes 1,
                   with a stride that no layout has */
+  OPC_VARIANT_DEEP = 1 << 20, /* not in ALL; all.deep: tensors of two to four dimensions get first ones of 2 up to five;
+                                 all.deep_permuted: and then the layout changes */
   OPC_VARIANT_SURVEY =
       1 << 13 /* not in ALL; tests whether a finding shows on every accepted input: all.zero_integers (every integer
                  tensor holds zeros), all.twice, all.five_times, all.eight_times (every dimension except 1) */

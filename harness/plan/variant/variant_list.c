@@ -9,7 +9,11 @@
 enum { TENSORS_ALONE_MAX = 8, TENSORS_ALIKE_MAX = 2 };
 
 /* The combinations tried: a kernel may handle two things alone and still fail on both at once. */
-static const char *const combinations[][2] = {{"sliced", "offset"}, {"transposed", "offset"}, {"transposed", "sliced"}};
+static const char *const combinations[][2] = {{"sliced", "offset"},
+                                              {"transposed", "offset"},
+                                              {"transposed", "sliced"},
+                                              {"padded", "size1_strides"},
+                                              {"sliced", "size1_strides"}};
 enum { COMBINATION_COUNT = sizeof combinations / sizeof combinations[0] };
 
 typedef struct enumeration {

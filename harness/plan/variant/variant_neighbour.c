@@ -222,6 +222,27 @@ static bool change_dimensions(opc_variant_step_t *step, int more) {
 bool opc_neighbour_unsqueezed(opc_variant_step_t *step) { return change_dimensions(step, 1); }
 bool opc_neighbour_squeezed(opc_variant_step_t *step) { return change_dimensions(step, -1); }
 
+/* Five dimensions, as nobody tries: those tensors that have the most get first ones of 2. */
+bool opc_neighbour_deep(opc_variant_step_t *step) {
+  enum { DEEP = 5, NUMEL_MOST = 1 << 16 };
+  int ndim = 0;
+  for (size_t i = 0; i < step->tensors->count; i++) {
+    const opc_variant_tensor_t *tensor = &step->tensors->items[i];
+    if (tensor->twin != i || tensor->shared) return false;
+    if (tensor->value->tensor->ndim > ndim) ndim = tensor->value->tensor->ndim;
+  }
+  if (ndim < 2 || ndim >= DEEP) return false;
+  for (size_t i = 0; i < step->tensors->count; i++) {
+    opc_tensor_spec_t *spec = step->tensors->items[i].value->tensor;
+    int64_t sizes[DEEP] = {2, 2, 2, 2, 2};
+    if (spec->ndim != ndim) continue;
+    if (opc_tensor_spec_numel(spec) > NUMEL_MOST) return false;
+    for (int dim = 0; dim < ndim; dim++) sizes[DEEP - ndim + dim] = spec->sizes[dim];
+    if (!opc_variant_resize(spec, DEEP, sizes)) return false;
+  }
+  return true;
+}
+
 /* ---- parameters worth trying ---- */
 
 static void use_number(double number, opc_neighbour_text_t *use, void *context) {
