@@ -76,7 +76,7 @@ opc_status_t opc_dtype_try_many(const opc_again_t *many, opc_result_t *out, bool
 
 /* Equal numbers may all lie where a result jumps, on the edge of a bin for example. These differ, and none is larger
  * than it was. */
-static double spread(double number, int64_t index) {
+static double dtype_many_spread(double number, int64_t index) {
   enum { STEPS = 1021 };
   return fabs(number) * (1.0 - (double)((uint64_t)index * 2654435761U % STEPS) / (2 * STEPS));
 }
@@ -88,7 +88,8 @@ void opc_dtype_make_positive(opc_replay_t *values) {
     if (opc_dtype_class(arg->dtype) != OPC_CLASS_FLOATING) continue;
     for (int64_t k = 0; k < arg->numel; k++) {
       char *at = (char *)arg->bytes + (size_t)k * size;
-      const opc_number_t number = {.kind = OPC_NUMBER_FLOAT, .f = spread(opc_number_load_double(arg->dtype, at), k)};
+      const opc_number_t number = {.kind = OPC_NUMBER_FLOAT,
+                                   .f = dtype_many_spread(opc_number_load_double(arg->dtype, at), k)};
       (void)opc_number_store(number, arg->dtype, at);
     }
     free(arg->converted);
