@@ -16,8 +16,8 @@ import forms
 
 COUNT = 768
 WARP = 32
-# Tested by test_ptx_kernels.c, or without a result.
-ELSEWHERE = {"nothing"}
+# Tested by test_ptx_kernels.c and test_ptx_defects.c, or without a result.
+ELSEWHERE = {"nothing", "fence"}
 HEAD = ".version 9.0\n.target sm_90\n.address_size 64\n"
 BODY = """.visible .entry {name}(.param .u64 pa, .param .u64 pb, .param .u64 pc, .param .u64 po)
 {{

@@ -34,17 +34,18 @@ static inline opc_ptx_module_t *module_of(const char *text, size_t size) {
   return module;
 }
 
-/* Of the first kernel whose name has this part. */
+/* Of the kernel with this name, or else of the first whose name has it as a part. */
 static inline opc_ptx_program_t *program_of(const opc_ptx_module_t *module, const char *kernel) {
   opc_ptx_problem_t problem;
-  for (size_t i = 0; i < opc_ptx_kernel_count(module); i++) {
-    if (!strstr(opc_ptx_kernel_name(module, i), kernel)) continue;
-    opc_ptx_program_t *program = opc_ptx_program_make(module, i, &problem);
-    if (!program) fail_msg("%s: line %u: %s", kernel, problem.line, problem.message);
-    return program;
-  }
-  fail_msg("there is no kernel %s", kernel);
-  return NULL;
+  size_t found = opc_ptx_kernel_count(module);
+  for (size_t i = opc_ptx_kernel_count(module); i-- > 0;)
+    if (strstr(opc_ptx_kernel_name(module, i), kernel)) found = i;
+  for (size_t i = 0; i < opc_ptx_kernel_count(module); i++)
+    if (strcmp(opc_ptx_kernel_name(module, i), kernel) == 0) found = i;
+  if (found == opc_ptx_kernel_count(module)) fail_msg("there is no kernel %s", kernel);
+  opc_ptx_program_t *program = opc_ptx_program_make(module, found, &problem);
+  if (!program) fail_msg("%s: line %u: %s", kernel, problem.line, problem.message);
+  return program;
 }
 
 /* A launch that is prepared: parameters, and the arrays that they name. */
@@ -55,6 +56,8 @@ typedef struct call {
   uint32_t blocks, threads, shared;
   bool cooperative;
   uint64_t budget;
+  uint32_t watch;
+  opc_written_t *written;
   opc_ptx_outcome_t outcome;
 } call_t;
 
@@ -84,13 +87,17 @@ static inline void call_run(call_t *call, const opc_ptx_module_t *module, const 
                                    .cooperative = call->cooperative,
                                    .budget = call->budget != 0 ? call->budget : 100000000,
                                    .find = memory_find,
-                                   .find_context = &call->memory};
+                                   .find_context = &call->memory,
+                                   .watch = call->watch,
+                                   .written = call->written};
   assert_int_equal(opc_ptx_program_parameter_bytes(program), call->bytes);
   opc_ptx_launch_run(program, &launch, &call->outcome);
   opc_ptx_program_free(program);
 }
 
+/* Everything is watched, and nothing may be found. */
 static inline void call_run_well(call_t *call, const opc_ptx_module_t *module, const char *kernel) {
+  call->watch = OPC_PTX_WATCH_RACES | OPC_PTX_WATCH_VALUES;
   call_run(call, module, kernel);
   if (call->outcome.finding_count != 0)
     fail_msg("%s: %zu findings, first kind %d, line %u: %s", kernel, call->outcome.finding_count,

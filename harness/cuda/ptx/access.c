@@ -4,8 +4,6 @@
 
 #include "cuda/ptx/ptx_machine.h"
 
-static const char *const space_names[OPC_PTX_SPACES] = {"generic", "global", "const", "shared", "local", "param"};
-
 /* ---- where an address is ---- */
 
 typedef struct place {
@@ -62,52 +60,149 @@ static unsigned char *access_bytes(const opc_ptx_warp_t *warp, unsigned lane, co
   return at < size && bytes <= size - at ? own[place->space].memory + at : NULL;
 }
 
-unsigned char *opc_ptx_memory_at(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, unsigned lane,
-                                 opc_ptx_space_t *out_space, uint32_t bytes, opc_ptx_access_t access) {
-  const place_t place = place_of(op, warp->registers[op->base].lane[lane] + op->displacement);
-  const bool aligned = (place.address & (bytes - 1)) == 0;
-  unsigned char *at = aligned ? access_bytes(warp, lane, &place, bytes, access) : NULL;
-  *out_space = place.space;
-  if (at) return at;
-  opc_ptx_finding_t *finding =
-      opc_ptx_finding_add(warp, op, lane, aligned ? OPC_PTX_OUT_OF_BOUNDS : OPC_PTX_MISALIGNED);
-  finding->access = access;
-  finding->space = space_names[place.space];
-  finding->address = place.address;
-  finding->bytes = bytes;
-  return NULL;
+static void access_refused(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, unsigned lane, const place_t *place,
+                           const opc_ptx_touch_t *touch, bool aligned) {
+  const opc_written_t *written = warp->block->launch->launch->written;
+  opc_ptx_finding_kind_t kind = aligned ? OPC_PTX_OUT_OF_BOUNDS : OPC_PTX_MISALIGNED;
+  uint64_t begin, size;
+  const bool freed = aligned && written && place->space == OPC_PTX_SPACE_GLOBAL &&
+                     opc_written_was_freed(written, place->address, &begin, &size);
+  if (freed) kind = OPC_PTX_USE_AFTER_FREE;
+  opc_ptx_finding_t *finding = opc_ptx_finding_add(warp, op, lane, kind);
+  opc_ptx_finding_access(warp->block->launch, finding, place->space, place->address, touch->bytes, touch->access);
+  if (freed) finding->allocation = (opc_ptx_range_t){begin, begin + size};
+}
+
+static void touch_lane(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, unsigned lane, opc_ptx_touch_t *out) {
+  const place_t place = place_of(op, out->address[lane]);
+  const uint32_t bit = UINT32_C(1) << lane;
+  const bool aligned = (place.address & (out->bytes - 1)) == 0;
+  out->at[lane] = aligned ? access_bytes(warp, lane, &place, out->bytes, out->access) : NULL;
+  if (!out->at[lane]) {
+    access_refused(warp, op, lane, &place, out, aligned);
+    return;
+  }
+  out->address[lane] = place.address;
+  if (place.space == OPC_PTX_SPACE_GLOBAL) out->global |= bit;
+  else if (place.space == OPC_PTX_SPACE_SHARED) out->shared |= bit;
+  else out->other |= bit;
+}
+
+/* All lanes in the allocation that was found last, or in shared memory. False: that is not certain. */
+static bool touch_all(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, opc_ptx_touch_t *out) {
+  const opc_ptx_launch_state_t *launch = warp->block->launch;
+  const opc_ptx_space_t space = op->form.space;
+  const bool shared = space == OPC_PTX_SPACE_SHARED;
+  uint64_t lowest = UINT64_MAX, highest = 0, any = 0;
+  if (!shared && space != OPC_PTX_SPACE_GLOBAL && space != OPC_PTX_SPACE_GENERIC) return false;
+  for (unsigned l = 0; l < OPC_PTX_LANES; l++) {
+    const uint64_t address = shared ? (uint32_t)out->address[l] : out->address[l];
+    lowest = address < lowest ? address : lowest;
+    highest = address > highest ? address : highest;
+    any |= address;
+  }
+  if ((any & (out->bytes - 1)) != 0) return false;
+  opc_ptx_range_t range = {0, launch->shared_bytes};
+  for (unsigned i = 0; !shared && i < sizeof launch->range / sizeof *launch->range; i++) {
+    range = launch->range[i];
+    if (in_range(&range, lowest, out->bytes)) break;
+  }
+  if (!in_range(&range, lowest, out->bytes) || !in_range(&range, highest, out->bytes)) return false;
+  unsigned char *const memory = shared ? warp->block->shared : NULL;
+  for (unsigned l = 0; l < OPC_PTX_LANES; l++) {
+    if (shared) out->address[l] = (uint32_t)out->address[l];
+    out->at[l] = (unsigned char *)((uintptr_t)memory + out->address[l]);
+  }
+  if (shared) out->shared = OPC_PTX_ALL_LANES;
+  else out->global = OPC_PTX_ALL_LANES;
+  return true;
+}
+
+void opc_ptx_touch(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, uint32_t mask, uint32_t bytes, opc_ptx_access_t access,
+                   opc_ptx_touch_t *out) {
+  const uint64_t *const base = warp->registers[op->base].lane;
+  out->global = out->shared = out->other = 0;
+  out->bytes = bytes;
+  out->access = access;
+  for (unsigned l = 0; l < OPC_PTX_LANES; l++) out->address[l] = base[l] + op->displacement;
+  if (mask == OPC_PTX_ALL_LANES && touch_all(warp, op, out)) return;
+  for (unsigned lane = 0; lane < OPC_PTX_LANES; lane++)
+    if ((mask >> lane & 1) != 0) touch_lane(warp, op, lane, out);
 }
 
 /* ---- the instructions ---- */
 
-static uint64_t loaded(const unsigned char *from, uint32_t bytes, bool is_signed) {
-  uint64_t out = 0;
-  memcpy(&out, from, bytes);
-  const unsigned left = 64 - 8 * bytes;
-  return is_signed ? (uint64_t)((int64_t)(out << left) >> left) : out;
+/* Loads one part of each lane's bytes. The type is known when it is compiled. */
+#define LOADED(type, as)                                                             \
+  do {                                                                               \
+    for (unsigned l = 0; l < OPC_PTX_LANES; l++) {                                   \
+      type value = 0;                                                                \
+      if ((mask >> l & 1) == 0) continue;                                            \
+      if ((good >> l & 1) != 0) memcpy(&value, touch->at[l] + offset, sizeof value); \
+      d[l] = (uint64_t)(as)value;                                                    \
+    }                                                                                \
+  } while (0)
+
+static void load_part(const opc_ptx_touch_t *touch, opc_ptx_says_t type, size_t offset, uint32_t mask, uint64_t *d) {
+  const uint32_t good = touch->global | touch->shared | touch->other;
+  switch (type) {
+    case OPC_PTX_TYPE_S8:
+      LOADED(int8_t, int64_t);
+      return;
+    case OPC_PTX_TYPE_S16:
+      LOADED(int16_t, int64_t);
+      return;
+    case OPC_PTX_TYPE_S32:
+      LOADED(int32_t, int64_t);
+      return;
+    default:
+      break;
+  }
+  switch (opc_ptx_type_size(type)) {
+    case 1:
+      LOADED(uint8_t, uint64_t);
+      return;
+    case 2:
+      LOADED(uint16_t, uint64_t);
+      return;
+    case 4:
+      LOADED(uint32_t, uint64_t);
+      return;
+    default:
+      LOADED(uint64_t, uint64_t);
+  }
 }
 
 static void ld_run(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, uint32_t mask) {
   const opc_ptx_says_t type = op->form.type[0];
   const uint32_t bytes = opc_ptx_type_size(type), count = op->form.vector;
-  const bool is_signed = type == OPC_PTX_TYPE_S8 || type == OPC_PTX_TYPE_S16 || type == OPC_PTX_TYPE_S32;
-  for (unsigned lane = 0; lane < OPC_PTX_LANES; lane++) {
-    if ((mask >> lane & 1) == 0) continue;
-    opc_ptx_space_t space;
-    const unsigned char *from = opc_ptx_memory_at(warp, op, lane, &space, bytes * count, OPC_PTX_READ);
-    for (uint32_t i = 0; i < count; i++)
-      opc_ptx_out(warp, op, i)[lane] = from ? loaded(from + (size_t)i * bytes, bytes, is_signed) : 0;
+  opc_ptx_touch_t touch;
+  opc_ptx_touch(warp, op, mask, bytes * count, OPC_PTX_READ, &touch);
+  opc_ptx_watch_races(warp, op, &touch, NULL, bytes);
+  for (uint32_t i = 0; i < count; i++) load_part(&touch, type, (size_t)i * bytes, mask, opc_ptx_out(warp, op, i));
+  opc_ptx_watch_load(warp, op, &touch, mask, bytes);
+}
+
+static void store_part(const opc_ptx_touch_t *touch, uint32_t bytes, size_t offset, const uint64_t *from) {
+  const uint32_t good = touch->global | touch->shared | touch->other;
+  if (bytes == 4) {
+    OPC_PTX_EACH(good, { memcpy(touch->at[l] + offset, &from[l], 4); });
+  } else if (bytes == 8) {
+    OPC_PTX_EACH(good, { memcpy(touch->at[l] + offset, &from[l], 8); });
+  } else {
+    OPC_PTX_EACH(good, { memcpy(touch->at[l] + offset, &from[l], bytes); });
   }
 }
 
 static void st_run(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, uint32_t mask) {
   const uint32_t bytes = opc_ptx_type_size(op->form.type[0]), count = op->form.vector;
-  for (unsigned lane = 0; lane < OPC_PTX_LANES; lane++) {
-    if ((mask >> lane & 1) == 0) continue;
-    opc_ptx_space_t space;
-    unsigned char *to = opc_ptx_memory_at(warp, op, lane, &space, bytes * count, OPC_PTX_WRITE);
-    for (uint32_t i = 0; to && i < count; i++) memcpy(to + (size_t)i * bytes, &opc_ptx_in(warp, op, i)[lane], bytes);
-  }
+  const uint64_t *value[OPC_PTX_SLOTS];
+  opc_ptx_touch_t touch;
+  for (uint32_t i = 0; i < count; i++) value[i] = opc_ptx_in(warp, op, i);
+  opc_ptx_touch(warp, op, mask, bytes * count, OPC_PTX_WRITE, &touch);
+  opc_ptx_watch_races(warp, op, &touch, value, bytes);
+  opc_ptx_watch_store(warp, op, &touch, bytes);
+  for (uint32_t i = 0; i < count; i++) store_part(&touch, bytes, (size_t)i * bytes, value[i]);
 }
 
 opc_ptx_run_t *opc_ptx_memory_ld(const opc_ptx_form_t *form) {

@@ -73,15 +73,19 @@ static uint64_t replaced(const opc_ptx_form_t *form, uint64_t old, uint64_t valu
 static void apply(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, uint32_t mask, uint64_t *d, const uint64_t *value,
                   const uint64_t *third) {
   const uint32_t bytes = opc_ptx_type_size(op->form.type[0]);
+  opc_ptx_touch_t touch;
+  opc_ptx_touch(warp, op, mask, bytes, OPC_PTX_ATOMIC, &touch);
+  opc_ptx_watch_races(warp, op, &touch, NULL, bytes);
+  opc_ptx_watch_atomic(warp, op, &touch);
+  const uint32_t good = touch.global | touch.shared | touch.other;
   for (unsigned lane = 0; lane < OPC_PTX_LANES; lane++) {
     if ((mask >> lane & 1) == 0) continue;
-    opc_ptx_space_t space;
-    unsigned char *at = opc_ptx_memory_at(warp, op, lane, &space, bytes, OPC_PTX_ATOMIC);
+    const opc_ptx_space_t space = (touch.shared >> lane & 1) != 0 ? OPC_PTX_SPACE_SHARED : OPC_PTX_SPACE_GLOBAL;
     uint64_t old = 0;
-    if (at) {
-      memcpy(&old, at, bytes);
+    if ((good >> lane & 1) != 0) {
+      memcpy(&old, touch.at[lane], bytes);
       const uint64_t next = replaced(&op->form, old, value[lane], third[lane], space);
-      memcpy(at, &next, bytes);
+      memcpy(touch.at[lane], &next, bytes);
     }
     if (d) d[lane] = old;
   }

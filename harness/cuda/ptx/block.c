@@ -31,6 +31,9 @@ bool opc_ptx_block_make(opc_ptx_block_state_t *block, opc_ptx_launch_state_t *la
   block->warps = calloc(block->warp_count, sizeof *block->warps);
   block->shared = malloc((size_t)launch->shared_bytes + 1);
   bool sound = block->warps && block->shared;
+  if (sound && (launch->launch->watch & OPC_PTX_WATCH_VALUES) != 0)
+    sound = (block->shared_state = malloc((size_t)launch->shared_bytes + 1));
+  if (sound && launch->races) sound = opc_races_block_make(&block->races, launch->shared_bytes);
   for (uint32_t i = 0; sound && i < block->warp_count; i++) sound = warp_make(&block->warps[i], block, i);
   return sound;
 }
@@ -40,9 +43,13 @@ void opc_ptx_block_clear(opc_ptx_block_state_t *block) {
     free(block->warps[i].registers);
     free(block->warps[i].predicates);
     free(block->warps[i].frames);
+    opc_races_warp_clear(&block->warps[i].races);
+    opc_ptx_shades_clear(&block->warps[i]);
   }
+  opc_races_block_clear(&block->races);
   free(block->warps);
   free(block->shared);
+  free(block->shared_state);
   *block = (opc_ptx_block_state_t){0};
 }
 
@@ -112,17 +119,22 @@ static void warp_begin(opc_ptx_warp_t *warp) {
   const uint32_t first = warp->number * OPC_PTX_LANES, left = warp->block->threads - first;
   warp->live = left >= OPC_PTX_LANES ? OPC_PTX_ALL_LANES : (uint32_t)lanes_below(left);
   warp->at_barrier = warp->at_lanes = warp->carry = warp->turns = 0;
+  warp->shaded = false;
   memset(warp->pc, 0, sizeof warp->pc);
+  opc_races_warp_begin(&warp->races, &warp->block->races, warp->number);
   memset(warp->frames, POISON, (size_t)warp->program->frame_bytes * OPC_PTX_LANES);
   for (uint32_t i = 0; i < warp->program->specials.count; i++)
     for (unsigned lane = 0; lane < OPC_PTX_LANES; lane++)
       warp->registers[specials[i].slot].lane[lane] = special_value(warp, (opc_ptx_special_t)specials[i].bits, lane);
 }
 
-void opc_ptx_block_begin(opc_ptx_block_state_t *block, const uint32_t index[3]) {
-  memcpy(block->index, index, sizeof block->index);
+void opc_ptx_block_begin(opc_ptx_block_state_t *block, uint64_t number) {
+  block->number = number;
+  opc_ptx_block_index(block->launch->launch, number, block->index);
+  if (block->launch->races) opc_races_block_begin(block->launch->races, &block->races, number);
   memset(block->shared, POISON, block->launch->shared_bytes);
   memset(block->barriers, 0, sizeof block->barriers);
+  opc_ptx_undefined_begin(block);
   block->live = block->threads;
   block->done = false;
   for (uint32_t i = 0; i < block->warp_count; i++) warp_begin(&block->warps[i]);

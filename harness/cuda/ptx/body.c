@@ -97,12 +97,15 @@ static bool source_line(opc_ptx_parser_t *parser) {
   if (!three_integers(parser, place)) return false;
   parser->file = (uint32_t)place[0];
   parser->source_line = (uint32_t)place[1];
+  parser->caller_file = parser->caller_line = 0;
   while (opc_ptx_lexer_accept(lexer, ',')) {
     const bool inlined = opc_ptx_span_is(lexer->span, "inlined_at");
     if (!inlined && !opc_ptx_span_is(lexer->span, "function_name"))
       return opc_ptx_fail(parser, "function_name or inlined_at is expected");
     opc_ptx_lexer_next(lexer);
     if (inlined && !three_integers(parser, other)) return false;
+    if (inlined) parser->caller_file = (uint32_t)other[0];
+    if (inlined) parser->caller_line = (uint32_t)other[1];
     if (!inlined) opc_ptx_lexer_next(lexer);
     if (!inlined && opc_ptx_lexer_accept(lexer, '+') && !opc_ptx_parse_integer(parser, other)) return false;
   }
@@ -153,8 +156,11 @@ static bool guard(opc_ptx_parser_t *parser, opc_ptx_statement_t *out) {
 
 static bool instruction(opc_ptx_parser_t *parser) {
   opc_ptx_function_t *function = parser->function;
-  opc_ptx_statement_t statement = {
-      .line = parser->lexer.line, .file = parser->file, .source_line = parser->source_line};
+  opc_ptx_statement_t statement = {.line = parser->lexer.line,
+                                   .file = parser->file,
+                                   .source_line = parser->source_line,
+                                   .caller_file = parser->caller_file,
+                                   .caller_line = parser->caller_line};
   if (!guard(parser, &statement)) return false;
   if (parser->lexer.token != OPC_PTX_WORD || parser->lexer.span.at[0] == '.')
     return opc_ptx_fail(parser, "an instruction is expected, not \"%.*s\"", (int)parser->lexer.span.length,

@@ -12,7 +12,19 @@ enum { ROWS = sizeof rows / sizeof *rows, WORDS_MOST = 16 };
 
 /* ---- words ---- */
 
-enum { KIND_TYPE, KIND_ROUND, KIND_COMPARE, KIND_HALF, KIND_OPERATION, KIND_MODE, KIND_SPACE, KIND_VECTOR, KIND_FLAG };
+enum {
+  KIND_TYPE,
+  KIND_ROUND,
+  KIND_COMPARE,
+  KIND_HALF,
+  KIND_OPERATION,
+  KIND_MODE,
+  KIND_ORDER,
+  KIND_SCOPE,
+  KIND_SPACE,
+  KIND_VECTOR,
+  KIND_FLAG
+};
 
 static const struct {
   const char *word;
@@ -34,6 +46,8 @@ static void form_add(opc_ptx_form_t *form, uint8_t kind, uint16_t number) {
   if (kind == KIND_HALF) form->half = small;
   if (kind == KIND_OPERATION) form->operation = small;
   if (kind == KIND_MODE) form->mode = small;
+  if (kind == KIND_ORDER) form->order = small;
+  if (kind == KIND_SCOPE) form->scope = small;
   if (kind == KIND_SPACE) form->space = small;
   if (kind == KIND_VECTOR) form->vector = small;
   if (kind == KIND_FLAG) form->flags |= number;

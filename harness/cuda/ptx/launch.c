@@ -32,19 +32,11 @@ static void deadlock(opc_ptx_block_state_t *block) {
   block->launch->stop = true;
 }
 
-static void block_index(const opc_ptx_launch_t *launch, uint64_t number, uint32_t out[3]) {
-  out[0] = (uint32_t)(number % launch->grid[0]);
-  out[1] = (uint32_t)(number / launch->grid[0] % launch->grid[1]);
-  out[2] = (uint32_t)(number / launch->grid[0] / launch->grid[1]);
-}
-
 static bool run_in_turn(opc_ptx_launch_state_t *state, uint64_t blocks) {
   opc_ptx_block_state_t block;
-  uint32_t index[3];
   const bool made = opc_ptx_block_make(&block, state);
   for (uint64_t i = 0; made && i < blocks && !state->stop; i++) {
-    block_index(state->launch, i, index);
-    opc_ptx_block_begin(&block, index);
+    opc_ptx_block_begin(&block, i);
     while (!block.done && !state->stop)
       if (!opc_ptx_block_run(&block, STEPS) && !block.done) deadlock(&block);
   }
@@ -67,12 +59,10 @@ static bool round_of(opc_ptx_launch_state_t *state, opc_ptx_block_state_t *block
 
 static bool run_together(opc_ptx_launch_state_t *state, uint64_t count) {
   opc_ptx_block_state_t *blocks = calloc(count, sizeof *blocks);
-  uint32_t index[3];
   bool made = blocks;
   for (uint64_t i = 0; made && i < count; i++) {
     made = opc_ptx_block_make(&blocks[i], state);
-    block_index(state->launch, i, index);
-    if (made) opc_ptx_block_begin(&blocks[i], index);
+    if (made) opc_ptx_block_begin(&blocks[i], i);
   }
   while (made && round_of(state, blocks, count)) continue;
   for (uint64_t i = 0; blocks && i < count; i++) opc_ptx_block_clear(&blocks[i]);
@@ -114,7 +104,11 @@ void opc_ptx_launch_run(const opc_ptx_program_t *program, const opc_ptx_launch_t
   /* The thread may round in another way, or flush subnormal numbers. */
   (void)fegetenv(&before);
   (void)fesetenv(FE_DFL_ENV);
-  const bool made = launch->cooperative ? run_together(&state, blocks) : run_in_turn(&state, blocks);
+  bool made = true;
+  if ((launch->watch & OPC_PTX_WATCH_RACES) != 0) made = (state.races = opc_races_make(launch->cooperative));
+  if (made) made = launch->cooperative ? run_together(&state, blocks) : run_in_turn(&state, blocks);
+  out->unwatched = state.races && !opc_races_complete(state.races);
+  opc_races_free(state.races);
   (void)fesetenv(&before);
   if (made) return;
   out->end = OPC_PTX_REFUSED;

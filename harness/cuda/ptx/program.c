@@ -182,8 +182,10 @@ static const opc_ptx_operand_t *parts_of(const opc_ptx_function_t *function, con
   return (const opc_ptx_operand_t *)function->parts.items + operand->index;
 }
 
-static bool slot_add(opc_ptx_op_t *op, uint32_t slot) {
+static bool slot_add(opc_ptx_op_t *op, uint32_t slot, char letter) {
   if (op->slots == OPC_PTX_SLOTS) return false;
+  if (letter != '\0' && strchr("dDVpqe", letter)) op->written |= (uint16_t)(1u << op->slots);
+  if (letter != '\0' && strchr("pqP", letter)) op->predicate |= (uint16_t)(1u << op->slots);
   op->slot[op->slots++] = slot;
   return true;
 }
@@ -209,9 +211,10 @@ static bool decode_pair(maker_t *maker, instance_t *instance, const opc_ptx_oper
   const opc_ptx_operand_t *first = pair ? parts_of(instance->function, operand) : operand;
   const opc_ptx_operand_t sink = {.kind = OPC_PTX_OPERAND_SINK}, *second = pair ? first + 1 : &sink;
   if (!opc_ptx_operand_fits(first, predicates ? 'p' : 'd', 1) || !opc_ptx_operand_fits(second, 'p', 1)) return false;
-  return slot_add(op, predicates ? mask_of(maker, instance, first)
-                                 : slot_of_value(maker, instance, first, OPC_PTX_TYPE_U32)) &&
-         slot_add(op, mask_of(maker, instance, second));
+  return slot_add(
+             op, predicates ? mask_of(maker, instance, first) : slot_of_value(maker, instance, first, OPC_PTX_TYPE_U32),
+             predicates ? 'p' : 'd') &&
+         slot_add(op, mask_of(maker, instance, second), 'p');
 }
 
 static bool decode_operand(maker_t *maker, instance_t *instance, char letter, const opc_ptx_operand_t *operand,
@@ -219,6 +222,7 @@ static bool decode_operand(maker_t *maker, instance_t *instance, char letter, co
   const opc_ptx_says_t type = op->form.types > 0 ? op->form.type[op->form.types - 1] : OPC_PTX_NOTHING;
   switch (letter) {
     case 'm':
+      op->memory = true;
       return decode_address(maker, instance, operand, op);
     case 'l':
       op->target = operand->index;
@@ -233,20 +237,20 @@ static bool decode_operand(maker_t *maker, instance_t *instance, char letter, co
     case 'p':
     case 'P':
       if (operand->negated) op->negated |= 1u << op->slots;
-      return slot_add(op, mask_of(maker, instance, operand));
+      return slot_add(op, mask_of(maker, instance, operand), letter);
     default:
       break;
   }
   if (operand->kind != OPC_PTX_OPERAND_VECTOR) {
     const uint32_t slot = slot_of_value(maker, instance, operand, type);
-    return slot != OPC_PTX_NO_SLOT && slot_add(op, slot);
+    return slot != OPC_PTX_NO_SLOT && slot_add(op, slot, letter);
   }
   const opc_ptx_operand_t *parts = parts_of(instance->function, operand);
   const bool written = letter == 'D' || letter == 'V';
   for (uint32_t i = 0; i < operand->count; i++) {
     if (!opc_ptx_operand_fits(&parts[i], written ? 'd' : 'a', 1)) return false;
     const uint32_t slot = slot_of_value(maker, instance, &parts[i], type);
-    if (slot == OPC_PTX_NO_SLOT || !slot_add(op, slot)) return false;
+    if (slot == OPC_PTX_NO_SLOT || !slot_add(op, slot, letter)) return false;
   }
   return true;
 }
@@ -268,7 +272,9 @@ static opc_ptx_op_t *op_add(maker_t *maker, const instance_t *instance, const op
                        .base = OPC_PTX_REGISTER_SINK,
                        .line = statement->line,
                        .file = statement->file,
-                       .source_line = statement->source_line};
+                       .source_line = statement->source_line,
+                       .caller_file = statement->caller_file,
+                       .caller_line = statement->caller_line};
   if (statement->guard != OPC_PTX_NO_GUARD) op->guard = predicate_of(maker, instance, statement->guard);
   return op;
 }
@@ -297,6 +303,8 @@ static bool decode(maker_t *maker, instance_t *instance, const opc_ptx_statement
   op->run = run;
   op->form = form;
   op->flow = (uint8_t)row->flow;
+  op->family = row->family;
+  if (row->flow == OPC_PTX_FLOW_BARRIER && strcmp(row->name, "bar") == 0) op->form.flags |= OPC_PTX_FLAG_ALIGNED;
   if (row->worth == OPC_PTX_BOUNDED) maker->program->worth = OPC_PTX_BOUNDED;
   const opc_ptx_operand_t *operand = (const opc_ptx_operand_t *)instance->function->operands.items + statement->first;
   const opc_ptx_operand_t *const end = operand + statement->count;
@@ -305,7 +313,7 @@ static bool decode(maker_t *maker, instance_t *instance, const opc_ptx_statement
     if (operand < end && opc_ptx_operand_fits(operand, *letter, form.vector)) {
       if (!decode_operand(maker, instance, *letter, operand, op)) return missing(maker, instance, statement);
       operand++;
-    } else if (!slot_add(op, OPC_PTX_NO_SLOT)) {
+    } else if (!slot_add(op, OPC_PTX_NO_SLOT, '\0')) {
       return missing(maker, instance, statement);
     }
     if (optional) letter++;
@@ -413,7 +421,8 @@ static bool call_runtime(maker_t *maker, instance_t *caller, const opc_ptx_state
     const opc_ptx_operand_t *argument = parts_of(caller->function, arguments) + i;
     if (argument->kind != OPC_PTX_OPERAND_SYMBOL || !argument->symbol->of_call)
       return refuse(maker, statement->line, "__assertfail with other arguments");
-    if (!variable_offset(maker, caller, argument->symbol, &offset) || !slot_add(op, (uint32_t)offset)) return false;
+    if (!variable_offset(maker, caller, argument->symbol, &offset) || !slot_add(op, (uint32_t)offset, '\0'))
+      return false;
   }
   return true;
 }

@@ -52,7 +52,7 @@ typedef enum opc_ptx_flow {
 
 typedef struct opc_ptx_form {
   uint8_t type[3], types; /* in their order; opc_ptx_says_t */
-  uint8_t round, compare, operation, mode, half;
+  uint8_t round, compare, operation, mode, half, order, scope;
   uint8_t space;  /* opc_ptx_space_t */
   uint8_t vector; /* 1, 2, 4 or 8 */
   uint16_t flags; /* OPC_PTX_FLAG_… */

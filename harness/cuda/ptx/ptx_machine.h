@@ -6,8 +6,9 @@
 
 #include "cuda/ptx/ptx_form.h"
 #include "cuda/ptx/ptx_run.h"
+#include "cuda/shadow/races.h"
 
-enum { OPC_PTX_LANES = 32, OPC_PTX_SLOTS = 12, OPC_PTX_BARRIERS = 16 };
+enum { OPC_PTX_LANES = 32, OPC_PTX_SLOTS = 12, OPC_PTX_BARRIERS = 16, OPC_PTX_WARPS_MOST = 32 };
 #define OPC_PTX_ALL_LANES UINT32_MAX
 #define OPC_PTX_NO_SLOT UINT32_MAX
 
@@ -16,8 +17,11 @@ enum { OPC_PTX_LANES = 32, OPC_PTX_SLOTS = 12, OPC_PTX_BARRIERS = 16 };
 typedef struct opc_ptx_op {
   opc_ptx_run_t *run;
   opc_ptx_form_t form;
+  opc_ptx_family_t *family;
   uint8_t flow; /* opc_ptx_flow_t */
   uint8_t slots;
+  bool memory;                 /* it has an address */
+  uint16_t written, predicate; /* bit i: slot[i] is written, is a predicate */
   bool guard_negated;
   uint32_t guard;               /* a predicate, or OPC_PTX_NO_GUARD */
   uint32_t slot[OPC_PTX_SLOTS]; /* registers or predicates, in the order of the operands; vectors part by part */
@@ -26,7 +30,7 @@ typedef struct opc_ptx_op {
   uint64_t displacement;
   uint32_t target; /* of a branch, or its first target in the program's list */
   uint32_t targets;
-  uint32_t line, file, source_line;
+  uint32_t line, file, source_line, caller_file, caller_line;
 } opc_ptx_op_t;
 
 typedef struct opc_ptx_constant {
@@ -66,9 +70,29 @@ opc_ptx_run_t opc_ptx_clock;
 #define OPC_PTX_PARAM_WINDOW (UINT64_C(3) << 56)
 #define OPC_PTX_WINDOW_MASK (UINT64_C(0xff) << 56)
 
-/* Bytes of a lane's access: NULL after a finding. *out_space: where a generic address turned out to lie. */
-unsigned char *opc_ptx_memory_at(struct opc_ptx_warp *warp, const opc_ptx_op_t *op, unsigned lane,
-                                 opc_ptx_space_t *out_space, uint32_t bytes, opc_ptx_access_t access);
+/* What an instruction accesses. */
+typedef struct opc_ptx_touch {
+  uint64_t address[OPC_PTX_LANES];  /* in its space */
+  unsigned char *at[OPC_PTX_LANES]; /* NULL after a finding */
+  uint32_t global, shared, other;   /* lanes by the space where their addresses turned out to lie; those with `at` */
+  uint32_t bytes;
+  opc_ptx_access_t access;
+} opc_ptx_touch_t;
+
+/* Where the lanes of an instruction read or write so many bytes each. */
+void opc_ptx_touch(struct opc_ptx_warp *warp, const opc_ptx_op_t *op, uint32_t mask, uint32_t bytes,
+                   opc_ptx_access_t access, opc_ptx_touch_t *out);
+/* Notes an access, before memory changes, and reports the races that it is in. `value` of each part of a vector, of
+ * part_bytes each, is what is stored; NULL: nothing, or an atomic operation decides it. */
+void opc_ptx_watch_races(struct opc_ptx_warp *warp, const opc_ptx_op_t *op, const opc_ptx_touch_t *touch,
+                         const uint64_t *const *value, uint32_t part_bytes);
+/* The same for values that nothing has written; after a load, before a store. The value of each part of a vector is in
+ * the first slots of the instruction. */
+void opc_ptx_watch_load(struct opc_ptx_warp *warp, const opc_ptx_op_t *op, const opc_ptx_touch_t *touch, uint32_t mask,
+                        uint32_t part_bytes);
+void opc_ptx_watch_store(struct opc_ptx_warp *warp, const opc_ptx_op_t *op, const opc_ptx_touch_t *touch,
+                         uint32_t part_bytes);
+void opc_ptx_watch_atomic(struct opc_ptx_warp *warp, const opc_ptx_op_t *op, const opc_ptx_touch_t *touch);
 /* The address of a module's variable; its memory belongs to the module. */
 uint64_t opc_ptx_variable_address(const opc_ptx_symbol_t *symbol);
 /* The variable that holds an address. */
@@ -83,7 +107,30 @@ typedef struct opc_ptx_lanes {
 typedef struct opc_ptx_barrier {
   uint32_t arrived, wanted; /* threads; wanted 0: all of the block that have not ended */
   uint32_t votes;           /* threads with a true predicate */
+  bool left;                /* some came by bar.arrive and did not wait */
 } opc_ptx_barrier_t;
+
+/* Which bytes of a register have no defined value, and those of a predicate. */
+typedef struct opc_ptx_shade {
+  uint8_t bytes[OPC_PTX_LANES];
+  uint32_t calculated; /* lanes whose value is no mere copy from global memory */
+  uint32_t origin;     /* in the launch's list */
+} opc_ptx_shade_t;
+
+typedef struct opc_ptx_predicate_shade {
+  uint32_t lanes, origin;
+} opc_ptx_predicate_shade_t;
+
+/* Where such a value was loaded. */
+enum { OPC_PTX_ORIGINS = 64 };
+typedef struct opc_ptx_origin {
+  const opc_ptx_op_t *op;
+  uint64_t block;
+  uint32_t thread;
+  opc_ptx_space_t space;
+  uint64_t address;
+  uint32_t bytes;
+} opc_ptx_origin_t;
 
 struct opc_ptx_block_state;
 
@@ -101,17 +148,34 @@ typedef struct opc_ptx_warp {
   uint8_t barrier[OPC_PTX_LANES];
   uint32_t carry; /* the carry flag of each lane */
   uint32_t turns; /* jumps back since other lanes had their turn */
+  opc_races_warp_t races;
+  bool shaded; /* a register or predicate may have no defined value; else there are no shades */
+  opc_ptx_shade_t *shades;
+  opc_ptx_predicate_shade_t *predicate_shades;
 } opc_ptx_warp_t;
 
 typedef struct opc_ptx_block_state {
   struct opc_ptx_launch_state *launch;
+  uint64_t number; /* in the grid */
   uint32_t index[3];
   unsigned char *shared;
   uint32_t warp_count, threads, live; /* live: threads that have not ended */
   opc_ptx_warp_t *warps;
   opc_ptx_barrier_t barriers[OPC_PTX_BARRIERS];
   bool done;
+  opc_races_block_t races;
+  unsigned char *shared_state; /* of each byte of shared memory; NULL: values are not watched */
 } opc_ptx_block_state_t;
+
+/* Pairs of instructions of which a finding was reported. */
+enum { OPC_PTX_PAIRS = 128 };
+typedef struct opc_ptx_pairs {
+  struct {
+    const opc_ptx_op_t *one, *other;
+    opc_ptx_finding_kind_t kind;
+  } items[OPC_PTX_PAIRS];
+  uint32_t count;
+} opc_ptx_pairs_t;
 
 typedef struct opc_ptx_launch_state {
   const opc_ptx_program_t *program;
@@ -121,16 +185,26 @@ typedef struct opc_ptx_launch_state {
   opc_ptx_range_t range[4]; /* allocations that were found last */
   uint32_t range_next;
   bool stop;
+  opc_races_t *races; /* NULL: not watched */
+  opc_ptx_pairs_t reported;
+  opc_ptx_origin_t origins[OPC_PTX_ORIGINS];
+  uint32_t origin_count;
 } opc_ptx_launch_state_t;
 
 /* Runs a warp until its lanes wait or have ended, or for `steps` instructions. Returns whether anything ran. */
 bool opc_ptx_warp_run(opc_ptx_warp_t *warp, uint64_t steps);
 /* A block's memory is made once and used for one block after another. */
 bool opc_ptx_block_make(opc_ptx_block_state_t *block, opc_ptx_launch_state_t *launch);
-void opc_ptx_block_begin(opc_ptx_block_state_t *block, const uint32_t index[3]);
+void opc_ptx_block_begin(opc_ptx_block_state_t *block, uint64_t number);
 /* Runs each of its warps for a while. Returns whether anything ran; sets done. */
 bool opc_ptx_block_run(opc_ptx_block_state_t *block, uint64_t steps);
 void opc_ptx_block_clear(opc_ptx_block_state_t *block);
+
+/* While a warp is shaded: runs an instruction, and looks at the guard of one that branches or accesses memory. */
+void opc_ptx_undefined_run(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, uint32_t mask);
+void opc_ptx_undefined_guard(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, uint32_t mask);
+void opc_ptx_undefined_begin(opc_ptx_block_state_t *block);
+void opc_ptx_shades_clear(opc_ptx_warp_t *warp);
 
 /* A group of lanes comes to a barrier of the block. */
 void opc_ptx_barrier_arrive(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, uint32_t mask);
@@ -140,6 +214,17 @@ void opc_ptx_barrier_check(opc_ptx_block_state_t *block);
 /* A new finding for a lane; the caller fills in the rest. Never NULL: what is not kept is written to a spare one. */
 opc_ptx_finding_t *opc_ptx_finding_add(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, unsigned lane,
                                        opc_ptx_finding_kind_t kind);
+/* Whether a finding of this kind about two instructions is new. */
+bool opc_ptx_finding_is_new(opc_ptx_launch_state_t *launch, const opc_ptx_op_t *one, const opc_ptx_op_t *other,
+                            opc_ptx_finding_kind_t kind);
+/* Fills in an access. */
+void opc_ptx_finding_access(opc_ptx_launch_state_t *launch, opc_ptx_finding_t *finding, opc_ptx_space_t space,
+                            uint64_t address, uint32_t bytes, opc_ptx_access_t access);
+/* Where a thread of a block ran an instruction. */
+opc_ptx_side_t opc_ptx_side_of(const opc_ptx_launch_state_t *launch, const opc_ptx_op_t *op, uint64_t block,
+                               uint32_t thread);
+/* The place of a block in the grid. */
+void opc_ptx_block_index(const opc_ptx_launch_t *launch, uint64_t number, uint32_t out[3]);
 
 static inline uint64_t *opc_ptx_out(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, unsigned i) {
   return warp->registers[op->slot[i]].lane;

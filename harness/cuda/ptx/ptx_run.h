@@ -5,6 +5,7 @@
 #pragma once
 
 #include "cuda/ptx/ptx.h"
+#include "cuda/shadow/written.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -22,23 +23,48 @@ typedef struct opc_ptx_range {
 typedef bool opc_ptx_find_t(void *context, uint64_t address, opc_ptx_range_t *out);
 
 typedef enum opc_ptx_finding_kind {
-  OPC_PTX_OUT_OF_BOUNDS, /* nothing is read (0 is) or written there */
-  OPC_PTX_MISALIGNED,    /* the same */
-  OPC_PTX_TRAP,          /* the instruction trap, or a failed device-side assertion: the launch ends */
-  OPC_PTX_DEADLOCK       /* no thread of a block can go on: the launch ends */
+  OPC_PTX_OUT_OF_BOUNDS,     /* nothing is read (0 is) or written there */
+  OPC_PTX_MISALIGNED,        /* the same */
+  OPC_PTX_TRAP,              /* the instruction trap, or a failed device-side assertion: the launch ends */
+  OPC_PTX_DEADLOCK,          /* no thread of a block can go on: the launch ends */
+  OPC_PTX_USE_AFTER_FREE,    /* out of bounds, where an allocation was */
+  OPC_PTX_UNINITIALISED,     /* a value that nothing has written decides a branch or an address, or is stored */
+  OPC_PTX_RACE,              /* two threads, one byte, at least one writes, and nothing orders them */
+  OPC_PTX_RACE_OF_EQUALS,    /* the same, but both write the value that is there already: weaker */
+  OPC_PTX_DIVERGENT_BARRIER, /* lanes of a warp wait at different instructions of one barrier that is .aligned */
+  OPC_PTX_UNFINISHED_COPY    /* cp.async has not finished what is read or written */
 } opc_ptx_finding_kind_t;
+
+/* A line of the source, from .loc. The name is not terminated; NULL: unknown. Owned by the module. */
+typedef struct opc_ptx_line {
+  const char *file;
+  uint32_t file_length, source_line;
+} opc_ptx_line_t;
+
+/* Where a thread does something. */
+typedef struct opc_ptx_side {
+  uint32_t ptx_line; /* of the text; 0: not known */
+  const char *file;  /* as in opc_ptx_line_t */
+  uint32_t file_length, source_line;
+  opc_ptx_line_t caller; /* where the function of that line was called, if it was inlined */
+  uint32_t block[3], thread[3];
+  opc_ptx_access_t access;
+} opc_ptx_side_t;
 
 typedef struct opc_ptx_finding {
   opc_ptx_finding_kind_t kind;
-  uint32_t ptx_line; /* of the text */
-  const char *file;  /* of the source, from .loc; not terminated; NULL: unknown. Owned by the module */
+  uint32_t ptx_line; /* as in opc_ptx_side_t */
+  const char *file;
   uint32_t file_length, source_line;
+  opc_ptx_line_t caller;
   uint32_t block[3], thread[3];
   opc_ptx_access_t access;
   const char *space; /* "global", "shared"… */
   uint64_t address;  /* in that space */
   uint32_t bytes;
-  char text[160]; /* of a failed assertion, or what is waited for; "": nothing */
+  opc_ptx_range_t allocation; /* of global memory, or the freed one; 0: none */
+  opc_ptx_side_t other;       /* of a race: who was there before; of a value: who loaded it */
+  char text[160];             /* of a failed assertion, what is waited for, what a value does; "": nothing */
 } opc_ptx_finding_t;
 
 typedef enum opc_ptx_end {
@@ -50,6 +76,13 @@ typedef enum opc_ptx_end {
 
 enum { OPC_PTX_FINDINGS_KEPT = 16 };
 
+/* What is watched beside bounds. A pair of instructions that race is reported once, and an instruction that uses what
+ * is not written once. */
+enum {
+  OPC_PTX_WATCH_RACES = 1, /* in global and in shared memory */
+  OPC_PTX_WATCH_VALUES = 2 /* reads of what nothing has written */
+};
+
 typedef struct opc_ptx_launch {
   uint32_t grid[3], block[3];
   uint32_t dynamic_shared;         /* bytes */
@@ -58,11 +91,14 @@ typedef struct opc_ptx_launch {
   uint64_t budget;                 /* lane instructions; 0: no limit */
   opc_ptx_find_t *find;            /* NULL: every address is right (only for programs that are trusted) */
   void *find_context;
+  uint32_t watch;         /* OPC_PTX_WATCH_… */
+  opc_written_t *written; /* of global memory, kept from launch to launch; NULL: all of it counts as written */
 } opc_ptx_launch_t;
 
 typedef struct opc_ptx_outcome {
   opc_ptx_end_t end;
   uint64_t lane_instructions;
+  bool unwatched;                                    /* memory for some of what WATCH_RACES asks for ran out */
   size_t finding_count;                              /* all of them */
   opc_ptx_finding_t findings[OPC_PTX_FINDINGS_KEPT]; /* the first */
   char message[160];

@@ -167,7 +167,8 @@ typedef struct opc_ptx_statement {
   opc_ptx_span_t opcode;
   uint32_t line; /* of the PTX text */
   uint32_t file, source_line;
-  uint32_t guard; /* a predicate, or OPC_PTX_NO_GUARD */
+  uint32_t caller_file, caller_line; /* where the function of that line was called, if it was inlined; 0: it was not */
+  uint32_t guard;                    /* a predicate, or OPC_PTX_NO_GUARD */
   bool guard_negated;
   uint32_t first, count; /* operands */
 } opc_ptx_statement_t;
@@ -227,7 +228,7 @@ typedef struct opc_ptx_parser {
   opc_ptx_list_t scope_parents; /* uint32_t */
   opc_ptx_list_t labels;        /* opc_ptx_label_t */
   uint32_t label_buckets[256];  /* 1 + label */
-  uint32_t file, source_line;
+  uint32_t file, source_line, caller_file, caller_line;
   opc_ptx_problem_t problem;
 } opc_ptx_parser_t;
 

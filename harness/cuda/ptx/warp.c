@@ -87,6 +87,11 @@ static void trap(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, group_t *group, u
   warp->block->launch->outcome->end = OPC_PTX_ENDED_BY_FINDING;
 }
 
+static void run_op(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, uint32_t mask) {
+  if (warp->shaded) opc_ptx_undefined_run(warp, op, mask);
+  else op->run(warp, op, mask);
+}
+
 /* ---- lanes that wait for each other ---- */
 
 static const opc_ptx_op_t *op_at(const opc_ptx_warp_t *warp, unsigned lane) {
@@ -124,7 +129,8 @@ static uint32_t lanes_meet(opc_ptx_warp_t *warp, uint32_t arrived) {
     left &= ~same;
     if ((wanted & warp->live & ~same) != 0) continue;
     const opc_ptx_op_t *op = op_at(warp, lane);
-    op->run(warp, op, same);
+    run_op(warp, op, same);
+    if (warp->block->launch->races) opc_races_lanes_meet(warp->block->launch->races, &warp->races, same, warp->live);
     gone |= same;
   }
   warp->at_lanes = (warp->at_lanes | arrived) & ~gone;
@@ -144,10 +150,11 @@ static bool lanes_meet_again(opc_ptx_warp_t *warp) {
 /* ---- running ---- */
 
 static void group_step(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, group_t *group) {
+  if (warp->shaded) opc_ptx_undefined_guard(warp, op, group->mask);
   const uint32_t mask = guarded(warp, op, group->mask);
   switch (op->flow) {
     case OPC_PTX_FLOW_NEXT:
-      if (mask != 0) op->run(warp, op, mask);
+      if (mask != 0) run_op(warp, op, mask);
       group->pc++;
       return;
     case OPC_PTX_FLOW_BRANCH:
@@ -183,6 +190,7 @@ bool opc_ptx_warp_run(opc_ptx_warp_t *warp, uint64_t steps) {
   opc_ptx_outcome_t *outcome = launch->outcome;
   const uint64_t budget = launch->launch->budget != 0 ? launch->launch->budget : UINT64_MAX;
   bool ran = false;
+  if (launch->races) opc_races_turn(launch->races, &warp->races);
   while (steps > 0 && !launch->stop) {
     group_t group;
     const bool turn = warp->turns > JUMPS_BACK;

@@ -1,0 +1,422 @@
+/* Values that nothing has written: which bytes of registers, predicates and shared memory have no defined value, and
+ * where such a value matters. A load alone is no finding, nor is a copy to global memory of what was loaded from there:
+ * the copy counts as not written either. A value that was calculated from it, or that comes from shared memory, is
+ * reported where it is stored, and any value where it decides a branch or an address.
+ *
+ * Until a warp has loaded one, all this costs nothing. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda/ptx/ptx_machine.h"
+
+enum { DEFINED = 0, NOT_WRITTEN, COPIED }; /* a byte of shared memory */
+
+static bool values_are_watched(const opc_ptx_warp_t *warp) {
+  return (warp->block->launch->launch->watch & OPC_PTX_WATCH_VALUES) != 0;
+}
+
+/* ---- where a value was loaded ---- */
+
+static uint32_t origin_add(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, const opc_ptx_touch_t *touch, unsigned lane) {
+  opc_ptx_launch_state_t *launch = warp->block->launch;
+  for (uint32_t i = 0; i < launch->origin_count; i++)
+    if (launch->origins[i].op == op) return i;
+  const uint32_t at = launch->origin_count < OPC_PTX_ORIGINS ? launch->origin_count++ : OPC_PTX_ORIGINS - 1;
+  const bool shared = (touch->shared >> lane & 1) != 0;
+  launch->origins[at] = (opc_ptx_origin_t){.op = op,
+                                           .block = warp->block->number,
+                                           .thread = warp->number * OPC_PTX_LANES + lane,
+                                           .space = shared ? OPC_PTX_SPACE_SHARED : OPC_PTX_SPACE_GLOBAL,
+                                           .address = touch->address[lane],
+                                           .bytes = touch->bytes};
+  return at;
+}
+
+static void report_use(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, unsigned lane, uint32_t origin, const char *use) {
+  opc_ptx_launch_state_t *launch = warp->block->launch;
+  const opc_ptx_origin_t *from = &launch->origins[origin];
+  if (!opc_ptx_finding_is_new(launch, op, from->op, OPC_PTX_UNINITIALISED)) return;
+  opc_ptx_finding_t *finding = opc_ptx_finding_add(warp, op, lane, OPC_PTX_UNINITIALISED);
+  opc_ptx_finding_access(launch, finding, from->space, from->address, from->bytes, OPC_PTX_READ);
+  finding->other = opc_ptx_side_of(launch, from->op, from->block, from->thread);
+  (void)snprintf(finding->text, sizeof finding->text, "%s", use);
+}
+
+/* ---- registers ---- */
+
+static bool shades_make(opc_ptx_warp_t *warp) {
+  const opc_ptx_program_t *program = warp->program;
+  if (!warp->shades) {
+    warp->shades = malloc(program->registers * sizeof *warp->shades);
+    warp->predicate_shades = malloc(program->predicates * sizeof *warp->predicate_shades);
+  }
+  if (!warp->shades || !warp->predicate_shades) return false;
+  if (!warp->shaded) {
+    memset(warp->shades, 0, program->registers * sizeof *warp->shades);
+    memset(warp->predicate_shades, 0, program->predicates * sizeof *warp->predicate_shades);
+  }
+  warp->shaded = true;
+  return true;
+}
+
+void opc_ptx_shades_clear(opc_ptx_warp_t *warp) {
+  free(warp->shades);
+  free(warp->predicate_shades);
+}
+
+static void shade_set(opc_ptx_shade_t *shade, unsigned lane, uint8_t bytes, bool calculated, uint32_t origin) {
+  const uint32_t bit = UINT32_C(1) << lane;
+  shade->bytes[lane] = bytes;
+  if (bytes == 0) return;
+  shade->calculated = calculated ? shade->calculated | bit : shade->calculated & ~bit;
+  shade->origin = origin;
+}
+
+/* ---- loads and stores ---- */
+
+/* Bit i: byte i of a lane's access has no value. *out_calculated: it is not merely a copy from global memory. */
+static uint32_t missing_at(const opc_ptx_warp_t *warp, const opc_ptx_touch_t *touch, unsigned lane,
+                           bool *out_calculated) {
+  const opc_written_t *written = warp->block->launch->launch->written;
+  uint32_t missing = 0;
+  *out_calculated = false;
+  if ((touch->shared >> lane & 1) != 0) {
+    const unsigned char *state = warp->block->shared_state + touch->address[lane];
+    for (uint32_t i = 0; i < touch->bytes; i++) {
+      if (state[i] == DEFINED) continue;
+      missing |= UINT32_C(1) << i;
+      if (state[i] == NOT_WRITTEN) *out_calculated = true;
+    }
+  } else if ((touch->global >> lane & 1) != 0 && written) {
+    missing = opc_written_missing(written, touch->address[lane], touch->bytes);
+  }
+  return missing;
+}
+
+static bool shared_is_defined(const opc_ptx_warp_t *warp, const opc_ptx_touch_t *touch) {
+  unsigned any = 0;
+  for (unsigned lane = 0; lane < OPC_PTX_LANES; lane++) {
+    if ((touch->shared >> lane & 1) == 0) continue;
+    const unsigned char *state = warp->block->shared_state + touch->address[lane];
+    for (uint32_t i = 0; i < touch->bytes; i++) any |= state[i];
+  }
+  return any == 0;
+}
+
+/* The bytes from the lowest address of global memory to the end of the highest. */
+static opc_ptx_range_t span_of(const opc_ptx_touch_t *touch) {
+  opc_ptx_range_t out = {UINT64_MAX, 0};
+  for (unsigned lane = 0; lane < OPC_PTX_LANES; lane++) {
+    if ((touch->global >> lane & 1) == 0) continue;
+    if (touch->address[lane] < out.begin) out.begin = touch->address[lane];
+    if (touch->address[lane] + touch->bytes > out.end) out.end = touch->address[lane] + touch->bytes;
+  }
+  return out;
+}
+
+static bool global_is_defined(const opc_ptx_warp_t *warp, const opc_ptx_touch_t *touch) {
+  const opc_written_t *written = warp->block->launch->launch->written;
+  if (!written || touch->global == 0 || opc_written_everything(written)) return true;
+  const opc_ptx_range_t span = span_of(touch);
+  return span.end - span.begin <= 4096 && opc_written_count_missing(written, span.begin, span.end - span.begin) == 0;
+}
+
+void opc_ptx_watch_load(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, const opc_ptx_touch_t *touch, uint32_t mask,
+                        uint32_t part_bytes) {
+  const opc_ptx_says_t type = op->form.type[0];
+  const bool is_signed = type == OPC_PTX_TYPE_S8 || type == OPC_PTX_TYPE_S16 || type == OPC_PTX_TYPE_S32;
+  if (!values_are_watched(warp)) return;
+  if (!warp->shaded && shared_is_defined(warp, touch) && global_is_defined(warp, touch)) return;
+  for (unsigned lane = 0; lane < OPC_PTX_LANES; lane++) {
+    bool calculated;
+    if ((mask >> lane & 1) == 0) continue;
+    const uint32_t missing = missing_at(warp, touch, lane, &calculated);
+    if ((missing == 0 && !warp->shaded) || !shades_make(warp)) continue;
+    const uint32_t origin = missing != 0 ? origin_add(warp, op, touch, lane) : 0;
+    for (uint32_t i = 0; i < touch->bytes / part_bytes; i++) {
+      uint32_t bytes = missing >> i * part_bytes & ((1u << part_bytes) - 1);
+      if (is_signed && (bytes >> (part_bytes - 1) & 1) != 0) bytes |= 0xffu << part_bytes;
+      shade_set(&warp->shades[op->slot[i]], lane, (uint8_t)bytes, calculated, origin);
+    }
+  }
+}
+
+static void mark_lane(opc_ptx_warp_t *warp, const opc_ptx_touch_t *touch, unsigned lane, uint32_t missing,
+                      bool calculated) {
+  opc_written_t *written = warp->block->launch->launch->written;
+  if ((touch->shared >> lane & 1) != 0) {
+    unsigned char *state = warp->block->shared_state + touch->address[lane];
+    for (uint32_t i = 0; i < touch->bytes; i++)
+      state[i] = (missing >> i & 1) == 0 ? DEFINED : calculated ? NOT_WRITTEN : COPIED;
+  } else if ((touch->global >> lane & 1) != 0 && written) {
+    opc_written_store(written, touch->address[lane], touch->bytes, calculated ? 0 : missing);
+  }
+}
+
+/* What an instruction stores is all defined. */
+static void mark_all(opc_ptx_warp_t *warp, const opc_ptx_touch_t *touch) {
+  opc_written_t *written = warp->block->launch->launch->written;
+  opc_ptx_touch_t rest = *touch;
+  if (!written || opc_written_everything(written)) rest.global = 0;
+  if (rest.global == OPC_PTX_ALL_LANES) {
+    const opc_ptx_range_t span = span_of(&rest);
+    if (span.end - span.begin == (uint64_t)OPC_PTX_LANES * touch->bytes && touch->address[0] == span.begin &&
+        touch->address[OPC_PTX_LANES - 1] == span.end - touch->bytes) {
+      bool row = true;
+      for (unsigned l = 0; l < OPC_PTX_LANES; l++) row &= touch->address[l] == span.begin + (uint64_t)l * touch->bytes;
+      if (row) opc_written_by_host(written, span.begin, span.end - span.begin);
+      if (row) rest.global = 0;
+    }
+  }
+  const uint32_t lanes = rest.global | rest.shared;
+  for (unsigned lane = 0; lanes != 0 && lane < OPC_PTX_LANES; lane++)
+    if ((lanes >> lane & 1) != 0) mark_lane(warp, &rest, lane, 0, false);
+}
+
+void opc_ptx_watch_store(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, const opc_ptx_touch_t *touch,
+                         uint32_t part_bytes) {
+  if (!values_are_watched(warp)) return;
+  if (!warp->shaded) {
+    mark_all(warp, touch);
+    return;
+  }
+  for (unsigned lane = 0; lane < OPC_PTX_LANES; lane++) {
+    uint32_t missing = 0, origin = 0;
+    bool calculated = false;
+    if (((touch->global | touch->shared) >> lane & 1) == 0) continue;
+    for (uint32_t i = 0; i < touch->bytes / part_bytes; i++) {
+      const opc_ptx_shade_t *shade = &warp->shades[op->slot[i]];
+      const uint32_t bytes = shade->bytes[lane] & ((1u << part_bytes) - 1);
+      if (bytes == 0) continue;
+      missing |= bytes << i * part_bytes;
+      origin = shade->origin;
+      calculated = calculated || (shade->calculated >> lane & 1) != 0;
+    }
+    mark_lane(warp, touch, lane, missing, calculated);
+    if (calculated && (touch->global >> lane & 1) != 0) report_use(warp, op, lane, origin, "it is stored");
+  }
+}
+
+/* An operation reads and writes. */
+void opc_ptx_watch_atomic(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, const opc_ptx_touch_t *touch) {
+  if (!values_are_watched(warp)) return;
+  const bool exchange = op->form.operation == OPC_PTX_OPERATION_EXCH;
+  if (!warp->shaded && shared_is_defined(warp, touch) && global_is_defined(warp, touch)) return;
+  for (unsigned lane = 0; lane < OPC_PTX_LANES; lane++) {
+    bool calculated;
+    if (((touch->global | touch->shared) >> lane & 1) == 0) continue;
+    const uint32_t missing = missing_at(warp, touch, lane, &calculated);
+    if (missing != 0 && !exchange)
+      report_use(warp, op, lane, origin_add(warp, op, touch, lane), "an atomic operation reads it");
+    mark_lane(warp, touch, lane, 0, false);
+  }
+}
+
+/* ---- everything else ---- */
+
+/* Moves bits, so that it moves as well the bits that say which of them have no value. */
+static uint32_t moved_slots(const opc_ptx_op_t *op) {
+  static const struct {
+    opc_ptx_family_t *family;
+    uint32_t slots; /* of values; the others say how they move */
+  } movers[] = {{opc_ptx_move, 2},
+                {opc_ptx_move_pack, 0xffe},
+                {opc_ptx_move_unpack, 0xfff},
+                {opc_ptx_compare_selp, 6},
+                {opc_ptx_bits_shl, 2},
+                {opc_ptx_bits_shr, 2},
+                {opc_ptx_bits_prmt, 6},
+                {opc_ptx_bits_bfe, 2},
+                {opc_ptx_bits_bfi, 6},
+                {opc_ptx_bits_shf, 6},
+                {opc_ptx_exchange_shfl, 4},
+                {opc_ptx_convert_integers, 2},
+                {opc_ptx_bits_or, 6},
+                {opc_ptx_bits_xor, 6},
+                {opc_ptx_bits_and, 6},
+                {opc_ptx_move_to_generic, 2},
+                {opc_ptx_move_from_generic, 2}};
+  for (size_t i = 0; i < sizeof movers / sizeof *movers; i++) {
+    if (movers[i].family != op->family) continue;
+    uint32_t slots = 0;
+    for (uint32_t s = 0; s < op->slots; s++)
+      if ((movers[i].slots >> s & 1) != 0 && (op->written >> s & 1) == 0 && op->slot[s] != OPC_PTX_NO_SLOT)
+        slots |= 1u << s;
+    if ((op->form.flags & OPC_PTX_FLAG_SAT) != 0) return 0;
+    return slots;
+  }
+  return 0;
+}
+
+static bool is_register(const opc_ptx_op_t *op, uint32_t slot) {
+  return op->slot[slot] != OPC_PTX_NO_SLOT && (op->predicate >> slot & 1) == 0;
+}
+
+/* What the values that are read have in common. */
+typedef struct reading {
+  uint32_t lanes, calculated; /* with a byte or predicate that has no value; those that are no mere copies */
+  uint32_t control;           /* of these, lanes where it is not one of the values that move */
+  uint32_t origin;
+} reading_t;
+
+static uint32_t shaded_lanes(const opc_ptx_shade_t *shade) {
+  uint32_t out = 0;
+  for (unsigned l = 0; l < OPC_PTX_LANES; l++) out |= (uint32_t)(shade->bytes[l] != 0) << l;
+  return out;
+}
+
+static reading_t read_shades(const opc_ptx_warp_t *warp, const opc_ptx_op_t *op, uint32_t moved) {
+  reading_t out = {0};
+  for (uint32_t s = 0; s < op->slots; s++) {
+    if ((op->written >> s & 1) != 0 || op->slot[s] == OPC_PTX_NO_SLOT) continue;
+    const bool value = is_register(op, s);
+    const opc_ptx_shade_t *shade = &warp->shades[op->slot[s]];
+    const opc_ptx_predicate_shade_t *predicate = &warp->predicate_shades[op->slot[s]];
+    const uint32_t lanes = value ? shaded_lanes(shade) : predicate->lanes;
+    if (lanes == 0) continue;
+    out.lanes |= lanes;
+    out.calculated |= value ? lanes & shade->calculated : lanes;
+    if ((moved >> s & 1) == 0) out.control |= lanes;
+    out.origin = value ? shade->origin : predicate->origin;
+  }
+  return out;
+}
+
+static void write_shades(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, uint32_t mask, const reading_t *reading) {
+  for (uint32_t s = 0; s < op->slots; s++) {
+    if ((op->written >> s & 1) == 0 || op->slot[s] == OPC_PTX_NO_SLOT) continue;
+    if (!is_register(op, s)) {
+      opc_ptx_predicate_shade_t *predicate = &warp->predicate_shades[op->slot[s]];
+      predicate->lanes = (predicate->lanes & ~mask) | (reading->lanes & mask);
+      if (reading->lanes != 0) predicate->origin = reading->origin;
+      continue;
+    }
+    opc_ptx_shade_t *shade = &warp->shades[op->slot[s]];
+    for (unsigned lane = 0; lane < OPC_PTX_LANES; lane++)
+      if ((mask >> lane & 1) != 0)
+        shade_set(shade, lane, (reading->lanes >> lane & 1) != 0 ? 0xff : 0, true, reading->origin);
+  }
+}
+
+static uint64_t bits_of_bytes(uint8_t bytes) {
+  uint64_t out = 0;
+  for (unsigned i = 0; i < 8; i++)
+    if ((bytes >> i & 1) != 0) out |= UINT64_C(0xff) << 8 * i;
+  return out;
+}
+
+static uint8_t bytes_of_bits(uint64_t bits) {
+  uint8_t out = 0;
+  for (unsigned i = 0; i < 8; i++)
+    if ((bits >> 8 * i & 0xff) != 0) out |= (uint8_t)(1u << i);
+  return out;
+}
+
+/* Of `and`: a bit that is 0 in one value is defined, whatever the other one is; of `or` one that is 1. */
+static uint64_t undecided(const opc_ptx_warp_t *warp, const opc_ptx_op_t *op, unsigned lane, uint64_t bits) {
+  uint64_t decided = 0;
+  for (uint32_t s = 1; s < 3; s++) {
+    const uint64_t value = warp->registers[op->slot[s]].lane[lane];
+    const uint64_t known = ~bits_of_bytes(warp->shades[op->slot[s]].bytes[lane]);
+    if (op->family == opc_ptx_bits_and) decided |= ~value & known;
+    if (op->family == opc_ptx_bits_or) decided |= value & known;
+  }
+  return bits & ~decided;
+}
+
+/* Runs it on the bits that say what has no value, then on the values. */
+static void run_mover(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, uint32_t mask, uint32_t moved,
+                      const reading_t *reading) {
+  opc_ptx_lanes_t kept[OPC_PTX_SLOTS], shades[OPC_PTX_SLOTS];
+  const bool logic = op->family == opc_ptx_bits_and || op->family == opc_ptx_bits_or || op->family == opc_ptx_bits_xor;
+  for (uint32_t s = 0; s < op->slots; s++)
+    if (is_register(op, s)) kept[s] = warp->registers[op->slot[s]];
+  for (uint32_t s = 0; s < op->slots; s++)
+    for (unsigned lane = 0; (moved >> s & 1) != 0 && lane < OPC_PTX_LANES; lane++)
+      warp->registers[op->slot[s]].lane[lane] = bits_of_bytes(warp->shades[op->slot[s]].bytes[lane]);
+  if (logic) {
+    uint64_t *const d = opc_ptx_out(warp, op, 0);
+    const opc_ptx_lanes_t a = *(const opc_ptx_lanes_t *)opc_ptx_in(warp, op, 1);
+    const opc_ptx_lanes_t b = *(const opc_ptx_lanes_t *)opc_ptx_in(warp, op, 2);
+    OPC_PTX_EACH(mask, { d[l] = a.lane[l] | b.lane[l]; });
+  } else {
+    op->run(warp, op, mask);
+  }
+  for (uint32_t s = 0; s < op->slots; s++)
+    if ((op->written >> s & 1) != 0 && is_register(op, s)) shades[s] = warp->registers[op->slot[s]];
+  for (uint32_t s = op->slots; s-- > 0;)
+    if (is_register(op, s)) warp->registers[op->slot[s]] = kept[s];
+  for (unsigned lane = 0; logic && lane < OPC_PTX_LANES; lane++)
+    shades[0].lane[lane] = undecided(warp, op, lane, shades[0].lane[lane]);
+  op->run(warp, op, mask);
+  for (uint32_t s = 0; s < op->slots; s++) {
+    if ((op->written >> s & 1) == 0 || !is_register(op, s)) continue;
+    for (unsigned lane = 0; lane < OPC_PTX_LANES; lane++) {
+      if ((mask >> lane & 1) == 0) continue;
+      const bool calculated = logic || op->family == opc_ptx_exchange_shfl ? reading->calculated != 0
+                                                                           : (reading->calculated >> lane & 1) != 0;
+      shade_set(&warp->shades[op->slot[s]], lane, bytes_of_bits(shades[s].lane[lane]), calculated, reading->origin);
+    }
+  }
+}
+
+/* A false predicate decides `and`, a true one `or`. */
+static void run_logic(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, uint32_t mask, reading_t *reading) {
+  for (uint32_t s = 1; s < op->slots; s++) {
+    const uint32_t value = opc_ptx_in_mask(warp, op, s), known = ~warp->predicate_shades[op->slot[s]].lanes;
+    reading->lanes &= ~(known & (op->family == opc_ptx_predicate_and ? ~value : value));
+  }
+  op->run(warp, op, mask);
+  write_shades(warp, op, mask, reading);
+}
+
+static bool joins_lanes(const opc_ptx_op_t *op) {
+  return op->family == opc_ptx_exchange_vote || op->family == opc_ptx_exchange_ballot ||
+         op->family == opc_ptx_exchange_match_any || op->family == opc_ptx_exchange_match_all ||
+         op->family == opc_ptx_exchange_redux;
+}
+
+/* Lanes of an instruction whose guard has no value. */
+static uint32_t doubtful(const opc_ptx_warp_t *warp, const opc_ptx_op_t *op) {
+  return op->guard == OPC_PTX_NO_GUARD ? 0 : warp->predicate_shades[op->guard].lanes;
+}
+
+void opc_ptx_undefined_guard(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, uint32_t mask) {
+  const uint32_t lanes = doubtful(warp, op) & mask;
+  if (lanes == 0 || (op->flow == OPC_PTX_FLOW_NEXT && !op->memory)) return;
+  report_use(warp, op, (unsigned)__builtin_ctz(lanes), warp->predicate_shades[op->guard].origin,
+             op->memory ? "it decides whether memory is accessed" : "it decides a branch");
+  warp->predicate_shades[op->guard].lanes = 0;
+}
+
+void opc_ptx_undefined_run(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, uint32_t mask) {
+  if (op->memory) {
+    const uint32_t lanes = shaded_lanes(&warp->shades[op->base]) & mask;
+    if (lanes != 0) {
+      report_use(warp, op, (unsigned)__builtin_ctz(lanes), warp->shades[op->base].origin, "it is an address");
+      memset(&warp->shades[op->base], 0, sizeof warp->shades[op->base]);
+    }
+    op->run(warp, op, mask);
+    return;
+  }
+  const uint32_t moved = moved_slots(op), guard = doubtful(warp, op) & mask;
+  reading_t reading = read_shades(warp, op, moved);
+  if (guard != 0) {
+    reading.lanes |= guard;
+    reading.origin = warp->predicate_shades[op->guard].origin;
+  }
+  if (joins_lanes(op) && (reading.lanes & mask) != 0) reading.lanes = OPC_PTX_ALL_LANES;
+  if ((reading.lanes & mask) != 0 && moved != 0 && (reading.control & mask) == 0 && guard == 0) {
+    run_mover(warp, op, mask, moved, &reading);
+  } else if (op->family == opc_ptx_predicate_and || op->family == opc_ptx_predicate_or) {
+    run_logic(warp, op, mask, &reading);
+  } else {
+    op->run(warp, op, mask);
+    write_shades(warp, op, mask, &reading);
+  }
+}
+
+void opc_ptx_undefined_begin(opc_ptx_block_state_t *block) {
+  if (block->shared_state) memset(block->shared_state, NOT_WRITTEN, block->launch->shared_bytes);
+}
