@@ -41,7 +41,7 @@ def check_suspects(journal):
     with open(journal, encoding="utf-8", errors="replace") as file:
         for record in map(json.loads, file):
             alone = record["t"] == "suspect" and (record.get("standing") or "").endswith("/alone")
-            if alone and record.get("rule", "").startswith("signal.") and record.get("severity") == "error":
+            if alone and (record.get("rule") or "").startswith("signal.") and record.get("severity") == "error":
                 sys.exit(f"{record['case']}: the journal has an error before the finding is confirmed: {record['rule']}: {record['message']}")
 
 
