@@ -13,6 +13,8 @@ OPC_DEBIAN_PACKAGES=(
   libzip-dev nlohmann-json3-dev libcmocka-dev python3-venv python3-pip valgrind patchelf dpkg-dev zsh groff-base)
 # --full: the browser of tests/html.
 OPC_DEBIAN_BROWSER=(chromium)
+# --full: the cluster of tests/slurm.
+OPC_DEBIAN_SLURM=(slurmctld slurmd slurm-client munge)
 
 # The small set of each: libtorch_cpu loads with these, and CPU kernels run. Versions as torch's own metadata asks; the CUDA runtime second.
 declare -A OPC_PIP_SMALL_OF=(
