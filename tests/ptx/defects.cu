@@ -413,3 +413,92 @@ KERNEL(high_half_of_nothing) {
   long long two = ((volatile long long *)b)[threadIdx.x / 2];
   c[threadIdx.x] = (int)(two >> 32) + 1;  // defect
 }
+
+/* ---- asynchronous copies ---- */
+
+KERNEL(copy_without_wait) {
+  __shared__ int s[64];
+  __pipeline_memcpy_async(&s[threadIdx.x], &a[threadIdx.x], 4);
+  __pipeline_commit();
+  b[threadIdx.x] = s[threadIdx.x];  // defect
+}
+KERNEL(copy_with_wait) {
+  __shared__ int s[64];
+  __pipeline_memcpy_async(&s[threadIdx.x], &a[threadIdx.x], 4);
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
+  b[threadIdx.x] = s[threadIdx.x];
+}
+KERNEL(copy_that_waits_for_too_few) {
+  __shared__ int s[2][64];
+  __pipeline_memcpy_async(&s[0][threadIdx.x], &a[threadIdx.x], 4);
+  __pipeline_commit();
+  __pipeline_memcpy_async(&s[1][threadIdx.x], &a[64 + threadIdx.x], 4);
+  __pipeline_commit();
+  __pipeline_wait_prior(1);
+  b[threadIdx.x] = s[1][threadIdx.x];  // defect
+}
+KERNEL(copy_that_waits_for_enough) {
+  __shared__ int s[2][64];
+  __pipeline_memcpy_async(&s[0][threadIdx.x], &a[threadIdx.x], 4);
+  __pipeline_commit();
+  __pipeline_memcpy_async(&s[1][threadIdx.x], &a[64 + threadIdx.x], 4);
+  __pipeline_commit();
+  __pipeline_wait_prior(1);
+  b[threadIdx.x] = s[0][threadIdx.x];
+  __pipeline_wait_prior(0);
+  b[64 + threadIdx.x] = s[1][threadIdx.x];
+}
+KERNEL(copy_of_another_thread) {
+  __shared__ int s[64];
+  __pipeline_memcpy_async(&s[threadIdx.x], &a[threadIdx.x], 4);
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
+  b[threadIdx.x] = s[threadIdx.x ^ 1];  // defect
+}
+KERNEL(copy_of_another_thread_after_a_barrier) {
+  __shared__ int s[64];
+  __pipeline_memcpy_async(&s[threadIdx.x], &a[threadIdx.x], 4);
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
+  __syncthreads();
+  b[threadIdx.x] = s[threadIdx.x ^ 1];
+}
+KERNEL(copy_over_what_is_read) {
+  __shared__ int s[64];
+  s[threadIdx.x] = a[threadIdx.x];
+  __syncthreads();
+  b[threadIdx.x] = s[63 - threadIdx.x];  // other
+  __pipeline_memcpy_async(&s[threadIdx.x], &a[64 + threadIdx.x], 4);
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
+  __syncthreads();
+  b[64 + threadIdx.x] = s[63 - threadIdx.x];
+}
+KERNEL(copy_over_what_was_read) {
+  __shared__ int s[64];
+  s[threadIdx.x] = a[threadIdx.x];
+  __syncthreads();
+  b[threadIdx.x] = s[63 - threadIdx.x];
+  __syncthreads();
+  __pipeline_memcpy_async(&s[threadIdx.x], &a[64 + threadIdx.x], 4);
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
+  __syncthreads();
+  b[64 + threadIdx.x] = s[63 - threadIdx.x];
+}
+KERNEL(copy_of_nothing) { /* of b nothing is written */
+  __shared__ int s[64];
+  __pipeline_memcpy_async(&s[threadIdx.x], &b[threadIdx.x], 4);
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
+  c[threadIdx.x] = s[threadIdx.x] + 1;  // defect
+}
+
+/* ---- the order of blocks and warps ---- */
+
+KERNEL(order_of_warps) {
+  if (threadIdx.x % 32 != 0) return;
+  int place = atomicAdd(&c[0], 1);
+  b[place] = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
+}

@@ -629,10 +629,139 @@ def lanes():
                "selp.u64 %x7, 1, 0, %p5;\n@%p6 add.u64 %x7, %x7, 2;", lambda *_: (5, 2))
 
 
+# ---- asynchronous copies, matrices ----
+
+PLACE = "{ .shared .align 16 .b8 place[1024];\nmov.u64 %x8, place;\nmul.wide.u32 %x9, %r2, 16;\nadd.u64 %x8, %x8, %x9;\nst.shared.v2.b64 [%x8], {%x11, %x12};\n"
+
+
+def copies():
+    for name, more, oracle in (("8", "8", lambda x, y, z: x), ("zeros", "8, 4", lambda x, y, z: x & 0xffffffff), ("odd", "8, 5", lambda x, y, z: x & 0xffffffffff), ("ignored", "8, %p1", lambda x, y, z: 0 if x & 1 else x)):
+        yield Form(f"cp.async {name}", f"{PLACE}cp.async.ca.shared.global [%x8], [%x2], {more};\ncp.async.commit_group;\ncp.async.wait_group 0;\nld.shared.v2.b64 {{%x6, %x7}}, [%x8];\n}}",
+                   lambda x, y, z, f=oracle: (f(x, y, z), z))
+    # Two groups; the first is finished when one is left.
+    yield Form("cp.async groups", f"{PLACE}cp.async.ca.shared.global [%x8], [%x2], 8;\ncp.async.commit_group;\ncp.async.ca.shared.global [%x8+8], [%x3], 8;\ncp.async.commit_group;\ncp.async.wait_group 1;\n"
+               "ld.shared.b64 %x6, [%x8];\ncp.async.wait_all;\nld.shared.b64 %x7, [%x8+8];\n}", lambda x, y, z: (x, y))
+    yield Form("cp.async.cg", "{ .shared .align 16 .b8 place[1024];\nmov.u64 %x8, place;\nmul.wide.u32 %x9, %r2, 16;\nadd.u64 %x8, %x8, %x9;\nand.b64 %x9, %x2, -16;\nand.b64 %x17, %x2, 8;\n"
+               "cp.async.cg.shared.global [%x8], [%x9], 16;\ncp.async.wait_all;\nadd.u64 %x8, %x8, %x17;\nld.shared.b64 %x6, [%x8];\n}", lambda x, *_: x)
+
+
+def halves_of(x, y):
+    return [x >> at & 0xffff for at in (0, 16, 32, 48)] + [y >> at & 0xffff for at in (0, 16, 32, 48)]
+
+
+def loaded_matrix(count, transposed, ys, zs):
+    rows = [halves_of(y, z) for y, z in zip(ys, zs)]
+    result = []
+    for lane in range(32):
+        out_words = []
+        for matrix in range(count):
+            picked = [rows[8 * matrix + (lane % 4 * 2 + k if transposed else lane // 4)][lane // 4 if transposed else lane % 4 * 2 + k] for k in range(2)]
+            out_words.append(picked[0] | picked[1] << 16)
+        out_words += [0] * (4 - count)
+        result.append((out_words[0] | out_words[1] << 32, out_words[2] | out_words[3] << 32))
+    return result
+
+
+def matrix_loads():
+    for count in (1, 2, 4):
+        for trans in ("", ".trans"):
+            registers = ", ".join(f"%r{5 + i}" for i in range(count))
+            yield Form(f"ldmatrix x{count}{trans}", f"{PLACE}mov.b32 %r5, 0;\nmov.b32 %r6, 0;\nmov.b32 %r7, 0;\nmov.b32 %r8, 0;\nbar.warp.sync -1;\n"
+                       f"ldmatrix.sync.aligned.m8n8.x{count}{trans}.shared.b16 {{{registers}}}, [%x8];\nmov.b64 %x6, {{%r5, %r6}};\nmov.b64 %x7, {{%r7, %r8}};\n}}",
+                       lambda xs, ys, zs, count=count, trans=trans: loaded_matrix(count, trans != "", ys, zs), warp=True)
+
+
+TF32 = ex.Format(19, 10, -126, 0x3ffff)
+# Of each type: bits, what keeps numbers small and finite, the value.
+ELEMENTS = {"f16": (16, 0xbfff, ex.F16.value), "bf16": (16, 0xbfff, ex.BF16.value), "tf32": (32, 0xbfffe000, lambda bits: TF32.value(bits >> 13)),
+            "s8": (8, 0xff, lambda bits: number(bits, "s8")), "u8": (8, 0xff, lambda bits: bits)}
+
+
+def product(kinds, depth, words):
+    """words[lane]: registers of A, of B, and the four numbers of C. The four sums of each lane."""
+    kind_a, kind_b = kinds
+    bits = ELEMENTS[kind_a][0]
+    each = 32 // bits
+    parts_a, parts_b = 16 * depth // 32 // each, depth * 8 // 32 // each
+    a = [[0] * depth for _ in range(16)]
+    b = [[0] * 8 for _ in range(depth)]
+    for lane, registers in enumerate(words):
+        for j in range(each):
+            for r in range(parts_a):
+                a[lane // 4 + 8 * (r % 2)][lane % 4 * each + j + 4 * each * (r // 2)] = ELEMENTS[kind_a][2](registers[r] >> bits * j & (1 << bits) - 1)
+            for r in range(parts_b):
+                b[lane % 4 * each + j + 4 * each * r][lane // 4] = ELEMENTS[kind_b][2](registers[parts_a + r] >> bits * j & (1 << bits) - 1)
+    return [[sum(a[lane // 4 + 8 * (i // 2)][k] * b[k][lane % 4 * 2 + i % 2] for k in range(depth)) + registers[parts_a + parts_b + i] for i in range(4)] for lane, registers in enumerate(words)]
+
+
+def mma(shape, to, kinds, satfinite=False):
+    """The registers are made of a, b and c, so that no two are alike; the result that the form looks at comes out last."""
+    depth = int(shape.split("k")[1])
+    bits, keep, _ = ELEMENTS[kinds[0]]
+    each = 32 // bits
+    parts_a, parts_b = 16 * depth // 32 // each, depth * 8 // 32 // each
+    keep_word = sum(keep << bits * j for j in range(each))
+    halves = to == "f16"
+    parts_c = 2 if halves else 4
+    keep_c = 0xbfffbfff if halves else 0xbfffffff if to == "f32" else 0xffffffff
+
+    def rotated(x, by):
+        return (x << by | x >> 32 - by) & 0xffffffff if by else x & 0xffffffff
+
+    def registers_of(x, y, z):
+        low = [x & 0xffffffff, y & 0xffffffff, z & 0xffffffff]
+        words = [rotated(low[i % 2], 5 * i) & keep_word for i in range(parts_a + parts_b)]
+        third = [rotated(low[2], 7 * i) & keep_c for i in range(parts_c)]
+        if halves:
+            numbers = [ex.F16.value(third[i // 2] >> 16 * (i % 2) & 0xffff) for i in range(4)]
+        else:
+            numbers = [ex.F32.value(word) if to == "f32" else number(word, "s32") for word in third]
+        return words + numbers
+
+    def rotate(target, source, by, mask):
+        return f"shf.l.wrap.b32 {target}, {source}, {source}, {by};\nand.b32 {target}, {target}, {mask:#x};\n"
+    names = [f"%m{i}" for i in range(parts_a + parts_b + parts_c)]
+    make = "".join(rotate(names[i], f"%r{10 + i % 2}", 5 * i, keep_word) for i in range(parts_a + parts_b))
+    make += "".join(rotate(names[parts_a + parts_b + i], "%r12", 7 * i, keep_c) for i in range(parts_c))
+    d = ", ".join(f"%d{i}" for i in range(parts_c))
+    opcode = f"mma.sync.aligned.{shape}.row.col.{'satfinite.' if satfinite else ''}{to}.{kinds[0]}.{kinds[1]}.{to}"
+    operands = ", ".join("{" + ", ".join(part) + "}" for part in (names[:parts_a], names[parts_a:parts_a + parts_b], names[parts_a + parts_b:]))
+    if to == "s32":
+        def whole(xs, ys, zs):
+            sums = product(kinds, depth, [registers_of(x, y, z) for x, y, z in zip(xs, ys, zs)])
+            low = [[masked(clamp(one, "s32") if satfinite else one, "s32") for one in lane] for lane in sums]
+            return [(lane[0] | lane[1] << 32, lane[2] | lane[3] << 32) for lane in low]
+        yield Form(opcode, f"{{ .reg .b32 %m<16>;\n.reg .b32 %d<4>;\n{make}{opcode} {{{d}}}, {operands};\nmov.b64 %x6, {{%d0, %d1}};\nmov.b64 %x7, {{%d2, %d3}};\n}}", whole, warp=True)
+        return
+    for i in range(4):
+        if halves:
+            pick = f"mov.b32 {{%h5, %h6}}, %d{i // 2};\ncvt.u64.u16 %x6, %h{5 + i % 2};\n"
+        else:
+            pick = f"cvt.u64.u32 %x6, %d{i};\n"
+
+        def oracle(xs, ys, zs, i=i):
+            sums = product(kinds, depth, [registers_of(x, y, z) for x, y, z in zip(xs, ys, zs)])
+            return [(ex.F16 if halves else ex.F32).round(lane[i], "rn") for lane in sums]
+        yield Form(f"{opcode} {i}", f"{{ .reg .b32 %m<16>;\n.reg .b32 %d<4>;\n{make}{opcode} {{{d}}}, {operands};\n{pick}}}", oracle, warp=True, bounded=(ex.F16, -10) if halves else (ex.F32, -21),
+                   scale=8.0)
+
+
+def matrices():
+    for shape in ("m16n8k8", "m16n8k16"):
+        for to, kind in (("f32", "f16"), ("f16", "f16"), ("f32", "bf16")):
+            yield from mma(shape, to, (kind, kind))
+    for shape in ("m16n8k4", "m16n8k8"):
+        yield from mma(shape, "f32", ("tf32", "tf32"))
+    for shape in ("m16n8k16", "m16n8k32"):
+        for kinds in (("s8", "s8"), ("u8", "u8"), ("s8", "u8"), ("u8", "s8")):
+            yield from mma(shape, "s32", kinds)
+        yield from mma(shape, "s32", ("s8", "s8"), satfinite=True)
+
+
 def same(xs):
     return len({x & 3 for x in xs}) == 1
 
 
 def all_forms():
-    found = [form for part in (whole_numbers, bits, comparisons, floats, approximations, halves, conversions, memory, lanes) for form in part()]
+    found = [form for part in (whole_numbers, bits, comparisons, floats, approximations, halves, conversions, memory, lanes, copies, matrix_loads, matrices) for form in part()]
     return found

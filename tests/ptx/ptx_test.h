@@ -58,6 +58,8 @@ typedef struct call {
   uint64_t budget;
   uint32_t watch;
   opc_written_t *written;
+  opc_ptx_order_t order;
+  uint64_t seed;
   opc_ptx_outcome_t outcome;
 } call_t;
 
@@ -89,6 +91,8 @@ static inline void call_run(call_t *call, const opc_ptx_module_t *module, const 
                                    .find = memory_find,
                                    .find_context = &call->memory,
                                    .watch = call->watch,
+                                   .order = call->order,
+                                   .seed = call->seed,
                                    .written = call->written};
   assert_int_equal(opc_ptx_program_parameter_bytes(program), call->bytes);
   opc_ptx_launch_run(program, &launch, &call->outcome);

@@ -93,6 +93,15 @@ static const plan_t plans[] = {
     GOOD("padding_that_is_copied", 1, 64, 0),
     GOOD("low_half_of_nothing", 1, 64, 0),
     {"high_half_of_nothing", OPC_PTX_UNINITIALISED, "global", "it is stored", 1, 64, 0, false, false},
+    {"copy_without_wait", OPC_PTX_UNFINISHED_COPY, "shared", "", 1, 64, 0, false, false},
+    GOOD("copy_with_wait", 1, 64, 0),
+    {"copy_that_waits_for_too_few", OPC_PTX_UNFINISHED_COPY, "shared", "", 1, 64, 0, false, false},
+    GOOD("copy_that_waits_for_enough", 1, 64, 0),
+    RACE("copy_of_another_thread", "shared", 1, 64),
+    GOOD("copy_of_another_thread_after_a_barrier", 1, 64, 0),
+    RACE("copy_over_what_is_read", "shared", 1, 64),
+    GOOD("copy_over_what_was_read", 1, 64, 0),
+    {"copy_of_nothing", OPC_PTX_UNINITIALISED, "shared", "it is stored", 1, 64, 0, false, false},
 };
 enum { PLANS = sizeof plans / sizeof *plans };
 
@@ -184,20 +193,71 @@ static void check(const plan_t *plan, const opc_ptx_outcome_t *outcome) {
   assert_true(found);
 }
 
-static void run_plan(void **state) {
-  const plan_t *plan = *state;
-  static int arrays[A + B + C + 64];
+static void run_ordered(const plan_t *plan, opc_ptx_order_t order, uint64_t seed, int *arrays, call_t *call) {
   opc_written_t *written = opc_written_make();
-  call_t call;
   assert_non_null(written);
-  prepare(plan, arrays, written, &call);
-  call_run(&call, module, plan->kernel);
+  prepare(plan, arrays, written, call);
+  call->order = order;
+  call->seed = seed;
+  call_run(call, module, plan->kernel);
   opc_written_free(written);
-  check(plan, &call.outcome);
+}
+
+static void run_plan(void **state) {
+  static const struct {
+    opc_ptx_order_t order;
+    uint64_t seed;
+  } orders[] = {{OPC_PTX_ORDER_ASCENDING, 0},
+                {OPC_PTX_ORDER_DESCENDING, 0},
+                {OPC_PTX_ORDER_SEEDED, 1},
+                {OPC_PTX_ORDER_SEEDED, 2}};
+  const plan_t *plan = *state;
+  int arrays[A + B + C + 64];
+  call_t call;
+  for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
+    run_ordered(plan, orders[i].order, orders[i].seed, arrays, &call);
+    print_message("  order %zu\n", i);
+    check(plan, &call.outcome);
+  }
+}
+
+/* ---- schedules ---- */
+
+enum { WARPS = 2, BLOCKS = 13, TURNS = WARPS * BLOCKS };
+
+static void turns_of(opc_ptx_order_t order, uint64_t seed, int out[TURNS]) {
+  static const plan_t plan = GOOD("order_of_warps", BLOCKS, WARPS * 32, 0);
+  int arrays[A + B + C + 64];
+  bool seen[TURNS] = {false};
+  call_t call;
+  run_ordered(&plan, order, seed, arrays, &call);
+  assert_int_equal(0, call.outcome.finding_count);
+  memcpy(out, arrays + A + 16, TURNS * sizeof *out);
+  for (int i = 0; i < TURNS; i++) {
+    assert_true(out[i] >= 0 && out[i] < TURNS && !seen[out[i]]);
+    seen[out[i]] = true;
+  }
+}
+
+static void test_orders(void **state) {
+  int up[TURNS], down[TURNS], one[TURNS], again[TURNS], other[TURNS];
+  (void)state;
+  turns_of(OPC_PTX_ORDER_ASCENDING, 0, up);
+  turns_of(OPC_PTX_ORDER_DESCENDING, 0, down);
+  turns_of(OPC_PTX_ORDER_SEEDED, 7, one);
+  turns_of(OPC_PTX_ORDER_SEEDED, 7, again);
+  turns_of(OPC_PTX_ORDER_SEEDED, 8, other);
+  for (int i = 0; i < TURNS; i++) {
+    assert_int_equal(i, up[i]);
+    assert_int_equal(TURNS - 1 - i, down[i]);
+  }
+  assert_memory_equal(one, again, sizeof one);
+  assert_memory_not_equal(one, other, sizeof one);
+  assert_memory_not_equal(one, up, sizeof one);
 }
 
 int main(int count, char **names) {
-  static struct CMUnitTest tests[PLANS];
+  static struct CMUnitTest tests[PLANS + 1];
   static char text[1 << 20];
   opc_ptx_problem_t problem;
   FILE *file = count == 3 ? fopen(names[1], "rb") : NULL;
@@ -212,6 +272,7 @@ int main(int count, char **names) {
   if (!module) return 2;
   for (size_t i = 0; i < PLANS; i++)
     tests[i] = (struct CMUnitTest){plans[i].kernel, run_plan, NULL, NULL, (void *)(uintptr_t)&plans[i]};
+  tests[PLANS] = (struct CMUnitTest)cmocka_unit_test(test_orders);
   const int failed = cmocka_run_group_tests(tests, NULL, NULL);
   opc_ptx_module_free(module);
   return failed;

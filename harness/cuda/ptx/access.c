@@ -11,8 +11,7 @@ typedef struct place {
   uint64_t address; /* in the space */
 } place_t;
 
-static place_t place_of(const opc_ptx_op_t *op, uint64_t address) {
-  const opc_ptx_space_t space = op->form.space;
+static place_t place_of(opc_ptx_space_t space, uint64_t address) {
   const uint64_t window = address & OPC_PTX_WINDOW_MASK, inside = address & ~OPC_PTX_WINDOW_MASK;
   if (space == OPC_PTX_SPACE_SHARED || space == OPC_PTX_SPACE_LOCAL || space == OPC_PTX_SPACE_PARAM)
     return (place_t){space, (uint32_t)address};
@@ -73,8 +72,9 @@ static void access_refused(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, unsigne
   if (freed) finding->allocation = (opc_ptx_range_t){begin, begin + size};
 }
 
-static void touch_lane(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, unsigned lane, opc_ptx_touch_t *out) {
-  const place_t place = place_of(op, out->address[lane]);
+static void touch_lane(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, opc_ptx_space_t space, unsigned lane,
+                       opc_ptx_touch_t *out) {
+  const place_t place = place_of(space, out->address[lane]);
   const uint32_t bit = UINT32_C(1) << lane;
   const bool aligned = (place.address & (out->bytes - 1)) == 0;
   out->at[lane] = aligned ? access_bytes(warp, lane, &place, out->bytes, out->access) : NULL;
@@ -89,9 +89,8 @@ static void touch_lane(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, unsigned la
 }
 
 /* All lanes in the allocation that was found last, or in shared memory. False: that is not certain. */
-static bool touch_all(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, opc_ptx_touch_t *out) {
+static bool touch_all(opc_ptx_warp_t *warp, opc_ptx_space_t space, opc_ptx_touch_t *out) {
   const opc_ptx_launch_state_t *launch = warp->block->launch;
-  const opc_ptx_space_t space = op->form.space;
   const bool shared = space == OPC_PTX_SPACE_SHARED;
   uint64_t lowest = UINT64_MAX, highest = 0, any = 0;
   if (!shared && space != OPC_PTX_SPACE_GLOBAL && space != OPC_PTX_SPACE_GENERIC) return false;
@@ -118,16 +117,22 @@ static bool touch_all(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, opc_ptx_touc
   return true;
 }
 
-void opc_ptx_touch(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, uint32_t mask, uint32_t bytes, opc_ptx_access_t access,
-                   opc_ptx_touch_t *out) {
-  const uint64_t *const base = warp->registers[op->base].lane;
+void opc_ptx_touch_at(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, opc_ptx_space_t space, uint32_t mask,
+                      uint32_t bytes, opc_ptx_access_t access, opc_ptx_touch_t *out) {
   out->global = out->shared = out->other = 0;
   out->bytes = bytes;
   out->access = access;
-  for (unsigned l = 0; l < OPC_PTX_LANES; l++) out->address[l] = base[l] + op->displacement;
-  if (mask == OPC_PTX_ALL_LANES && touch_all(warp, op, out)) return;
+  if (mask == OPC_PTX_ALL_LANES && touch_all(warp, space, out)) return;
   for (unsigned lane = 0; lane < OPC_PTX_LANES; lane++)
-    if ((mask >> lane & 1) != 0) touch_lane(warp, op, lane, out);
+    if ((mask >> lane & 1) != 0) touch_lane(warp, op, space, lane, out);
+}
+
+void opc_ptx_touch(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, uint32_t mask, uint32_t bytes, opc_ptx_access_t access,
+                   opc_ptx_touch_t *out) {
+  const uint64_t *const base = warp->registers[op->base].lane;
+  for (unsigned l = 0; l < OPC_PTX_LANES; l++) out->address[l] = base[l] + op->displacement;
+  opc_ptx_touch_at(warp, op, op->form.space, mask, bytes, access, out);
+  if (warp->block->copied_to && out->shared != 0) opc_ptx_watch_copies(warp, op, out);
 }
 
 /* ---- the instructions ---- */

@@ -47,6 +47,7 @@ void opc_ptx_block_clear(opc_ptx_block_state_t *block) {
     opc_ptx_shades_clear(&block->warps[i]);
   }
   opc_races_block_clear(&block->races);
+  opc_ptx_copies_clear(block);
   free(block->warps);
   free(block->shared);
   free(block->shared_state);
@@ -135,15 +136,18 @@ void opc_ptx_block_begin(opc_ptx_block_state_t *block, uint64_t number) {
   memset(block->shared, POISON, block->launch->shared_bytes);
   memset(block->barriers, 0, sizeof block->barriers);
   opc_ptx_undefined_begin(block);
+  opc_ptx_copies_begin(block);
   block->live = block->threads;
   block->done = false;
   for (uint32_t i = 0; i < block->warp_count; i++) warp_begin(&block->warps[i]);
 }
 
-bool opc_ptx_block_run(opc_ptx_block_state_t *block, uint64_t steps) {
+bool opc_ptx_block_run(opc_ptx_block_state_t *block, const uint32_t *order, uint64_t steps) {
   bool ran = false;
-  for (uint32_t i = 0; i < block->warp_count && !block->launch->stop; i++)
-    if (block->warps[i].live != 0) ran = opc_ptx_warp_run(&block->warps[i], steps) || ran;
+  for (uint32_t i = 0; i < block->warp_count && !block->launch->stop; i++) {
+    opc_ptx_warp_t *warp = &block->warps[order[i]];
+    if (warp->live != 0) ran = opc_ptx_warp_run(warp, steps) || ran;
+  }
   block->done = block->live == 0;
   return ran;
 }

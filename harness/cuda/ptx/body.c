@@ -89,6 +89,19 @@ static bool three_integers(opc_ptx_parser_t *parser, uint64_t out[3]) {
   return true;
 }
 
+/* The outermost call of a function that was inlined at a place. */
+static void caller_find(opc_ptx_parser_t *parser, const uint64_t place[3]) {
+  parser->caller_file = (uint32_t)place[0];
+  parser->caller_line = (uint32_t)place[1];
+  for (uint32_t i = 1; i <= OPC_PTX_LOCS && i <= parser->loc_count; i++) {
+    const opc_ptx_loc_t *loc = &parser->locs[(parser->loc_count - i) % OPC_PTX_LOCS];
+    if (memcmp(loc->place, place, sizeof loc->place) != 0 || loc->caller_line == 0) continue;
+    parser->caller_file = loc->caller_file;
+    parser->caller_line = loc->caller_line;
+    return;
+  }
+}
+
 /* .loc FILE LINE COLUMN [, function_name LABEL [+ NUMBER], inlined_at FILE LINE COLUMN] */
 static bool source_line(opc_ptx_parser_t *parser) {
   opc_ptx_lexer_t *lexer = &parser->lexer;
@@ -104,11 +117,12 @@ static bool source_line(opc_ptx_parser_t *parser) {
       return opc_ptx_fail(parser, "function_name or inlined_at is expected");
     opc_ptx_lexer_next(lexer);
     if (inlined && !three_integers(parser, other)) return false;
-    if (inlined) parser->caller_file = (uint32_t)other[0];
-    if (inlined) parser->caller_line = (uint32_t)other[1];
+    if (inlined) caller_find(parser, other);
     if (!inlined) opc_ptx_lexer_next(lexer);
     if (!inlined && opc_ptx_lexer_accept(lexer, '+') && !opc_ptx_parse_integer(parser, other)) return false;
   }
+  opc_ptx_loc_t *loc = &parser->locs[parser->loc_count++ % OPC_PTX_LOCS];
+  *loc = (opc_ptx_loc_t){{place[0], place[1], place[2]}, parser->caller_file, parser->caller_line};
   return true;
 }
 

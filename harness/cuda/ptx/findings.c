@@ -146,3 +146,27 @@ void opc_ptx_watch_races(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, const opc
   if (touch->global != 0) watch_space(&racing, OPC_RACES_GLOBAL, touch->global);
   if (touch->shared != 0) watch_space(&racing, OPC_RACES_SHARED, touch->shared);
 }
+
+/* ---- copies that are not finished ---- */
+
+void opc_ptx_watch_copies(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, const opc_ptx_touch_t *touch) {
+  for (unsigned lane = 0; lane < OPC_PTX_LANES; lane++) {
+    unsigned any = 0;
+    if ((touch->shared >> lane & 1) == 0) continue;
+    for (uint32_t i = 0; i < touch->bytes; i++) any |= warp->block->copied_to[touch->address[lane] + i];
+    if (any == 0 || !opc_ptx_finding_is_new(warp->block->launch, op, op, OPC_PTX_UNFINISHED_COPY)) continue;
+    opc_ptx_finding_t *finding = opc_ptx_finding_add(warp, op, lane, OPC_PTX_UNFINISHED_COPY);
+    opc_ptx_finding_access(warp->block->launch, finding, OPC_PTX_SPACE_SHARED, touch->address[lane], touch->bytes,
+                           touch->access);
+    for (uint32_t w = 0; w < warp->block->warp_count; w++) {
+      const opc_ptx_warp_t *from = &warp->block->warps[w];
+      for (size_t i = 0; i < from->copies.count; i++) {
+        const opc_ptx_copy_t *copy = &from->copies.items[i];
+        if (copy->to >= touch->address[lane] + touch->bytes || touch->address[lane] >= copy->to + copy->bytes) continue;
+        finding->other =
+            opc_ptx_side_of(warp->block->launch, copy->op, warp->block->number, w * OPC_PTX_LANES + copy->lane);
+        finding->other.access = OPC_PTX_WRITE;
+      }
+    }
+  }
+}

@@ -137,6 +137,7 @@ bool opc_ptx_operand_fits(const opc_ptx_operand_t *operand, char letter, uint32_
     case 'e':
       return written || kind == OPC_PTX_OPERAND_PAIR;
     case 'm':
+    case 'M':
       return kind == OPC_PTX_OPERAND_ADDRESS;
     case 'l':
       return kind == OPC_PTX_OPERAND_LABEL;

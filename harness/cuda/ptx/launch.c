@@ -7,7 +7,7 @@
 #include "cuda/ptx/ptx_machine.h"
 
 /* Instructions of a warp before the next one has its turn, so that one can wait for another. */
-enum { STEPS = 1 << 16, THREADS_MOST = 1024, SHARED_MOST = 1 << 20 };
+enum { STEPS = 1 << 16, STEPS_SEEDED = 1 << 10, THREADS_MOST = 1024, SHARED_MOST = 1 << 20 };
 static const uint64_t together_most = UINT64_C(1) << 32; /* bytes of all blocks of a cooperative launch */
 
 /* No thread can go on: names the first that waits. */
@@ -32,13 +32,62 @@ static void deadlock(opc_ptx_block_state_t *block) {
   block->launch->stop = true;
 }
 
+/* ---- schedules ---- */
+
+static uint64_t scrambled(uint64_t x) {
+  x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+  x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+  return x ^ x >> 31;
+}
+
+/* A random number below `limit`. */
+static uint32_t chance_below(opc_ptx_launch_state_t *launch, uint32_t limit) {
+  launch->chance += UINT64_C(0x9e3779b97f4a7c15);
+  return (uint32_t)((scrambled(launch->chance) >> 32) * limit >> 32);
+}
+
+/* A permutation that needs no memory: rounds that swap and mix two halves of the bits, again where that leads outside.
+ */
+static uint64_t shuffled_number(uint64_t i, uint64_t count, uint64_t seed) {
+  unsigned half = 1;
+  while (half < 32 && count > UINT64_C(1) << 2 * half) half++;
+  const uint64_t low = (UINT64_C(1) << half) - 1;
+  do {
+    for (uint64_t round = 0; round < 4; round++)
+      i = (i & low) << half | (((i >> half) ^ scrambled((i & low) + (round << 32) + seed)) & low);
+  } while (i >= count);
+  return i;
+}
+
+/* The block that has turn number i. */
+static uint64_t block_of_turn(const opc_ptx_launch_state_t *launch, uint64_t i, uint64_t count) {
+  const opc_ptx_order_t order = launch->launch->order;
+  if (order == OPC_PTX_ORDER_ASCENDING) return i;
+  return order == OPC_PTX_ORDER_DESCENDING ? count - 1 - i : shuffled_number(i, count, launch->launch->seed);
+}
+
+/* Runs the warps of a block for a while, in the order of their turns. */
+static bool block_run_ordered(opc_ptx_launch_state_t *launch, opc_ptx_block_state_t *block) {
+  const opc_ptx_order_t order = launch->launch->order;
+  const bool seeded = order == OPC_PTX_ORDER_SEEDED;
+  uint32_t warps[OPC_PTX_WARPS_MOST];
+  for (uint32_t i = 0; i < block->warp_count; i++)
+    warps[i] = order == OPC_PTX_ORDER_DESCENDING ? block->warp_count - 1 - i : i;
+  for (uint32_t i = block->warp_count; seeded && i > 1; i--) {
+    const uint32_t other = chance_below(launch, i), kept = warps[i - 1];
+    warps[i - 1] = warps[other];
+    warps[other] = kept;
+  }
+  return opc_ptx_block_run(block, warps, seeded ? 1 + chance_below(launch, STEPS_SEEDED) : STEPS);
+}
+
 static bool run_in_turn(opc_ptx_launch_state_t *state, uint64_t blocks) {
   opc_ptx_block_state_t block;
   const bool made = opc_ptx_block_make(&block, state);
   for (uint64_t i = 0; made && i < blocks && !state->stop; i++) {
-    opc_ptx_block_begin(&block, i);
+    opc_ptx_block_begin(&block, block_of_turn(state, i, blocks));
     while (!block.done && !state->stop)
-      if (!opc_ptx_block_run(&block, STEPS) && !block.done) deadlock(&block);
+      if (!block_run_ordered(state, &block) && !block.done) deadlock(&block);
   }
   opc_ptx_block_clear(&block);
   return made;
@@ -49,9 +98,10 @@ static bool round_of(opc_ptx_launch_state_t *state, opc_ptx_block_state_t *block
   bool ran = false;
   opc_ptx_block_state_t *stuck = NULL;
   for (uint64_t i = 0; i < count && !state->stop; i++) {
-    if (blocks[i].done) continue;
-    ran = opc_ptx_block_run(&blocks[i], STEPS) || ran;
-    if (!blocks[i].done) stuck = &blocks[i];
+    opc_ptx_block_state_t *block = &blocks[block_of_turn(state, i, count)];
+    if (block->done) continue;
+    ran = block_run_ordered(state, block) || ran;
+    if (!block->done) stuck = block;
   }
   if (!ran && stuck && !state->stop) deadlock(stuck);
   return stuck && !state->stop;
@@ -96,6 +146,7 @@ void opc_ptx_launch_run(const opc_ptx_program_t *program, const opc_ptx_launch_t
   opc_ptx_launch_state_t state = {.program = program,
                                   .launch = launch,
                                   .outcome = out,
+                                  .chance = launch->seed,
                                   .shared_bytes = program->shared_bytes + launch->dynamic_shared};
   fenv_t before;
   memset(out, 0, sizeof *out);

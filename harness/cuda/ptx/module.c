@@ -102,7 +102,7 @@ static bool function(opc_ptx_parser_t *parser) {
   parser->scope = 0;
   parser->scope_parents = parser->labels = (opc_ptx_list_t){0};
   memset(parser->label_buckets, 0, sizeof parser->label_buckets);
-  parser->file = parser->source_line = parser->caller_file = parser->caller_line = 0;
+  parser->file = parser->source_line = parser->caller_file = parser->caller_line = parser->loc_count = 0;
   opc_ptx_lexer_next(&parser->lexer);
   bool sound = function_head(parser, function), inside = false;
   if (sound) parameters_place(function);

@@ -224,6 +224,13 @@ static bool decode_operand(maker_t *maker, instance_t *instance, char letter, co
     case 'm':
       op->memory = true;
       return decode_address(maker, instance, operand, op);
+    case 'M': {
+      opc_ptx_op_t second = *op;
+      if (!decode_address(maker, instance, operand, &second)) return false;
+      op->source = second.base;
+      op->source_displacement = second.displacement;
+      return true;
+    }
     case 'l':
       op->target = operand->index;
       return true;
@@ -318,6 +325,8 @@ static bool decode(maker_t *maker, instance_t *instance, const opc_ptx_statement
     }
     if (optional) letter++;
   }
+  const uint32_t registers = opc_ptx_matrix_registers(&form, row->family);
+  if (registers != 0 && registers != op->slots) return missing(maker, instance, statement);
   operand = (const opc_ptx_operand_t *)instance->function->operands.items + statement->first;
   for (; operand < end; operand++) {
     if (operand->kind != OPC_PTX_OPERAND_SPECIAL || operand->index < OPC_PTX_SPECIAL_CLOCK) continue;

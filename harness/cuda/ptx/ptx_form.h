@@ -81,5 +81,7 @@ bool opc_ptx_operand_fits(const opc_ptx_operand_t *operand, char letter, uint32_
 #define OPC_PTX(name, words, operands, family, worth, flow) opc_ptx_family_t opc_ptx_##family;
 #include "cuda/ptx/instructions.def"
 
+/* How many registers an instruction must have, where its operands do not say; 0: they do. */
+uint32_t opc_ptx_matrix_registers(const opc_ptx_form_t *form, opc_ptx_family_t *family);
 uint32_t opc_ptx_type_size(opc_ptx_says_t type); /* bytes */
 bool opc_ptx_type_is_float(opc_ptx_says_t type);

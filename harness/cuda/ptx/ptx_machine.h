@@ -8,7 +8,7 @@
 #include "cuda/ptx/ptx_run.h"
 #include "cuda/shadow/races.h"
 
-enum { OPC_PTX_LANES = 32, OPC_PTX_SLOTS = 12, OPC_PTX_BARRIERS = 16, OPC_PTX_WARPS_MOST = 32 };
+enum { OPC_PTX_LANES = 32, OPC_PTX_SLOTS = 16, OPC_PTX_BARRIERS = 16, OPC_PTX_WARPS_MOST = 32 };
 #define OPC_PTX_ALL_LANES UINT32_MAX
 #define OPC_PTX_NO_SLOT UINT32_MAX
 
@@ -28,6 +28,8 @@ typedef struct opc_ptx_op {
   uint32_t negated;             /* bit i: slot[i] is a predicate that is read negated */
   uint32_t base;                /* of an address: a register */
   uint64_t displacement;
+  uint32_t source; /* cp.async: the base of its second address, in global memory */
+  uint64_t source_displacement;
   uint32_t target; /* of a branch, or its first target in the program's list */
   uint32_t targets;
   uint32_t line, file, source_line, caller_file, caller_line;
@@ -82,6 +84,11 @@ typedef struct opc_ptx_touch {
 /* Where the lanes of an instruction read or write so many bytes each. */
 void opc_ptx_touch(struct opc_ptx_warp *warp, const opc_ptx_op_t *op, uint32_t mask, uint32_t bytes,
                    opc_ptx_access_t access, opc_ptx_touch_t *out);
+/* The same, at addresses of a space that are in `out` already. */
+void opc_ptx_touch_at(struct opc_ptx_warp *warp, const opc_ptx_op_t *op, opc_ptx_space_t space, uint32_t mask,
+                      uint32_t bytes, opc_ptx_access_t access, opc_ptx_touch_t *out);
+/* An access to shared memory that a copy has not finished. */
+void opc_ptx_watch_copies(struct opc_ptx_warp *warp, const opc_ptx_op_t *op, const opc_ptx_touch_t *touch);
 /* Notes an access, before memory changes, and reports the races that it is in. `value` of each part of a vector, of
  * part_bytes each, is what is stored; NULL: nothing, or an atomic operation decides it. */
 void opc_ptx_watch_races(struct opc_ptx_warp *warp, const opc_ptx_op_t *op, const opc_ptx_touch_t *touch,
@@ -92,6 +99,13 @@ void opc_ptx_watch_load(struct opc_ptx_warp *warp, const opc_ptx_op_t *op, const
                         uint32_t part_bytes);
 void opc_ptx_watch_store(struct opc_ptx_warp *warp, const opc_ptx_op_t *op, const opc_ptx_touch_t *touch,
                          uint32_t part_bytes);
+/* Marks bytes as written, of which some have no value; bit i: byte i. */
+void opc_ptx_mark_written(struct opc_ptx_warp *warp, const opc_ptx_touch_t *touch, unsigned lane, uint32_t missing);
+/* A register of a lane is made of bytes of other lanes' addresses; bit i of `missing`: nothing has written byte i. */
+void opc_ptx_watch_gathered(struct opc_ptx_warp *warp, const opc_ptx_op_t *op, const opc_ptx_touch_t *touch,
+                            uint32_t slot, unsigned lane, uint32_t missing);
+/* The bytes of a lane that nothing has written. */
+uint32_t opc_ptx_missing_bytes(const struct opc_ptx_warp *warp, const opc_ptx_touch_t *touch, unsigned lane);
 void opc_ptx_watch_atomic(struct opc_ptx_warp *warp, const opc_ptx_op_t *op, const opc_ptx_touch_t *touch);
 /* The address of a module's variable; its memory belongs to the module. */
 uint64_t opc_ptx_variable_address(const opc_ptx_symbol_t *symbol);
@@ -134,6 +148,23 @@ typedef struct opc_ptx_origin {
 
 struct opc_ptx_block_state;
 
+enum { OPC_PTX_COPY_BYTES = 16 };
+
+/* A copy that is not finished. */
+typedef struct opc_ptx_copy {
+  const opc_ptx_op_t *op;
+  uint32_t lane, group; /* group: how many its lane had committed before it */
+  uint32_t to, bytes;
+  uint32_t missing; /* bit i: byte i has no value */
+  unsigned char contents[OPC_PTX_COPY_BYTES];
+} opc_ptx_copy_t;
+
+typedef struct opc_ptx_copies {
+  opc_ptx_copy_t *items;
+  size_t count, capacity;
+  uint32_t groups[OPC_PTX_LANES]; /* that each lane has committed */
+} opc_ptx_copies_t;
+
 typedef struct opc_ptx_warp {
   const opc_ptx_program_t *program;
   struct opc_ptx_block_state *block;
@@ -152,6 +183,7 @@ typedef struct opc_ptx_warp {
   bool shaded; /* a register or predicate may have no defined value; else there are no shades */
   opc_ptx_shade_t *shades;
   opc_ptx_predicate_shade_t *predicate_shades;
+  opc_ptx_copies_t copies;
 } opc_ptx_warp_t;
 
 typedef struct opc_ptx_block_state {
@@ -164,6 +196,7 @@ typedef struct opc_ptx_block_state {
   opc_ptx_barrier_t barriers[OPC_PTX_BARRIERS];
   bool done;
   opc_races_block_t races;
+  unsigned char *copied_to;    /* of each byte of shared memory: copies that are not finished; NULL: there are none */
   unsigned char *shared_state; /* of each byte of shared memory; NULL: values are not watched */
 } opc_ptx_block_state_t;
 
@@ -184,6 +217,7 @@ typedef struct opc_ptx_launch_state {
   uint32_t shared_bytes;    /* static and dynamic */
   opc_ptx_range_t range[4]; /* allocations that were found last */
   uint32_t range_next;
+  uint64_t chance; /* the next random number is made of it */
   bool stop;
   opc_races_t *races; /* NULL: not watched */
   opc_ptx_pairs_t reported;
@@ -196,8 +230,8 @@ bool opc_ptx_warp_run(opc_ptx_warp_t *warp, uint64_t steps);
 /* A block's memory is made once and used for one block after another. */
 bool opc_ptx_block_make(opc_ptx_block_state_t *block, opc_ptx_launch_state_t *launch);
 void opc_ptx_block_begin(opc_ptx_block_state_t *block, uint64_t number);
-/* Runs each of its warps for a while. Returns whether anything ran; sets done. */
-bool opc_ptx_block_run(opc_ptx_block_state_t *block, uint64_t steps);
+/* Runs each of its warps for a while, in the order of the list. Returns whether anything ran; sets done. */
+bool opc_ptx_block_run(opc_ptx_block_state_t *block, const uint32_t *order, uint64_t steps);
 void opc_ptx_block_clear(opc_ptx_block_state_t *block);
 
 /* While a warp is shaded: runs an instruction, and looks at the guard of one that branches or accesses memory. */
@@ -205,6 +239,10 @@ void opc_ptx_undefined_run(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, uint32_
 void opc_ptx_undefined_guard(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, uint32_t mask);
 void opc_ptx_undefined_begin(opc_ptx_block_state_t *block);
 void opc_ptx_shades_clear(opc_ptx_warp_t *warp);
+
+/* Forgets copies that no thread has waited for. */
+void opc_ptx_copies_begin(opc_ptx_block_state_t *block);
+void opc_ptx_copies_clear(opc_ptx_block_state_t *block);
 
 /* A group of lanes comes to a barrier of the block. */
 void opc_ptx_barrier_arrive(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, uint32_t mask);

@@ -46,7 +46,7 @@ typedef struct opc_ptx_side {
   uint32_t ptx_line; /* of the text; 0: not known */
   const char *file;  /* as in opc_ptx_line_t */
   uint32_t file_length, source_line;
-  opc_ptx_line_t caller; /* where the function of that line was called, if it was inlined */
+  opc_ptx_line_t caller; /* where the outermost function that was inlined there is called */
   uint32_t block[3], thread[3];
   opc_ptx_access_t access;
 } opc_ptx_side_t;
@@ -83,6 +83,14 @@ enum {
   OPC_PTX_WATCH_VALUES = 2 /* reads of what nothing has written */
 };
 
+/* The order in which blocks and the warps of a block have their turns. The same order and seed give the same results.
+ */
+typedef enum opc_ptx_order {
+  OPC_PTX_ORDER_ASCENDING = 0,
+  OPC_PTX_ORDER_DESCENDING,
+  OPC_PTX_ORDER_SEEDED /* another order of warps each time, and turns of different lengths */
+} opc_ptx_order_t;
+
 typedef struct opc_ptx_launch {
   uint32_t grid[3], block[3];
   uint32_t dynamic_shared;         /* bytes */
@@ -91,7 +99,9 @@ typedef struct opc_ptx_launch {
   uint64_t budget;                 /* lane instructions; 0: no limit */
   opc_ptx_find_t *find;            /* NULL: every address is right (only for programs that are trusted) */
   void *find_context;
-  uint32_t watch;         /* OPC_PTX_WATCH_… */
+  uint32_t watch; /* OPC_PTX_WATCH_… */
+  opc_ptx_order_t order;
+  uint64_t seed;          /* of OPC_PTX_ORDER_SEEDED */
   opc_written_t *written; /* of global memory, kept from launch to launch; NULL: all of it counts as written */
 } opc_ptx_launch_t;
 

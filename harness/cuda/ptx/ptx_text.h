@@ -167,7 +167,7 @@ typedef struct opc_ptx_statement {
   opc_ptx_span_t opcode;
   uint32_t line; /* of the PTX text */
   uint32_t file, source_line;
-  uint32_t caller_file, caller_line; /* where the function of that line was called, if it was inlined; 0: it was not */
+  uint32_t caller_file, caller_line; /* as in opc_ptx_loc_t */
   uint32_t guard;                    /* a predicate, or OPC_PTX_NO_GUARD */
   bool guard_negated;
   uint32_t first, count; /* operands */
@@ -220,6 +220,14 @@ const opc_ptx_function_t *opc_ptx_function_find(const opc_ptx_module_t *module, 
 
 enum { OPC_PTX_REGISTERS_MOST = 1 << 18, OPC_PTX_STATEMENTS_MOST = 1 << 20 };
 
+/* A place that .loc named, and where the outermost function that was inlined there is called; line 0: none was. */
+typedef struct opc_ptx_loc {
+  uint64_t place[3]; /* file, line, column */
+  uint32_t caller_file, caller_line;
+} opc_ptx_loc_t;
+
+enum { OPC_PTX_LOCS = 32 };
+
 typedef struct opc_ptx_parser {
   opc_ptx_module_t *module;
   opc_ptx_lexer_t lexer;
@@ -229,6 +237,8 @@ typedef struct opc_ptx_parser {
   opc_ptx_list_t labels;        /* opc_ptx_label_t */
   uint32_t label_buckets[256];  /* 1 + label */
   uint32_t file, source_line, caller_file, caller_line;
+  opc_ptx_loc_t locs[OPC_PTX_LOCS]; /* the last ones, for functions that were inlined into each other */
+  uint32_t loc_count;
   opc_ptx_problem_t problem;
 } opc_ptx_parser_t;
 

@@ -142,6 +142,14 @@ void opc_ptx_watch_load(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, const opc_
   }
 }
 
+void opc_ptx_watch_gathered(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, const opc_ptx_touch_t *touch, uint32_t slot,
+                            unsigned lane, uint32_t missing) {
+  if (!values_are_watched(warp) || (missing == 0 && !warp->shaded) || !shades_make(warp)) return;
+  const unsigned from = touch->shared != 0 ? (unsigned)__builtin_ctz(touch->shared) : lane;
+  const uint32_t origin = missing != 0 ? origin_add(warp, op, touch, from) : 0;
+  shade_set(&warp->shades[op->slot[slot]], lane, (uint8_t)missing, true, origin);
+}
+
 static void mark_lane(opc_ptx_warp_t *warp, const opc_ptx_touch_t *touch, unsigned lane, uint32_t missing,
                       bool calculated) {
   opc_written_t *written = warp->block->launch->launch->written;
@@ -196,6 +204,15 @@ void opc_ptx_watch_store(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, const opc
     mark_lane(warp, touch, lane, missing, calculated);
     if (calculated && (touch->global >> lane & 1) != 0) report_use(warp, op, lane, origin, "it is stored");
   }
+}
+
+void opc_ptx_mark_written(opc_ptx_warp_t *warp, const opc_ptx_touch_t *touch, unsigned lane, uint32_t missing) {
+  if (values_are_watched(warp)) mark_lane(warp, touch, lane, missing, false);
+}
+
+uint32_t opc_ptx_missing_bytes(const opc_ptx_warp_t *warp, const opc_ptx_touch_t *touch, unsigned lane) {
+  bool calculated;
+  return values_are_watched(warp) ? missing_at(warp, touch, lane, &calculated) : 0;
 }
 
 /* An operation reads and writes. */
@@ -377,6 +394,29 @@ static bool joins_lanes(const opc_ptx_op_t *op) {
          op->family == opc_ptx_exchange_redux;
 }
 
+static bool is_product(const opc_ptx_op_t *op) {
+  return op->form.mode >= OPC_PTX_MODE_M16N8K4 && op->form.mode <= OPC_PTX_MODE_M16N8K32;
+}
+
+/* Of a product of matrices: the lanes whose elements are made of the rows of A and columns of B of those lanes. */
+static uint32_t reached_by_product(const opc_ptx_warp_t *warp, const opc_ptx_op_t *op) {
+  uint32_t out = 0, first = 0;
+  while ((op->written >> first & 1) != 0) first++;
+  const uint32_t read = op->slots - first, parts_c = first, both = read - parts_c;
+  const uint32_t parts_b = both / 3;
+  for (uint32_t s = first; s < op->slots; s++) {
+    const uint32_t lanes = shaded_lanes(&warp->shades[op->slot[s]]);
+    const bool of_a = s < first + both - parts_b, of_b = !of_a && s < first + both;
+    for (unsigned lane = 0; lane < OPC_PTX_LANES; lane++) {
+      if ((lanes >> lane & 1) == 0) continue;
+      if (of_a) out |= UINT32_C(0xf) << (lane & ~3u);
+      else if (of_b) out |= UINT32_C(0x11111111) << lane / 8;
+      else out |= UINT32_C(1) << lane;
+    }
+  }
+  return out;
+}
+
 /* Lanes of an instruction whose guard has no value. */
 static uint32_t doubtful(const opc_ptx_warp_t *warp, const opc_ptx_op_t *op) {
   return op->guard == OPC_PTX_NO_GUARD ? 0 : warp->predicate_shades[op->guard].lanes;
@@ -407,6 +447,7 @@ void opc_ptx_undefined_run(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, uint32_
     reading.origin = warp->predicate_shades[op->guard].origin;
   }
   if (joins_lanes(op) && (reading.lanes & mask) != 0) reading.lanes = OPC_PTX_ALL_LANES;
+  if (is_product(op) && reading.lanes != 0) reading.lanes = reached_by_product(warp, op);
   if ((reading.lanes & mask) != 0 && moved != 0 && (reading.control & mask) == 0 && guard == 0) {
     run_mover(warp, op, mask, moved, &reading);
   } else if (op->family == opc_ptx_predicate_and || op->family == opc_ptx_predicate_or) {
