@@ -163,7 +163,7 @@ static void show_text(const opc_cuda_devices_t *cuda, const machine_t *machine) 
   if (visible) printf("visible  CUDA_VISIBLE_DEVICES=%s\n", visible);
   if (simulated->why[0]) printf("cuda-sim none: %s\n", simulated->why);
   else
-    printf("cuda-sim %d simulated devices, %s unless --cuda-arch says otherwise; no kernel runs\n",
+    printf("cuda-sim %d simulated devices, %s unless --cuda-arch says otherwise; kernels with PTX run on the CPU\n",
            OPC_SIMULATED_DEVICES, OPC_CUDA_ARCHITECTURE_USUAL);
   if (cuda->driver_version)
     printf("driver   CUDA %d.%d\n", cuda->driver_version / 1000, cuda->driver_version % 1000 / 10);

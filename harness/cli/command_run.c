@@ -62,7 +62,7 @@ static const struct argp_option options[] = {
     {"check", KEY_CHECK, "NAME[,NAME]", 0, "Run only these checks; opcheck-c checks lists them", 1},
     {"device", KEY_DEVICE, "cpu|cuda|cuda-sim|all", 0,
      "cpu, cuda, cuda-sim or all (default: cpu, and cuda if there is a GPU). cuda-sim simulates two CUDA devices "
-     "without a GPU: kernels do not run, but their launches are checked",
+     "without a GPU: launches are checked, and kernels that have PTX run",
      1},
     {"cuda-arch", OPC_KEY_CUDA_ARCH, "ARCH", 0,
      "Architecture of the simulated devices (default: " OPC_CUDA_ARCHITECTURE_USUAL

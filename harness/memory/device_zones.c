@@ -50,7 +50,10 @@ static void *zones_allocate(size_t bytes) {
                 tracker.calls->fill(block.data, tracker.poison, bytes) == 0 &&
                 tracker.calls->fill(block.data + bytes, block.zone, block.after) == 0 &&
                 tracker.calls->wait() == 0; /* the fills run on another stream than the code that uses the memory */
-  if (filled && device_zones_keep(block)) return block.data;
+  if (filled && device_zones_keep(block)) {
+    if (tracker.calls->bound) tracker.calls->bound(base, block.data, bytes);
+    return block.data;
+  }
   (void)tracker.calls->release(base);
   return NULL;
 }

@@ -21,6 +21,8 @@ typedef struct opc_device_calls {
   int (*fill)(void *memory, int byte, size_t bytes);
   int (*read)(void *host, const void *memory, size_t bytes); /* synchronous */
   int (*wait)(void);                                         /* for all work on the device */
+  /* (optional) Of the memory at `base`, kernels may access only these bytes. */
+  void (*bound)(const void *base, const void *data, size_t bytes);
 } opc_device_calls_t;
 
 /* Changed bytes in a red zone. */

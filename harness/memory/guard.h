@@ -84,6 +84,7 @@ typedef struct opc_access {
   int64_t offset;                     /* of the address from the block's first byte; negative: before the block */
   uint32_t frame_count;               /* 0: found later, from changed bytes in the slack */
   uint64_t frames[OPC_ACCESS_FRAMES]; /* the first is the address of the instruction, the others are return addresses */
+  const struct opc_device_fault *device; /* by a kernel on a simulated GPU (cuda/log/cuda_log.h); NULL: by host code */
 } opc_access_t;
 
 /* For a SIGSEGV or SIGBUS handler; async-signal-safe. False: the address is not in guarded memory, or there were too
@@ -92,6 +93,8 @@ typedef struct opc_access {
 bool opc_guard_fault(uint64_t address, bool write, opc_access_t **out_access);
 /* Also checks the slack of every allocation. *out is valid until the next call of this function or the next. */
 size_t opc_guard_accesses(const opc_access_t **out);
+/* Adds one that something else saw; lost if there are too many. */
+void opc_guard_access_add(const opc_access_t *access);
 /* Discards the accesses, closes the pages that they opened, and restores the slack. */
 void opc_guard_accesses_reset(void);
 

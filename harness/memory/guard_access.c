@@ -24,6 +24,12 @@ static opc_access_t *guard_access_note(const slot_t *slot, opc_access_kind_t kin
   return access;
 }
 
+void opc_guard_access_add(const opc_access_t *access) {
+  opc_guard_lock();
+  if (guard_access_count < OPC_ACCESSES_MAX) guard_accesses[guard_access_count++] = *access;
+  opc_guard_unlock();
+}
+
 /* ---- the slack ---- */
 
 static const unsigned char *first_other(const unsigned char *from, const unsigned char *to, unsigned char byte) {

@@ -125,6 +125,17 @@ static uint64_t outline_bits(const opc_case_result_t *result) {
   return bits;
 }
 
+/* What a result says of kernels on the simulated device. */
+static void count_kernels(opc_journal_summary_t *summary, const opc_case_result_t *result) {
+  const json_t *kernels = json_object_get(result->evidence, "kernels");
+  if (!kernels) return;
+  const uint64_t recorded = (uint64_t)json_integer_value(json_object_get(kernels, "recorded"));
+  summary->kernels_exact += (uint64_t)json_integer_value(json_object_get(kernels, "exact"));
+  summary->kernels_bounded += (uint64_t)json_integer_value(json_object_get(kernels, "bounded"));
+  summary->kernels_recorded += recorded;
+  if (recorded == 0 && json_object_get(result->evidence, "compared")) summary->cases_computed++;
+}
+
 static opc_status_t index_result(opc_journal_reader_t *reader, uint64_t offset, const json_t *record,
                                  opc_error_t *error) {
   OPC_SCOPED(opc_scope_case_result) opc_case_result_t *result = NULL;
@@ -159,6 +170,7 @@ static opc_status_t index_result(opc_journal_reader_t *reader, uint64_t offset, 
   } else {
     if (earlier) json_object_del(reader->suspects, result->case_id);
     count_result(&op->counts, result->verdict, is_warning(result));
+    count_kernels(&reader->summary, result);
     op->seconds += result->seconds;
   }
   reader->result_count++;

@@ -262,6 +262,14 @@ static json_t *proved_by(const opc_coverage_t *coverage) {
   return checks;
 }
 
+/* Launches on the simulated device; NULL: there were none. */
+static json_t *kernels_of(const opc_journal_summary_t *summary) {
+  if (summary->kernels_exact + summary->kernels_bounded + summary->kernels_recorded == 0) return NULL;
+  return json_pack("{s:I, s:I, s:I, s:I}", "exact", (json_int_t)summary->kernels_exact, "bounded",
+                   (json_int_t)summary->kernels_bounded, "recorded", (json_int_t)summary->kernels_recorded,
+                   "compared_cases", (json_int_t)summary->cases_computed);
+}
+
 static opc_status_t write_json(const opc_report_source_t *source, FILE *stream, opc_error_t *error) {
   opc_journal_summary_t summary;
   opc_journal_reader_t *journal = source->journal;
@@ -277,13 +285,13 @@ static opc_status_t write_json(const opc_report_source_t *source, FILE *stream, 
   put_problems(&writer, source->problems);
   if (json_object_size(source->problems->known) > 0) put_known(&writer, source->problems);
   json_put(&writer, "  \"summary\": ");
-  put_value(
-      &writer,
-      json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "pass", (json_int_t)summary.pass, "fail",
-                (json_int_t)summary.fail, "skip", (json_int_t)summary.skip, "error", (json_int_t)summary.error,
-                "warnings", (json_int_t)summary.warnings, "problems", (json_int_t)source->problems->count, "known",
-                (json_int_t)(source->problems->count - source->problems->fresh), "operators",
-                (json_int_t)coverage.total, "checked", (json_int_t)coverage.checked, "checks", proved_by(&coverage)));
+  put_value(&writer, json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o*}", "pass",
+                               (json_int_t)summary.pass, "fail", (json_int_t)summary.fail, "skip",
+                               (json_int_t)summary.skip, "error", (json_int_t)summary.error, "warnings",
+                               (json_int_t)summary.warnings, "problems", (json_int_t)source->problems->count, "known",
+                               (json_int_t)(source->problems->count - source->problems->fresh), "operators",
+                               (json_int_t)coverage.total, "checked", (json_int_t)coverage.checked, "checks",
+                               proved_by(&coverage), "kernels", kernels_of(&summary)));
   json_put(&writer, "\n}\n");
   return writer.status;
 }

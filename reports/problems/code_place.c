@@ -49,7 +49,7 @@ static bool is_foreign(const char *function, const char *file) {
 
 static uint64_t code_place_key_of(const char *module, const char *function, const char *file, const char *where) {
   char text[1024];
-  int length = snprintf(text, sizeof text, "%s\n%s\n%s\n%s", module, *file ? function : "", file, where);
+  int length = snprintf(text, sizeof text, "%s\n%s\n%s\n%s", module, *file || !*where ? function : "", file, where);
   uint64_t key = XXH3_64bits(text, (size_t)length < sizeof text ? (size_t)length : sizeof text - 1);
   return key ? key : 1;
 }
@@ -75,7 +75,10 @@ static void code_place_tell(const opc_code_frame_t *frame, const char *before, c
                             opc_code_place_t *out) {
   char where[32];
   snprintf(out->text, sizeof out->text, "%s%s (%.120s%s%.30s)", before, name,
-           opc_base_name(*frame->file ? frame->file : frame->module), *frame->file ? ":" : "+",
+           opc_base_name(*frame->file ? frame->file : frame->module),
+           *frame->file     ? ":"
+           : *frame->offset ? "+"
+                            : "",
            code_place_where(frame, where));
   snprintf(out->file, sizeof out->file, "%s", frame->file);
   out->line = frame->line;

@@ -34,6 +34,16 @@ static uint64_t expected_failures(const opc_problems_t *problems) {
   return count;
 }
 
+/* "launches on the simulated device: 12 computed values, 3 were only recorded; values were compared in 5 cases" */
+static void show_launches(const opc_journal_summary_t *sum, const opc_screen_t *screen) {
+  const uint64_t ran = sum->kernels_exact + sum->kernels_bounded;
+  if (ran + sum->kernels_recorded == 0) return;
+  fprintf(screen->stream, "launches on the simulated device: %" PRIu64 " computed values", ran);
+  if (sum->kernels_bounded) fprintf(screen->stream, " (%" PRIu64 " with approximations)", sum->kernels_bounded);
+  fprintf(screen->stream, ", %" PRIu64 " only recorded; values were compared in %" PRIu64 " case%s\n",
+          sum->kernels_recorded, sum->cases_computed, plural(sum->cases_computed));
+}
+
 static void show_summary(const opc_problems_t *problems, const opc_screen_t *screen) {
   opc_journal_summary_t sum;
   opc_journal_reader_summary(problems->journal, &sum);
@@ -50,6 +60,7 @@ static void show_summary(const opc_problems_t *problems, const opc_screen_t *scr
   if (expected) fprintf(screen->stream, " (%" PRIu64 " expected failure%s)", expected, plural(expected));
   if (sum.complete) fprintf(screen->stream, ", in %.1f s", sum.seconds);
   fputc('\n', screen->stream);
+  show_launches(&sum, screen);
   if (problems->count) {
     opc_text_reset(&line);
     terminal_add_problems(problems, &line);

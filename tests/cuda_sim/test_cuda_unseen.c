@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "checks/framework/own_library.h"
+#include "checks/call/own_library.h"
 #include "cuda/log/launch.h"
 #include "unit/unit.h"
 

@@ -26,7 +26,7 @@ static int host_read(void *host, const void *memory, size_t bytes) { return memc
 static int host_wait(void) { return waits++, broken ? 700 : 0; }
 
 static int begin(void **state) {
-  static const opc_device_calls_t calls = {host_allocate, host_release, host_fill, host_read, host_wait};
+  static const opc_device_calls_t calls = {host_allocate, host_release, host_fill, host_read, host_wait, NULL};
   (void)state;
   opc_device_zones_begin(&calls);
   opc_device_zones_poison(0xa5);

@@ -1,4 +1,5 @@
 #include "checks/call/call.h"
+#include "checks/call/device_faults.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -337,6 +338,7 @@ static opc_call_outcome_t end_call(opc_call_t *call, opc_call_outcome_t outcome)
   opc_arguments_compare(call, outcome == OPC_CALL_RETURNED);
   call->outcome = outcome;
   calls_counted.refused += outcome != OPC_CALL_RETURNED;
+  opc_device_faults_take(call);
   return outcome;
 }
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "checks/framework/own_library.h"
+#include "checks/call/own_library.h"
 #include "inspect/facts.h"
 
 enum { NEEDS_DEPTH = 4 };

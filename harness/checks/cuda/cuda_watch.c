@@ -4,7 +4,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "checks/framework/own_library.h"
+#include "checks/call/own_library.h"
 
 static opc_cuda_owner_t owner_of_library(const char *library, const void *context) {
   (void)context;

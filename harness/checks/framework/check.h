@@ -224,6 +224,11 @@ opc_simulated_cause_t opc_simulated_cause_in(const opc_cuda_log_t *log, const ch
 /* The same for the log begun last, which this ends. NONE on any other device. */
 opc_simulated_cause_t opc_simulated_cause(const char *message, opc_text_t *out);
 
+/* What became of kernels in this process so far; zeros where no device is simulated. */
+opc_kernel_counts_t opc_simulated_kernels(void);
+/* Appends ", in kernel copy_kernel (kernels.cu:33), thread 5,0,0 of block 0,0,0". */
+void opc_device_fault_place(const opc_device_fault_t *fault, opc_text_t *text);
+
 /* Where this process allocates CUDA tensors: in libtorch's cache, or between red zones (memory/device_zones.h). The
  * choice is made before the first use of CUDA and holds for the life of the process: cases that need the other
  * allocator run in another process.

@@ -50,13 +50,14 @@ bool opc_device_zones_elsewhere(void) {
 }
 
 static bool set_up(void) {
-  static const opc_device_calls_t calls = {device_allocate, device_release, device_fill, read_memory, wait_for_device};
+  static opc_device_calls_t calls = {device_allocate, device_release, device_fill, read_memory, wait_for_device, NULL};
   static const opc_device_allocator_t allocator = {opc_device_zones_allocate, opc_device_zones_release};
   opc_error_t error = {0};
   if (!find_functions()) {
     snprintf(missing, sizeof missing, "the CUDA runtime's functions are not found in this process");
     return false;
   }
+  if (opc_cuda_simulated()) calls.bound = opc_launch()->bound;
   opc_device_zones_begin(&calls);
   if (opc_cuda_allocator_set(&allocator, &error) == OPC_OK) return true;
   snprintf(missing, sizeof missing, "%.500s", error.message);
@@ -131,7 +132,8 @@ static opc_status_t call_and_verify(opc_case_context_t *context, opc_call_t *cal
   if (call->outcome == OPC_CALL_RETURNED) OPC_RETURN_IF_ERROR(opc_call_outputs(call, &outputs, &count, error));
   if (opc_device_zones_missing()) return OPC_OK;
   opc_device_zones_verify();
-  report_hits(call, outputs, count, finding);
+  opc_accesses_report(context, OPC_ACCESSES_INVALID, OPC_ACCESSES_ALL, NULL, finding);
+  if (!finding->decided) report_hits(call, outputs, count, finding);
   return OPC_OK;
 }
 

@@ -1,7 +1,11 @@
 #include "checks/call/changed_argument.h"
+#include "checks/cuda_log/cuda_analysis.h"
 #include "checks/framework/check.h"
 
 #include <inttypes.h>
+#include <string.h>
+
+#include "model/json/json_write.h"
 
 /* ---- arguments that must not be written ---- */
 
@@ -32,6 +36,34 @@ static void add_outside(const opc_access_t *access, opc_text_t *text) {
   else opc_text_addf(text, "%" PRId64 " bytes past the end of ", beyond);
   add_block(access, text);
   if (access->block.label[0]) opc_text_addf(text, ", whose storage has %zu bytes", access->block.bytes);
+}
+
+enum { NEAR = 1 << 20 }; /* bytes: farther away, the allocation says nothing */
+
+void opc_device_fault_place(const opc_device_fault_t *fault, opc_text_t *text) {
+  char kernel[160];
+  opc_text_addf(text, ", in kernel %.120s", opc_cuda_kernel_name(fault->kernel, kernel, sizeof kernel));
+  if (fault->line != 0) opc_text_addf(text, " (%.80s:%u)", opc_base_name(fault->file), fault->line);
+  opc_text_addf(text, ", thread %u,%u,%u of block %u,%u,%u", fault->thread[0], fault->thread[1], fault->thread[2],
+                fault->block[0], fault->block[1], fault->block[2]);
+  if (fault->times > 1) opc_text_addf(text, " first, %llu accesses in all", (unsigned long long)fault->times);
+}
+
+static void add_of_kernel(const opc_access_t *access, opc_text_t *text) {
+  const opc_device_fault_t *fault = access->device;
+  const char *does = access->write ? "writes" : "reads";
+  const int64_t beyond = access->offset - (int64_t)access->block.bytes;
+  if (strcmp(fault->space, "global") != 0)
+    opc_text_addf(text, "%s %u bytes at byte %llu of %s memory, which ends before that", does, fault->bytes,
+                  (unsigned long long)fault->address, fault->space);
+  else if (access->kind == OPC_ACCESS_FREED)
+    opc_text_addf(text, "%s device memory after it was freed (byte %" PRId64 " of %zu)", does, access->offset,
+                  access->block.bytes);
+  else if (fault->nearest == 0 || access->offset < -NEAR || beyond > NEAR)
+    opc_text_addf(text, "%s %u bytes at 0x%llx, where no device memory is", does, fault->bytes,
+                  (unsigned long long)fault->address);
+  else add_outside(access, text);
+  opc_device_fault_place(fault, text);
 }
 
 static void add_freed(const opc_access_t *access, opc_text_t *text) {
@@ -76,10 +108,12 @@ static opc_rule_id_t add_read_only(const opc_access_t *access, const opc_call_t 
 static opc_rule_id_t describe_access(const opc_access_t *access, const opc_call_t *call, opc_text_t *text) {
   switch (access->kind) {
     case OPC_ACCESS_OUTSIDE:
-      add_outside(access, text);
+      if (access->device) add_of_kernel(access, text);
+      else add_outside(access, text);
       return access->write ? OPC_RULE_memory_out_of_bounds_write : OPC_RULE_memory_out_of_bounds_read;
     case OPC_ACCESS_FREED:
-      add_freed(access, text);
+      if (access->device) add_of_kernel(access, text);
+      else add_freed(access, text);
       return OPC_RULE_memory_use_after_free;
     case OPC_ACCESS_READ_ONLY:
       return add_read_only(access, call, text);
@@ -90,6 +124,26 @@ static opc_rule_id_t describe_access(const opc_access_t *access, const opc_call_
 /* ---- evidence ---- */
 
 static void hex_text(uint64_t number, char out[24]) { snprintf(out, 24, "0x%" PRIx64, number); }
+
+static json_t *thread_evidence(const uint32_t at[3]) {
+  return json_pack("[i, i, i]", (int)at[0], (int)at[1], (int)at[2]);
+}
+
+/* The line of the kernel takes the place of a stack. */
+static void add_kernel_evidence(const opc_device_fault_t *fault, json_t *object) {
+  char kernel[160];
+  json_t *frame = json_pack("{s:s, s:s}", "module", opc_base_name(fault->kernel_library), "symbol",
+                            opc_cuda_kernel_name(fault->kernel, kernel, sizeof kernel));
+  if (fault->line != 0) {
+    json_object_set_new(frame, "file", opc_json_string(fault->file));
+    json_object_set_new(frame, "line", json_integer(fault->line));
+  }
+  json_object_set_new(object, "frames", json_pack("[o]", frame));
+  json_object_set_new(object, "kernel", opc_json_string(fault->kernel));
+  json_object_set_new(object, "block", thread_evidence(fault->block));
+  json_object_set_new(object, "thread", thread_evidence(fault->thread));
+  json_object_set_new(object, "times", json_integer((json_int_t)fault->times));
+}
 
 /* "raw" frames: the supervisor replaces them by names. */
 static json_t *access_evidence(const opc_access_t *access, opc_rule_id_t rule, const char *remark) {
@@ -106,6 +160,7 @@ static json_t *access_evidence(const opc_access_t *access, opc_rule_id_t rule, c
   if (object && access->block.label[0]) json_object_set_new(object, "argument", json_string(access->block.label));
   if (object && remark && remark[0]) json_object_set_new(object, "remark", json_string(remark));
   if (object && access->frame_count) json_object_set(object, "raw_frames", raw);
+  if (object && access->device) add_kernel_evidence(access->device, object);
   return object;
 }
 
@@ -119,12 +174,13 @@ static json_t *reported_accesses(opc_finding_t *finding) {
 
 /* The same instruction, found in another pass or on another tensor, is the same bug. */
 static bool is_known_access(const json_t *reported, const json_t *evidence) {
-  const json_t *raw = json_object_get(evidence, "raw_frames");
+  const char *key = json_object_get(evidence, "kernel") ? "frames" : "raw_frames";
+  const json_t *raw = json_object_get(evidence, key);
   size_t i;
   json_t *other;
   json_array_foreach((json_t *)reported, i, other) {
     if (!json_equal(json_object_get(other, "rule"), json_object_get(evidence, "rule"))) continue;
-    const json_t *its = json_object_get(other, "raw_frames");
+    const json_t *its = json_object_get(other, key);
     if (!raw || !its || json_equal(json_array_get(raw, 0), json_array_get(its, 0))) return true;
   }
   return false;

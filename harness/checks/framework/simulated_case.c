@@ -24,8 +24,19 @@ static const struct {
                {"cudaErrorNotSupported", "a function of CUDA"},
                {"CUDA error: operation not supported", "a function of CUDA"}};
 
+/* Instructions of a thread that the kernels of a case may run: some seconds. */
+static const uint64_t budget = UINT64_C(1) << 29;
+
 void opc_simulated_case_begin(void) {
-  if (opc_cuda_simulated()) opc_launch()->log_begin();
+  if (!opc_cuda_simulated()) return;
+  opc_launch()->log_begin();
+  opc_launch()->kernel_budget(budget);
+}
+
+opc_kernel_counts_t opc_simulated_kernels(void) {
+  opc_kernel_counts_t counts = {.not_run = ""};
+  if (opc_cuda_simulated()) opc_launch()->kernel_counts(&counts);
+  return counts;
 }
 
 static bool is_host(const opc_cuda_address_t *address) {
@@ -34,10 +45,10 @@ static bool is_host(const opc_cuda_address_t *address) {
 
 opc_simulated_cause_t opc_simulated_cause_in(const opc_cuda_log_t *log, const char *message, opc_text_t *out) {
   const opc_cuda_call_t *uncovered = NULL, *read = NULL;
-  bool launched = false;
+  const opc_cuda_call_t *launched = NULL;
   for (size_t i = 0; i < log->count; i++) {
     const opc_cuda_call_t *call = &log->calls[i];
-    launched = launched || opc_cuda_is_kernel(call);
+    if (opc_cuda_is_kernel(call) && call->ran == OPC_CUDA_RECORDED) launched = call->code == 0 ? call : launched;
     if (call->kind == OPC_CUDA_UNCOVERED && !uncovered) uncovered = call;
     bool from_device = call->from.place == OPC_CUDA_DEVICE || call->from.place == OPC_CUDA_MANAGED;
     if (launched && ((call->kind == OPC_CUDA_COPY && from_device && is_host(&call->to)) ||
@@ -54,10 +65,11 @@ opc_simulated_cause_t opc_simulated_cause_in(const opc_cuda_log_t *log, const ch
     return OPC_SIMULATED_LACKS;
   }
   if (read) {
+    const char *why = launched->not_run && launched->not_run[0] ? launched->not_run : "nothing is computed there";
     opc_text_addf(out,
-                  "the operator read back what a kernel should have written (%s, %llu bytes), and kernels do not run "
-                  "on the simulated device",
-                  read->function, (unsigned long long)read->bytes);
+                  "the operator read back what a kernel should have written (%s, %llu bytes), and the kernel did not "
+                  "run on the simulated device: %s",
+                  read->function, (unsigned long long)read->bytes, why);
     return OPC_SIMULATED_READ;
   }
   return OPC_SIMULATED_NONE;

@@ -6,10 +6,12 @@
 #include <string.h>
 
 #include "checks/call/changed_argument.h"
+#include "checks/call/device_faults.h"
 #include "checks/cuda/cuda_watch.h"
 #include "checks/framework/global_state.h"
 #include "memory/cpu_memory.h"
 #include "memory/valgrind_requests.h"
+#include "model/json/json_write.h"
 
 bool opc_run_names(const char *name, const char *const *list, size_t count) {
   for (size_t i = 0; i < count; i++)
@@ -277,6 +279,18 @@ static void add_amount(const opc_call_count_t *calls_before, uint64_t compared_b
   if (compared > 0) opc_finding_evidence(finding, "compared", json_integer((json_int_t)compared));
 }
 
+/* What became of the kernels that were launched on the simulated device. */
+static void add_kernels(const opc_kernel_counts_t *before, opc_finding_t *finding) {
+  const opc_kernel_counts_t now = opc_simulated_kernels();
+  const uint64_t exact = now.exact - before->exact, bounded = now.bounded - before->bounded,
+                 recorded = now.recorded - before->recorded;
+  if (exact + bounded + recorded == 0) return;
+  json_t *kernels = json_pack("{s:I, s:I, s:I}", "exact", (json_int_t)exact, "bounded", (json_int_t)bounded, "recorded",
+                              (json_int_t)recorded);
+  if (kernels && recorded > 0) json_object_set_new(kernels, "not_run", opc_json_string(now.not_run));
+  opc_finding_evidence(finding, "kernels", kernels);
+}
+
 /* What the finding means for later cases. What any call shows is no reason to leave out cases of this check. */
 void opc_run_note_rule(opc_run_t *run, const opc_case_context_t *context, opc_rule_id_t rule) {
   const bool own = rule && (!is_undeclared_change(rule) || is_check_mutation(run));
@@ -329,8 +343,10 @@ bool opc_run_case(opc_run_t *run, const char *id_text, opc_case_context_t *conte
    * must not affect later cases. */
   if (!opc_case_is_declared(context)) opc_cpu_memory_guard(OPC_GUARD_BEHIND);
   opc_guard_accesses_reset();
+  opc_device_faults_reset();
   opc_changed_argument_forget();
   if (context->simulated) opc_simulated_case_begin();
+  const opc_kernel_counts_t kernels_before = opc_simulated_kernels();
   opc_cuda_case_begin(context);
   char provenance[OPC_PROVENANCE_SIZE];
   opc_provenance_format(&context->provenance, provenance);
@@ -356,6 +372,7 @@ bool opc_run_case(opc_run_t *run, const char *id_text, opc_case_context_t *conte
   const bool failed = finding.decided && (finding.verdict == OPC_VERDICT_FAIL || finding.verdict == OPC_VERDICT_ERROR);
   add_evidence(context, planned, failed || opc_valgrind_errors() != errors_before, &finding);
   if (finding.decided && finding.verdict == OPC_VERDICT_PASS) add_amount(&calls_before, compared_before, &finding);
+  add_kernels(&kernels_before, &finding);
   if (!finding.decided)
     opc_finding_skip(&finding, OPC_SKIP_NOT_APPLICABLE, "there is nothing here that this check could prove");
   const double took = opc_clock_of(CLOCK_PROCESS_CPUTIME_ID) - cpu;

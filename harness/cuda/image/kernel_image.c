@@ -121,6 +121,45 @@ bool opc_image_has(const void *wrapper, const char *kernel) {
   return visit_parts(wrapper, kernel_image_read_part, &wanted);
 }
 
+/* ---- its PTX ---- */
+
+typedef struct texts {
+  unsigned newest; /* 0: looked for */
+  opc_image_ptx_visit_t *visit;
+  void *context;
+  bool visited;
+} texts_t;
+
+static bool texts_newest(const opc_fat_entry_t *part, void *data) {
+  texts_t *texts = data;
+  if (part->header.kind == OPC_FAT_PTX && part->header.architecture > texts->newest)
+    texts->newest = part->header.architecture;
+  return false;
+}
+
+static bool texts_give(const opc_fat_entry_t *part, void *data) {
+  texts_t *texts = data;
+  const uint64_t how = part->flags & (OPC_FAT_LZ4 | OPC_FAT_ZSTD);
+  if (part->header.kind != OPC_FAT_PTX || part->header.architecture != texts->newest) return false;
+  size_t size = part->size;
+  unsigned char *plain =
+      how == 0 ? NULL
+               : opc_image_unpack(how == OPC_FAT_ZSTD, part->bytes, part->size, (size_t)part->header.plain_size, &size);
+  if (how == 0 || plain) {
+    texts->visit(plain ? (const char *)plain : (const char *)part->bytes, size, texts->newest, texts->context);
+    texts->visited = true;
+  }
+  if (plain) opc_image_unpacked_free(plain, size);
+  return false;
+}
+
+unsigned opc_image_ptx(const void *wrapper, opc_image_ptx_visit_t *visit, void *context) {
+  texts_t texts = {.visit = visit, .context = context};
+  (void)visit_parts(wrapper, texts_newest, &texts);
+  if (texts.newest != 0) (void)visit_parts(wrapper, texts_give, &texts);
+  return texts.visited ? texts.newest : 0;
+}
+
 /* ---- modules of the driver: other data gets a container ---- */
 
 typedef struct wrapped {

@@ -34,6 +34,11 @@ void opc_image_read(const void *wrapper, const char *kernel, int major, int mino
 
 bool opc_image_has(const void *wrapper, const char *kernel);
 
+typedef void opc_image_ptx_visit_t(const char *text, size_t size, unsigned architecture, void *context);
+/* Visits the PTX of the newest architecture that the module has PTX for: a text for each part that was linked. Returns
+ * the architecture; 0: it has no PTX, or only PTX that cannot be unpacked. */
+unsigned opc_image_ptx(const void *wrapper, opc_image_ptx_visit_t *visit, void *context);
+
 /* Copies an image that the driver loads as a module (a cubin, PTX, or a container of these) into a wrapper like the one
  * above; free it with opc_image_wrapped_free. NULL: none of these, damaged, or out of memory. A NUL follows the `size`
  * bytes; size 0: the image itself gives its size. */

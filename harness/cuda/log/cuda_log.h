@@ -46,6 +46,37 @@ typedef struct opc_cuda_address {
                           many tensors */
 } opc_cuda_address_t;
 
+/* What became of a kernel on the simulated device. */
+typedef enum opc_cuda_ran {
+  OPC_CUDA_RECORDED = 0, /* it did not run: nothing was computed. On a GPU this says nothing */
+  OPC_CUDA_RAN_EXACT,
+  OPC_CUDA_RAN_BOUNDED /* with instructions that approximate: other bits than a GPU's */
+} opc_cuda_ran_t;
+
+typedef enum opc_device_fault_kind {
+  OPC_FAULT_OUTSIDE = 0, /* an access outside every live allocation, or outside shared or local memory */
+  OPC_FAULT_MISALIGNED,
+  OPC_FAULT_TRAP,    /* the instruction trap, or a failed assertion of device code */
+  OPC_FAULT_DEADLOCK /* threads of a block wait for each other */
+} opc_device_fault_kind_t;
+
+/* What a kernel did wrong while it ran on the simulated device: the first of its kind at an instruction. */
+typedef struct opc_device_fault {
+  opc_device_fault_kind_t kind;
+  const char *kernel, *kernel_library; /* as in opc_cuda_call_t */
+  const char *file;                    /* of the source; "": unknown, the kernel was compiled without -lineinfo */
+  uint32_t line;
+  uint32_t block[3], thread[3];
+  bool write;        /* or an atomic operation */
+  const char *space; /* "global", "shared"… */
+  uint64_t address;  /* in that space */
+  uint32_t bytes;
+  opc_cuda_place_t place;          /* of a global address: FREED, or NOWHERE if no allocation holds it */
+  uint64_t nearest, nearest_bytes; /* the allocation that holds it, or else the one below it; 0: none */
+  uint64_t times;
+  const char *text; /* of a failed assertion, or what is waited for; "": nothing */
+} opc_device_fault_t;
+
 /* A kernel's parameter of 4 bytes. */
 typedef struct opc_cuda_number {
   uint32_t value;
@@ -81,6 +112,8 @@ typedef struct opc_cuda_call {
   uint32_t grid[3], block[3];
   uint64_t shared; /* dynamic shared memory */
   bool cooperative;
+  opc_cuda_ran_t ran;
+  const char *not_run; /* why it did not run; "": it ran, or the device is real */
   bool by_stub; /* cudaLaunchKernel was called by the stub of a <<<…>>>, as in CUDA 12; in CUDA 13 stubs have a function
                    of their own, __cudaLaunchKernel */
   opc_cuda_address_t pointers[OPC_CUDA_POINTERS]; /* words of the kernel's parameters that are addresses of memory, in

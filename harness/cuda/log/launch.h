@@ -3,15 +3,15 @@
  * libtorch_cuda and an operator's library with a shared runtime all call it, from their first initialiser on. A worker
  * for the CPU does not load it. The environment selects its mode:
  *
- *   OPC_CUDA_MODE=simulated      two devices of the simulated architecture; kernels are recorded, not run;
- *                                the real runtime is not called
+ *   OPC_CUDA_MODE=simulated      two devices of the simulated architecture; the real runtime is not called
  *   OPC_CUDA_MODE=through        each call goes to the real runtime and is recorded
  *   OPC_CUDA_ARCHITECTURE=sm_90  architecture of the simulated devices: sm_75 to sm_120 (architectures.def)
  *
  * The worker finds the table below with dlsym(RTLD_DEFAULT, OPC_LAUNCH_API_SYMBOL); without it, nothing is wrapped. The
  * simulated device stores data that host code copies to it, and returns it: copies in both directions, copies on the
- * device and cudaMemset work; only kernels do nothing. Its memory costs nothing until it is used in a copy, so tensors
- * of many gigabytes can be made. Host code that dereferences a device address faults (SIGSEGV).
+ * device and cudaMemset work; kernels run if they have PTX that cuda/ptx can run, each when it is launched. Its memory
+ * costs nothing until it is used in a copy, so tensors of many gigabytes can be made. Host code that dereferences a
+ * device address faults (SIGSEGV).
  *
  * Threads: any thread may call the runtime; the table's functions are called by one at a time. Fork: safe in simulated
  * mode at any time, in through mode before the first call that creates a context. */
@@ -24,7 +24,7 @@ extern "C" {
 #endif
 
 #define OPC_LAUNCH_API_SYMBOL "opc_launch_api"
-enum { OPC_LAUNCH_API_VERSION = 4 };
+enum { OPC_LAUNCH_API_VERSION = 5 };
 
 typedef enum opc_launch_mode { OPC_LAUNCH_SIMULATED = 1, OPC_LAUNCH_THROUGH } opc_launch_mode_t;
 
@@ -43,6 +43,14 @@ typedef struct opc_cuda_allocation {
   uint64_t bytes;
   const char *library; /* that allocated it, as opc_cuda_call_t.library */
 } opc_cuda_allocation_t;
+
+/* Of this process so far, on the simulated device. */
+typedef struct opc_kernel_counts {
+  uint64_t exact, bounded; /* launches that computed values */
+  uint64_t recorded;       /* launches, and work of cuBLAS and cuFFT, that did not */
+  const char *not_run;     /* why, of the last of them; "": none */
+  bool over_budget;        /* of the last of them: it would have run too long */
+} opc_kernel_counts_t;
 
 typedef struct opc_launch_api {
   uint32_t version; /* OPC_LAUNCH_API_VERSION */
@@ -81,6 +89,17 @@ typedef struct opc_launch_api {
    * may be called repeatedly. "": they are logged; otherwise why not. is_own: selects the libraries whose kernels'
    * parameters are read, which takes time; it may be called from any thread. */
   const char *(*watch_untracked)(bool (*is_own)(const char *library));
+
+  /* ---- kernels that run on the simulated device (cuda/ptx) ---- */
+
+  void (*kernel_counts)(opc_kernel_counts_t *out);
+  /* Kernels from now on may run so many instructions of a thread in all; what they go beyond is not run. */
+  void (*kernel_budget)(uint64_t instructions);
+  /* What kernels did wrong since the last faults_forget; valid until then. */
+  size_t (*faults)(const opc_device_fault_t **out);
+  void (*faults_forget)(void);
+  /* Of the allocation at `base` kernels may access only these bytes. */
+  void (*bound)(const void *base, const void *data, size_t bytes);
 } opc_launch_api_t;
 
 /* The table of this process; NULL: nothing is wrapped, as in every worker for the CPU. */

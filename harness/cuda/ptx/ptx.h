@@ -34,6 +34,9 @@ void opc_ptx_module_free(opc_ptx_module_t *module);
 size_t opc_ptx_kernel_count(const opc_ptx_module_t *module);
 const char *opc_ptx_kernel_name(const opc_ptx_module_t *module, size_t kernel);
 
+/* The memory of a variable of the module, global or constant, and its size; NULL: there is none of this name. */
+void *opc_ptx_module_variable(const opc_ptx_module_t *module, const char *name, size_t *out_size);
+
 /* What the results of an instruction are worth. */
 typedef enum opc_ptx_exactness {
   OPC_PTX_EXACT = 0, /* the bits that PTX defines */

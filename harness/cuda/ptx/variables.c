@@ -62,3 +62,15 @@ bool opc_ptx_variable_find(const opc_ptx_module_t *module, uint64_t address, opc
   out->end = out->begin + variables[low - 1]->size;
   return address < out->end;
 }
+
+void *opc_ptx_module_variable(const opc_ptx_module_t *module, const char *name, size_t *out_size) {
+  opc_ptx_symbol_t *const *variables = module->variables.items;
+  const size_t length = strlen(name);
+  for (uint32_t i = 0; i < module->variables.count; i++) {
+    const opc_ptx_symbol_t *symbol = variables[i];
+    if (symbol->name.length != length || memcmp(symbol->name.at, name, length) != 0) continue;
+    *out_size = symbol->size;
+    return symbol->memory;
+  }
+  return NULL;
+}

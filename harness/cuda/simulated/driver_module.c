@@ -92,6 +92,7 @@ static int module_unload(void *handle) {
   opc_module_t *module = opc_module_find(handle);
   if (!module) return INVALID_HANDLE;
   opc_module_end(module);
+  opc_kernel_programs_end(module);
   opc_image_wrapped_free((void *)(uintptr_t)module->wrapper);
   return SUCCESS;
 }

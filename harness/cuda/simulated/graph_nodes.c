@@ -56,6 +56,7 @@ opc_graph_node_t *opc_graph_add(opc_graph_t *graph, const opc_work_t *work, cons
   opc_graph_node_t *node = calloc(1, sizeof *node);
   if (!node) return NULL;
   node->work = *work;
+  if (work->keep) work->keep(&node->work);
   if (opc_nodes_add(&node->after, after) && nodes_append(&graph->nodes, node)) return node;
   opc_nodes_clear(&node->after);
   free(node);

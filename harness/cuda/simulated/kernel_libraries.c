@@ -17,6 +17,12 @@ enum {
 enum { CUFFT_INVALID_PLAN = 1, CUFFT_ALLOC_FAILED = 2, CUFFT_INVALID_VALUE = 4, CUFFT_EXEC_FAILED = 6, PLANS = 16384 };
 static const uint64_t handle_mark = 0x5ca1ab1ec0b1a5u;
 
+static cudaError_t work_note(const opc_work_t *work) {
+  (void)work;
+  opc_run_note(OPC_CUDA_RECORDED, "cuBLAS and cuFFT compute nothing on the simulated device", false);
+  return cudaSuccess;
+}
+
 /* 0, or `failed`: as for a launch, the stream must be on the current device. The error is not the thread's last error:
  * it belongs to another library. */
 static int put_work(const char *function, void *caller, cudaStream_t stream, int failed) {
@@ -27,7 +33,8 @@ static int put_work(const char *function, void *caller, cudaStream_t stream, int
   cudaError_t code =
       opc_stream_usable(stream, &device) && device == opc_thread.device ? cudaSuccess : cudaErrorInvalidResourceHandle;
   opc_thread.per_thread = false;
-  if (code == cudaSuccess) code = opc_stream_put(stream, &(opc_work_t){.type = cudaGraphNodeTypeKernel});
+  if (code == cudaSuccess)
+    code = opc_stream_put(stream, &(opc_work_t){.type = cudaGraphNodeTypeKernel, .run = work_note});
   if (noted) opc_call_end(&call, code);
   return code == cudaSuccess ? 0 : failed;
 }

@@ -1,6 +1,7 @@
 /* Shared by the files of the simulated device. */
 #pragma once
 
+#include "cuda/ptx/ptx_run.h"
 #include "cuda/state/cudart_table.h"
 
 size_t opc_simulated_memory(void); /* bytes of a device */
@@ -9,6 +10,23 @@ void opc_host_functions_wait(void);
 /* Number of blocks with this many threads that fit on a multiprocessor. */
 uint32_t opc_blocks_resident(opc_cuda_kernel_t *kernel, uint64_t threads, uint64_t shared);
 
+/* ---- kernels that run (kernel_program.c, kernel_run.c) ---- */
+
+/* A kernel's program in its module's newest PTX, and the memory of the module's variables. Never freed before its
+ * module. */
+typedef struct opc_kernel_program {
+  const opc_ptx_module_t *module;
+  opc_ptx_program_t *program; /* NULL: it cannot be run, `why` says why */
+  const char *why;            /* permanent */
+  uint64_t threads_most;      /* a launch of so many threads went over the budget; UINT64_MAX: none did */
+} opc_kernel_program_t;
+/* Under opc_lock_runs. NULL: out of memory. */
+opc_kernel_program_t *opc_kernel_program(opc_cuda_kernel_t *kernel);
+/* The module is unloaded: releases its programs. */
+void opc_kernel_programs_end(opc_module_t *module);
+/* The variable has its initial values from now on. */
+void opc_variable_begin(const void *host, int device);
+
 /* ---- work in a stream: done at once, or captured (simulated_capture.c) and done by each launch of the graph
  * (simulated_graph.c) ---- */
 
@@ -16,8 +34,9 @@ typedef struct opc_work opc_work_t;
 struct opc_work {
   enum cudaGraphNodeType type;
   cudaError_t (*check)(const opc_work_t *work); /* (optional) the error with which it would be refused */
-  cudaError_t (*run)(const opc_work_t *work);   /* NULL: nothing happens on the simulated device, as for a kernel.
-                                                   Includes the checks of `check` */
+  cudaError_t (*run)(const opc_work_t *work);   /* NULL: nothing happens on the simulated device. Includes the checks of
+                                                   `check` */
+  void (*keep)(opc_work_t *work);               /* (optional) for a copy that is run after the caller has returned */
   union {
     struct opc_work_copy {
       void *to;
@@ -36,8 +55,20 @@ struct opc_work {
       void *data;
     } host;
     cudaGraphExec_t graph;
+    struct opc_work_kernel {
+      opc_cuda_kernel_t *kernel;
+      dim3 grid, block;
+      uint32_t shared;
+      bool cooperative;
+      void **arguments;                /* the caller's, while it waits; NULL: `parameters` has them */
+      const unsigned char *parameters; /* as the program reads them; NULL: none yet */
+    } kernel;
   } of;
 };
+
+/* `run` and `keep` of a kernel, after all checks: runs the kernel, or notes why it does not. */
+cudaError_t opc_kernel_run(const opc_work_t *work);
+void opc_kernel_keep(opc_work_t *work);
 
 /* `stream` as passed to the runtime function. */
 cudaError_t opc_stream_put(cudaStream_t stream, const opc_work_t *work);

@@ -158,6 +158,7 @@ cudaError_t opc_sim_cudaMemcpyPeerAsync(void *to, int to_device, const void *sou
 static cudaError_t symbol_at(const void *symbol, size_t offset, size_t bytes, void **out) {
   uint64_t at, size;
   if (!opc_variable_find(symbol, opc_thread.device, &at, &size)) return cudaErrorInvalidSymbol;
+  opc_variable_begin(symbol, opc_thread.device);
   if (offset > size || bytes > size - offset) return cudaErrorInvalidValue;
   *out = (void *)(uintptr_t)(at + offset);
   return cudaSuccess;

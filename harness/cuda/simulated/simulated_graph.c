@@ -1,5 +1,4 @@
-/* Graphs of the simulated devices as in the runtime: queried, instantiated, and executed at each launch. Kernels do
- * nothing there either. */
+/* Graphs of the simulated devices as in the runtime: queried, instantiated, and executed at each launch. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,13 +1,15 @@
-/* Kernels on the simulated devices: launches are checked, not executed. */
+/* Kernels on the simulated devices: launches are checked, then run if they have PTX (kernel_run.c). */
 #include "cuda/simulated/simulated.h"
 
 enum { REGISTERS = 65536, WARP = 32, REGISTER_UNIT = 256, RESERVED_SHARED = 1024 };
 
 /* The launch's result, checked in CUDA's order: the kernel, its configuration, the stream, the resources, a capture. */
 static cudaError_t launch_checked(opc_cuda_kernel_t *kernel, dim3 grid, dim3 block, uint64_t shared,
-                                  cudaStream_t stream, bool cooperative) {
+                                  cudaStream_t stream, bool cooperative, void **arguments) {
   const opc_cuda_limits_t *limits = &opc_runtime.limits;
   int device;
+  opc_thread.ran = OPC_CUDA_RECORDED;
+  opc_thread.not_run = "it was captured into a graph";
   if (!kernel) return cudaErrorInvalidDeviceFunction;
   const cudaError_t fits = opc_kernel_fits(kernel);
   if (fits != cudaSuccess) return fits;
@@ -27,7 +29,13 @@ static cudaError_t launch_checked(opc_cuda_kernel_t *kernel, dim3 grid, dim3 blo
   if (cooperative && (uint64_t)grid.x * grid.y * grid.z >
                          (uint64_t)opc_blocks_resident(kernel, threads, shared) * opc_runtime.multiprocessors)
     return cudaErrorCooperativeLaunchTooLarge;
-  return opc_stream_put(stream, &(opc_work_t){.type = cudaGraphNodeTypeKernel});
+  const opc_work_t work = {
+      .type = cudaGraphNodeTypeKernel,
+      .run = opc_kernel_run,
+      .keep = opc_kernel_keep,
+      .of.kernel = {kernel, grid, block, (uint32_t)shared, cooperative, .arguments = arguments},
+  };
+  return opc_stream_put(stream, &work);
 }
 
 static uint64_t up(uint64_t value, uint64_t unit) { return (value + unit - 1) / unit * unit; }
@@ -53,8 +61,7 @@ uint32_t opc_blocks_resident(opc_cuda_kernel_t *kernel, uint64_t threads, uint64
 
 cudaError_t opc_sim_cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **arguments, size_t shared,
                                      cudaStream_t stream) {
-  (void)arguments;
-  return launch_checked(opc_kernel_find(function), grid, block, shared, stream, false);
+  return launch_checked(opc_kernel_find(function), grid, block, shared, stream, false, arguments);
 }
 
 cudaError_t opc_sim___cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **arguments, size_t shared,
@@ -64,14 +71,12 @@ cudaError_t opc_sim___cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 bloc
 
 cudaError_t opc_sim_cudaLaunchCooperativeKernel(const void *function, dim3 grid, dim3 block, void **arguments,
                                                 size_t shared, cudaStream_t stream) {
-  (void)arguments;
-  return launch_checked(opc_kernel_find(function), grid, block, shared, stream, true);
+  return launch_checked(opc_kernel_find(function), grid, block, shared, stream, true, arguments);
 }
 
 cudaError_t opc_sim_cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *function, void **arguments) {
   bool cooperative = false;
   uint64_t cluster = 1;
-  (void)arguments;
   if (!config || (!config->attrs && config->numAttrs != 0)) return cudaErrorInvalidValue;
   const uint32_t grid[3] = {config->gridDim.x, config->gridDim.y, config->gridDim.z};
   for (unsigned i = 0; i < config->numAttrs; i++) {
@@ -88,7 +93,7 @@ cudaError_t opc_sim_cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const 
       return cudaErrorInvalidClusterSize; /* the portable size; larger ones require an attribute of the kernel */
   }
   return launch_checked(opc_kernel_find(function), config->gridDim, config->blockDim, config->dynamicSmemBytes,
-                        config->stream, cooperative);
+                        config->stream, cooperative, arguments);
 }
 
 /* ---- handles ---- */

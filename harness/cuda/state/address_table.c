@@ -70,6 +70,17 @@ void opc_range_end(const void *at) {
   change_end();
 }
 
+void opc_range_bound(const void *at, const void *data, size_t bytes) {
+  const uint64_t base = (uint64_t)(uintptr_t)at;
+  change_begin();
+  const size_t i = above(base, atomic_load_explicit(&range_count, memory_order_relaxed));
+  if (i > 0 && ranges[i - 1].base == base) {
+    ranges[i - 1].part = (uint64_t)(uintptr_t)data;
+    ranges[i - 1].part_bytes = bytes;
+  }
+  change_end();
+}
+
 bool opc_range_find(uint64_t address, opc_range_t *out) {
   for (int i = 0; i < RETRIES; i++) {
     const unsigned before = atomic_load(&changes);

@@ -102,7 +102,7 @@ bool opc_call_begin(opc_cuda_call_t *call, opc_cuda_kind_t kind, const char *fun
   call->kind = kind;
   call->function = function;
   call->caller = (uint64_t)(uintptr_t)caller;
-  call->library = call->kernel = call->kernel_library = "";
+  call->library = call->kernel = call->kernel_library = call->not_run = "";
   call->device = opc_device_now();
   call->stream_kind = OPC_CUDA_STREAM_UNKNOWN;
   call->stream_device = call->to.device = call->from.device = -1;
@@ -121,6 +121,10 @@ void opc_call_end(const opc_cuda_call_t *call, int code) {
     if (i < CALLS_MAX) {
       calls[i] = *call;
       calls[i].code = code;
+      if (call->kind == OPC_CUDA_LAUNCH && opc_runtime.simulated) {
+        calls[i].ran = opc_thread.ran;
+        calls[i].not_run = opc_thread.not_run ? opc_thread.not_run : "";
+      }
       calls[i].thread = opc_thread.number;
     }
   }

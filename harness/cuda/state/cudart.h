@@ -66,7 +66,7 @@ static inline void opc_runtime_ready(void) {
 void *opc_real_function(const char *name);
 /* Held during fork. */
 extern pthread_mutex_t opc_lock_addresses, opc_lock_kernels, opc_lock_copies, opc_lock_streams, opc_lock_jobs,
-    opc_lock_texts, opc_lock_captures;
+    opc_lock_texts, opc_lock_captures, opc_lock_runs;
 
 /* Private memory that never moves and costs nothing until it is touched; NULL: the system refuses. */
 void *opc_reserve(size_t bytes, int protection);
@@ -80,6 +80,8 @@ typedef struct opc_thread {
   bool popped;          /* the stub has asked for the launch's configuration, and has not launched yet */
   uint64_t pushed_from; /* where the last launch by <<<…>>> began, until its stub launches */
   unsigned device_flags;
+  opc_cuda_ran_t ran;  /* simulated: what became of the launch that is being made */
+  const char *not_run; /* NULL: it ran, or there is none */
   unsigned inside; /* greater than 0: CUPTI's callback ignores calls, because they are wrapped or made by the callback
                       itself */
 } opc_thread_t;
@@ -104,12 +106,14 @@ typedef struct opc_range {
   opc_cuda_place_t place; /* for live ranges */
   int device;
   bool live;
-  unsigned flags; /* for pinned memory: flags of cudaHostAlloc */
+  unsigned flags;            /* for pinned memory: flags of cudaHostAlloc */
+  uint64_t part, part_bytes; /* (optional) what of it kernels may access, as launch.h, bound */
 } opc_range_t;
 
 void opc_range_add(const void *base, uint64_t bytes, opc_cuda_place_t place, int device, uint64_t caller,
                    unsigned flags);
 void opc_range_end(const void *base);
+void opc_range_bound(const void *base, const void *data, size_t bytes); /* launch.h, bound */
 /* The allocation that contains an address, live or freed; lock-free and async-signal-safe. */
 bool opc_range_find(uint64_t address, opc_range_t *out);
 /* The live allocation that begins there. */
@@ -132,6 +136,10 @@ void opc_device_copy(uint64_t to, uint64_t from, uint64_t bytes);
 void opc_device_fill(uint64_t to, unsigned char byte, uint64_t bytes);
 bool opc_device_touched(uint64_t address, uint64_t program_counter, bool write); /* launch.h, host_access */
 void opc_device_close_opened(void);
+/* For a kernel that runs: the memory of all devices is accessible from begin to end, and no copy runs meanwhile. False:
+ * the system refuses, and nothing was begun. */
+bool opc_device_open_all(void);
+void opc_device_close_all(void);
 /* Called once, first: reserve the address space for the tables and the devices' memory. */
 void opc_device_reserve(void);
 void opc_range_reserve(void);
@@ -179,6 +187,7 @@ struct opc_cuda_kernel {
   int carveout;
   atomic_bool image_read;
   opc_kernel_image_t *image;
+  struct opc_kernel_program *program; /* simulated: kernel_program.c; NULL: not asked for yet */
 };
 
 struct opc_module {
@@ -189,6 +198,7 @@ struct opc_module {
   opc_image_code_t code;
   bool live;
   size_t first_kernel, end_kernel, first_variable, end_variable; /* ranges that contain its own entries */
+  struct opc_module_texts *texts; /* simulated: its PTX (kernel_program.c); NULL: not asked for yet */
 };
 
 opc_module_t *opc_module_add(const void *wrapper, void **handle);
@@ -209,12 +219,32 @@ cudaError_t opc_kernel_fits(opc_cuda_kernel_t *kernel);
 typedef struct opc_variable {
   const void *host;
   opc_module_t *module;
+  const char *name; /* in device code; lives as long as the library */
   uint64_t bytes;
   uint64_t at[OPC_SIMULATED_DEVICES]; /* 0: not allocated yet */
+  bool begun[OPC_SIMULATED_DEVICES];  /* it has its initial values */
 } opc_variable_t;
-void opc_variable_add(opc_module_t *module, const void *host, uint64_t bytes);
+void opc_variable_add(opc_module_t *module, const void *host, const char *name, uint64_t bytes);
+opc_variable_t *opc_variable_of(const void *host); /* NULL: there is no such variable */
+/* Those of a module that have memory on the device. */
+void opc_variable_visit(const opc_module_t *module, int device,
+                        void (*visit)(opc_variable_t *variable, int device, void *context), void *context);
 /* Its memory on a device. False: there is no such variable, or no memory. */
 bool opc_variable_find(const void *host, int device, uint64_t *out_at, uint64_t *out_bytes);
+
+/* ---- kernels that run on the simulated device (kernel_runs.c) ---- */
+
+/* What became of a launch. not_run: permanent; NULL: it ran. */
+void opc_run_note(opc_cuda_ran_t ran, const char *not_run, bool over_budget);
+/* What is left of the budget. */
+uint64_t opc_run_budget(void);
+void opc_run_used(uint64_t instructions);
+/* Keeps a copy, unless one of its kind at its place is there. Its strings are permanent. */
+void opc_fault_note(const opc_device_fault_t *fault);
+void opc_run_counts(opc_kernel_counts_t *out);
+void opc_run_budget_set(uint64_t instructions);
+size_t opc_fault_list(const opc_device_fault_t **out);
+void opc_fault_forget(void);
 
 /* Functions of cuBLAS and cuFFT; NULL: there is no such function. */
 void *opc_library_function(const char *name);

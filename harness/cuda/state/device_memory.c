@@ -190,6 +190,27 @@ void opc_device_fill(uint64_t to, unsigned char byte, uint64_t bytes) {
   pthread_mutex_unlock(&opc_lock_copies);
 }
 
+/* ---- kernels ---- */
+
+static bool all_protect(int protection) {
+  bool done = true;
+  for (int i = 0; i < OPC_SIMULATED_DEVICES; i++)
+    if (regions[i].used != 0) done = mprotect(pointer(regions[i].base), regions[i].used, protection) == 0 && done;
+  return done;
+}
+
+bool opc_device_open_all(void) {
+  pthread_mutex_lock(&opc_lock_copies);
+  if (all_protect(PROT_READ | PROT_WRITE)) return true;
+  opc_device_close_all();
+  return false;
+}
+
+void opc_device_close_all(void) {
+  (void)all_protect(PROT_NONE);
+  pthread_mutex_unlock(&opc_lock_copies);
+}
+
 /* ---- host code that dereferences a device address ---- */
 
 bool opc_device_touched(uint64_t address, uint64_t program_counter, bool write) {

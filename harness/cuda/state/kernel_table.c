@@ -174,20 +174,32 @@ const opc_kernel_image_t *opc_kernel_image(opc_cuda_kernel_t *kernel) {
 
 /* ---- variables in device code ---- */
 
-void opc_variable_add(opc_module_t *module, const void *host, uint64_t bytes) {
+void opc_variable_add(opc_module_t *module, const void *host, const char *name, uint64_t bytes) {
   pthread_mutex_lock(&opc_lock_kernels);
   if (module && variable_count < VARIABLES_MAX) {
-    variables[variable_count++] = (opc_variable_t){.host = host, .module = module, .bytes = bytes};
+    variables[variable_count++] =
+        (opc_variable_t){.host = host, .module = module, .name = name ? name : "", .bytes = bytes};
     module->end_variable = variable_count;
   }
   pthread_mutex_unlock(&opc_lock_kernels);
 }
 
-bool opc_variable_find(const void *host, int device, uint64_t *out_at, uint64_t *out_bytes) {
-  opc_variable_t *found = NULL;
+static opc_variable_t *variable_of(const void *host) {
+  for (size_t i = variable_count; host && i-- > 0;)
+    if (variables[i].host == host) return &variables[i];
+  return NULL;
+}
+
+opc_variable_t *opc_variable_of(const void *host) {
   pthread_mutex_lock(&opc_lock_kernels);
-  for (size_t i = variable_count; host && i-- > 0 && !found;)
-    if (variables[i].host == host) found = &variables[i];
+  opc_variable_t *found = variable_of(host);
+  pthread_mutex_unlock(&opc_lock_kernels);
+  return found;
+}
+
+bool opc_variable_find(const void *host, int device, uint64_t *out_at, uint64_t *out_bytes) {
+  pthread_mutex_lock(&opc_lock_kernels);
+  opc_variable_t *found = variable_of(host);
   if (found && opc_runtime.simulated && found->at[device] == 0)
     found->at[device] = opc_device_place(OPC_CUDA_DEVICE, device, found->bytes);
   pthread_mutex_unlock(&opc_lock_kernels);
@@ -195,4 +207,10 @@ bool opc_variable_find(const void *host, int device, uint64_t *out_at, uint64_t 
   *out_at = opc_runtime.simulated ? found->at[device] : (uint64_t)(uintptr_t)host;
   *out_bytes = found->bytes;
   return *out_at != 0;
+}
+
+void opc_variable_visit(const opc_module_t *module, int device,
+                        void (*visit)(opc_variable_t *variable, int device, void *context), void *context) {
+  for (size_t i = module->first_variable; i < module->end_variable; i++)
+    if (variables[i].module == module && variables[i].at[device] != 0) visit(&variables[i], device, context);
 }

@@ -8,8 +8,8 @@
 #include "cuda/state/cudart_table.h"
 
 /* In lock order: each may be taken while earlier ones are held. */
-static pthread_mutex_t *const locks[] = {&opc_lock_jobs,      &opc_lock_captures, &opc_lock_kernels, &opc_lock_copies,
-                                         &opc_lock_addresses, &opc_lock_streams,  &opc_lock_texts};
+static pthread_mutex_t *const locks[] = {&opc_lock_jobs,   &opc_lock_captures,  &opc_lock_runs,    &opc_lock_kernels,
+                                         &opc_lock_copies, &opc_lock_addresses, &opc_lock_streams, &opc_lock_texts};
 enum { LOCKS = sizeof locks / sizeof locks[0] };
 
 static void fork_before(void) {

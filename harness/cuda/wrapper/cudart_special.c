@@ -3,7 +3,7 @@
 #include <dlfcn.h>
 #include <string.h>
 
-#include "cuda/state/cudart_table.h"
+#include "cuda/simulated/simulated.h"
 
 /* ---- errors ---- */
 
@@ -98,7 +98,9 @@ void __cudaRegisterFatBinaryEnd(void **handle) {
 }
 
 void __cudaUnregisterFatBinary(void **handle) {
-  opc_module_end(opc_module_find(handle));
+  opc_module_t *module = opc_module_find(handle);
+  opc_module_end(module);
+  if (opc_runtime.simulated) opc_kernel_programs_end(module);
   if (!opc_runtime.simulated) opc_real_registry.unregister(handle);
 }
 
@@ -111,7 +113,7 @@ void __cudaRegisterFunction(void **handle, const char *host, char *device, const
 
 void __cudaRegisterVar(void **handle, char *host, char *device, const char *name, int external, size_t size,
                        int constant, int global) {
-  opc_variable_add(opc_module_find(handle), host, size);
+  opc_variable_add(opc_module_find(handle), host, name, size);
   if (!opc_runtime.simulated) opc_real_registry.variable(handle, host, device, name, external, size, constant, global);
 }
 

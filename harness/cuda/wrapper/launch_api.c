@@ -92,6 +92,11 @@ opc_launch_api_t opc_launch_api = {
     .host_access = opc_device_touched,
     .real = real,
     .watch_untracked = opc_untracked_watch,
+    .kernel_counts = opc_run_counts,
+    .kernel_budget = opc_run_budget_set,
+    .faults = opc_fault_list,
+    .faults_forget = opc_fault_forget,
+    .bound = opc_range_bound,
 };
 
 /* ---- when the library is loaded ---- */

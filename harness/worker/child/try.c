@@ -91,9 +91,7 @@ static opc_status_t try_results(try_t *own, opc_error_t *error) {
   return mutations_collect(&own->call, own->mutated, &own->effects, error);
 }
 
-/* Keeps the first of the best accesses: preferably one at a known instruction, then one next to an argument rather than
- * next to the operator's own memory. */
-static void note_accesses(try_t *own) {
+void opc_try_note_accesses(try_t *own) {
   const opc_access_t *accesses = NULL;
   size_t count = opc_guard_accesses(&accesses);
   int best = -1;
@@ -141,7 +139,7 @@ static opc_status_t try_call(try_t *own, const opc_operator_t *op, opc_op_handle
     opc_object_free(object);
     opc_heap_guard_off();
     opc_scratch_memory_plain();
-    note_accesses(own);
+    opc_try_note_accesses(own);
     if (outcome == OPC_CALL_RETURNED) status = try_results(own, error);
   }
   opc_cpu_memory_plain();

@@ -39,6 +39,10 @@ typedef struct try_facts {
   char site[40];
 } try_facts_t;
 
+/* Keeps the first of the best accesses: preferably one at a known instruction, then one next to an argument rather than
+ * next to the operator's own memory. */
+void opc_try_note_accesses(try_t *own);
+
 /* New reference; NULL: out of memory. */
 json_t *opc_try_answer(const try_t *own, const try_facts_t *facts);
 

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "checks/call/device_faults.h"
 #include "checks/framework/check.h"
 #include "worker/child/batch.h"
 
@@ -43,6 +44,9 @@ opc_status_t opc_try_cuda(const opc_operator_t *op, opc_op_handle_t *handle, con
                           opc_text_t *why, opc_error_t *error) {
   own->mutated = json_array();
   opc_try_folder_reset();
+  if (opc_cuda_simulated()) (void)opc_device_zones_choose(true); /* where a tensor ends is then known */
+  opc_guard_accesses_reset();
+  opc_device_faults_reset();
   opc_simulated_case_begin();
   opc_status_t status = opc_call_make(&own->call, op, sample, device, seed, error);
   if (status != OPC_OK) { /* an outcome of the search, not a fault of the harness */
@@ -56,6 +60,13 @@ opc_status_t opc_try_cuda(const opc_operator_t *op, opc_op_handle_t *handle, con
   if (outcome == OPC_CALL_RETURNED) {
     status = try_cuda_effects_collect(own, error);
     facts->effect = facts->depends = has_effect(own, op);
+    opc_try_note_accesses(own);
+    if (own->wrote_outside || own->read_outside) {
+      facts->observed = true;
+      facts->outcome = OPC_TRY_UNCLEAN;
+      facts->why = own->wrote_outside ? "with these arguments a kernel writes outside its tensors' memory"
+                                      : "with these arguments a kernel reads outside its tensors' memory";
+    }
   } else if ((outcome == OPC_CALL_REJECTED || outcome == OPC_CALL_INTERNAL_ASSERT) &&
              opc_simulated_cause(opc_text_c(&own->call.message), why) == OPC_SIMULATED_LACKS) {
     /* The operator's own checks have passed: the arguments are good enough, and its cases report what the device

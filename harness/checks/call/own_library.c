@@ -1,4 +1,4 @@
-#include "checks/framework/own_library.h"
+#include "checks/call/own_library.h"
 
 #include <limits.h>
 #include <stdlib.h>

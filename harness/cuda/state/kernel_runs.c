@@ -1,0 +1,77 @@
+/* What became of the kernels of the simulated devices: how many ran, what they may still run, what they did wrong. */
+#include <string.h>
+
+#include "cuda/state/cudart.h"
+
+enum { FAULTS_MAX = 32 };
+/* Before a case says how much it may use: about a second. */
+#define BUDGET_USUAL (UINT64_C(1) << 27)
+
+static pthread_mutex_t *const lock = &opc_lock_texts;
+static opc_kernel_counts_t counts = {.not_run = ""};
+static uint64_t left = BUDGET_USUAL;
+static opc_device_fault_t faults[FAULTS_MAX];
+static size_t fault_count;
+
+void opc_run_note(opc_cuda_ran_t ran, const char *not_run, bool over_budget) {
+  opc_thread.ran = ran;
+  opc_thread.not_run = not_run;
+  pthread_mutex_lock(lock);
+  if (ran == OPC_CUDA_RAN_EXACT) counts.exact++;
+  else if (ran == OPC_CUDA_RAN_BOUNDED) counts.bounded++;
+  else {
+    counts.recorded++;
+    counts.not_run = not_run ? not_run : "";
+    counts.over_budget = over_budget;
+  }
+  pthread_mutex_unlock(lock);
+}
+
+void opc_run_counts(opc_kernel_counts_t *out) {
+  pthread_mutex_lock(lock);
+  *out = counts;
+  pthread_mutex_unlock(lock);
+}
+
+void opc_run_budget_set(uint64_t instructions) {
+  pthread_mutex_lock(lock);
+  left = instructions;
+  pthread_mutex_unlock(lock);
+}
+
+uint64_t opc_run_budget(void) {
+  pthread_mutex_lock(lock);
+  const uint64_t out = left;
+  pthread_mutex_unlock(lock);
+  return out;
+}
+
+void opc_run_used(uint64_t instructions) {
+  pthread_mutex_lock(lock);
+  left = instructions < left ? left - instructions : 0;
+  pthread_mutex_unlock(lock);
+}
+
+/* ---- faults ---- */
+
+static bool same_fault(const opc_device_fault_t *one, const opc_device_fault_t *other) {
+  return one->kind == other->kind && one->write == other->write && one->line == other->line &&
+         one->nearest == other->nearest && strcmp(one->kernel, other->kernel) == 0 &&
+         strcmp(one->file, other->file) == 0 && strcmp(one->space, other->space) == 0;
+}
+
+void opc_fault_note(const opc_device_fault_t *fault) {
+  size_t i = 0;
+  pthread_mutex_lock(lock);
+  while (i < fault_count && !same_fault(&faults[i], fault)) i++;
+  if (i < fault_count) faults[i].times += fault->times;
+  else if (fault_count < FAULTS_MAX) faults[fault_count++] = *fault;
+  pthread_mutex_unlock(lock);
+}
+
+size_t opc_fault_list(const opc_device_fault_t **out) {
+  *out = faults;
+  return fault_count;
+}
+
+void opc_fault_forget(void) { fault_count = 0; }
