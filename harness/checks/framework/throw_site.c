@@ -8,7 +8,7 @@
 #include <unwind.h>
 
 #include "base/text.h"
-#include "checks/framework/own_library.h"
+#include "checks/call/own_library.h"
 
 enum { THROW_FRAMES = 64, SITE_FRAMES = 2 };
 
