@@ -87,6 +87,7 @@ static void variable_out(opc_variable_t *variable, int device, void *context) {
 static bool is_shown(opc_ptx_finding_kind_t kind, opc_device_fault_kind_t *out) {
   switch (kind) {
     case OPC_PTX_OUT_OF_BOUNDS:
+    case OPC_PTX_USE_AFTER_FREE:
       *out = OPC_FAULT_OUTSIDE;
       return true;
     case OPC_PTX_MISALIGNED:
@@ -98,13 +99,14 @@ static bool is_shown(opc_ptx_finding_kind_t kind, opc_device_fault_kind_t *out) 
     case OPC_PTX_DEADLOCK:
       *out = OPC_FAULT_DEADLOCK;
       return true;
+    default:
+      return false;
   }
-  return false;
 }
 
 static void fault_place(const opc_ptx_finding_t *finding, opc_device_fault_t *out) {
   opc_range_t range;
-  if (strcmp(finding->space, "global") != 0 || finding->kind != OPC_PTX_OUT_OF_BOUNDS) return;
+  if (strcmp(finding->space, "global") != 0 || out->kind != OPC_FAULT_OUTSIDE) return;
   const bool inside = opc_range_find(finding->address, &range);
   if (range.bytes == 0) return;
   out->nearest = range.part_bytes != 0 ? range.part : range.base;
