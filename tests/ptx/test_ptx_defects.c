@@ -26,9 +26,9 @@ static const plan_t plans[] = {
     GOOD("sum_with_barrier", 1, 128, 0),
     RACE("stencil_in_place", "shared", 1, 64),
     GOOD("stencil_in_two_steps", 1, 64, 0),
-    RACE("warp_exchange_without_sync", "shared", 1, 32),
+    {"warp_exchange_without_sync", OPC_PTX_RACE_IN_WARP, "shared", "", 1, 32, 0, false, false},
     GOOD("warp_exchange_with_sync", 1, 32, 0),
-    RACE("half_warps_that_exchange", "shared", 1, 32),
+    {"half_warps_that_exchange", OPC_PTX_RACE_IN_WARP, "shared", "", 1, 32, 0, false, false},
     GOOD("half_warps_on_their_own", 1, 32, 0),
     RACE("bins_without_atomic", "shared", 1, 64),
     GOOD("bins_with_atomic", 1, 64, 0),
@@ -97,7 +97,7 @@ static const plan_t plans[] = {
     GOOD("copy_with_wait", 1, 64, 0),
     {"copy_that_waits_for_too_few", OPC_PTX_UNFINISHED_COPY, "shared", "", 1, 64, 0, false, false},
     GOOD("copy_that_waits_for_enough", 1, 64, 0),
-    RACE("copy_of_another_thread", "shared", 1, 64),
+    {"copy_of_another_thread", OPC_PTX_RACE_IN_WARP, "shared", "", 1, 64, 0, false, false},
     GOOD("copy_of_another_thread_after_a_barrier", 1, 64, 0),
     RACE("copy_over_what_is_read", "shared", 1, 64),
     GOOD("copy_over_what_was_read", 1, 64, 0),
@@ -166,7 +166,7 @@ static void check_finding(const plan_t *plan, const opc_ptx_finding_t *finding) 
   assert_string_equal(plan->space, finding->space);
   assert_non_null(strstr(finding->text, plan->text));
   if (plan->freed) assert_int_equal(C * sizeof(int), finding->allocation.end - finding->allocation.begin);
-  if (plan->kind != OPC_PTX_RACE && plan->kind != OPC_PTX_RACE_OF_EQUALS) return;
+  if (plan->kind < OPC_PTX_RACE || plan->kind > OPC_PTX_RACE_IN_WARP) return;
   assert_true(finding->access != OPC_PTX_READ || finding->other.access != OPC_PTX_READ);
   assert_true(memcmp(finding->thread, finding->other.thread, sizeof finding->thread) != 0 ||
               memcmp(finding->block, finding->other.block, sizeof finding->block) != 0);

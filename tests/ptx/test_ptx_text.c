@@ -47,6 +47,14 @@ static void test_missing_instructions(void **state) {
   assert_refused("ld.global.u32 {%r1, %r2}, [%rd1];", "ld.global.u32", "missing");
   assert_refused("add.s32 %p1, %r2, %r3;", "add.s32", "missing");
   assert_refused("add.s32 5, %r2, %r3;", "add.s32", "missing");
+  assert_refused("cp.async.ca.shared.global [%rd1], [%rd1], 12;", "cp.async.ca.shared.global", "missing");
+  assert_refused("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1, %r2}, [%rd1];",
+                 "ldmatrix.sync.aligned.m8n8.x1.shared.b16", "missing");
+  assert_refused(
+      "mma.sync.aligned.m16n8k16.row.col.s32.s8.s8.s32 {%r1, %r1, %r1, %r1}, {%r1}, {%r1}, {%r1, %r1, %r1, %r1};",
+      "mma.sync.aligned.m16n8k16.row.col.s32.s8.s8.s32", "missing");
+  assert_refused("mma.sync.aligned.m16n8k64.row.col.s32.s4.s4.s32 {%r1}, {%r1}, {%r1}, {%r1};",
+                 "mma.sync.aligned.m16n8k64.row.col.s32.s4.s4.s32", "missing");
   assert_refused("a.b.c.d.e.f.g.h.i.j.k.l.m.n.o.p.q.r.s.t;", "a.b.c.d.e.f.g.h.i.j.k.l.m.n.o.p.q.r.s.t", "missing");
 }
 

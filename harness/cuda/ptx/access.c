@@ -92,13 +92,18 @@ static void touch_lane(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, opc_ptx_spa
 static bool touch_all(opc_ptx_warp_t *warp, opc_ptx_space_t space, opc_ptx_touch_t *out) {
   const opc_ptx_launch_state_t *launch = warp->block->launch;
   const bool shared = space == OPC_PTX_SPACE_SHARED;
-  uint64_t lowest = UINT64_MAX, highest = 0, any = 0;
   if (!shared && space != OPC_PTX_SPACE_GLOBAL && space != OPC_PTX_SPACE_GENERIC) return false;
+  for (unsigned l = 0; shared && l < OPC_PTX_LANES; l++) out->address[l] = (uint32_t)out->address[l];
+  uint64_t lowest = out->address[0], highest = out->address[OPC_PTX_LANES - 1], any = 0, bent = 0;
   for (unsigned l = 0; l < OPC_PTX_LANES; l++) {
-    const uint64_t address = shared ? (uint32_t)out->address[l] : out->address[l];
-    lowest = address < lowest ? address : lowest;
-    highest = address > highest ? address : highest;
-    any |= address;
+    any |= out->address[l];
+    bent |= out->address[l] - (lowest + (uint64_t)l * out->bytes);
+  }
+  if (bent != 0) { /* they do not lie one behind the other */
+    for (unsigned l = 0; l < OPC_PTX_LANES; l++) {
+      lowest = out->address[l] < lowest ? out->address[l] : lowest;
+      highest = out->address[l] > highest ? out->address[l] : highest;
+    }
   }
   if ((any & (out->bytes - 1)) != 0) return false;
   opc_ptx_range_t range = {0, launch->shared_bytes};
@@ -108,10 +113,7 @@ static bool touch_all(opc_ptx_warp_t *warp, opc_ptx_space_t space, opc_ptx_touch
   }
   if (!in_range(&range, lowest, out->bytes) || !in_range(&range, highest, out->bytes)) return false;
   unsigned char *const memory = shared ? warp->block->shared : NULL;
-  for (unsigned l = 0; l < OPC_PTX_LANES; l++) {
-    if (shared) out->address[l] = (uint32_t)out->address[l];
-    out->at[l] = (unsigned char *)((uintptr_t)memory + out->address[l]);
-  }
+  for (unsigned l = 0; l < OPC_PTX_LANES; l++) out->at[l] = (unsigned char *)((uintptr_t)memory + out->address[l]);
   if (shared) out->shared = OPC_PTX_ALL_LANES;
   else out->global = OPC_PTX_ALL_LANES;
   return true;

@@ -5,41 +5,42 @@
 #include "cuda/ptx/ptx_machine.h"
 #include "cuda/ptx/ptx_numbers.h"
 
-/* How two values compare. */
-typedef enum order { ORDER_LESS, ORDER_EQUAL, ORDER_GREATER, ORDER_NONE } order_t;
+/* How the values of each lane compare; lanes in none of the masks have equal ones. */
+typedef struct orders {
+  uint32_t less, greater, none;
+} orders_t;
 
-static bool comparison_holds(opc_ptx_says_t compare, opc_ptx_says_t half, order_t order) {
-  const bool none = order == ORDER_NONE, less = order == ORDER_LESS, equal = order == ORDER_EQUAL,
-             greater = order == ORDER_GREATER;
+static uint32_t comparison_holds(opc_ptx_says_t compare, opc_ptx_says_t half, orders_t orders) {
+  const uint32_t none = orders.none, less = orders.less, greater = orders.greater, equal = ~(none | less | greater);
   switch (compare) {
     case OPC_PTX_COMPARE_EQ:
       return equal;
     case OPC_PTX_COMPARE_NE:
-      return less || greater;
+      return less | greater;
     case OPC_PTX_COMPARE_LT:
       return less;
     case OPC_PTX_COMPARE_LE:
     case OPC_PTX_COMPARE_LS:
-      return less || equal;
+      return less | equal;
     case OPC_PTX_COMPARE_GT:
       return greater;
     case OPC_PTX_COMPARE_GE:
     case OPC_PTX_COMPARE_HS:
-      return greater || equal;
+      return greater | equal;
     case OPC_PTX_COMPARE_EQU:
-      return equal || none;
+      return equal | none;
     case OPC_PTX_COMPARE_NEU:
-      return !equal;
+      return ~equal;
     case OPC_PTX_COMPARE_LTU:
-      return less || none;
+      return less | none;
     case OPC_PTX_COMPARE_LEU:
-      return !greater;
+      return ~greater;
     case OPC_PTX_COMPARE_GTU:
-      return greater || none;
+      return greater | none;
     case OPC_PTX_COMPARE_GEU:
-      return !less;
+      return ~less;
     case OPC_PTX_COMPARE_NUM:
-      return !none;
+      return ~none;
     case OPC_PTX_COMPARE_ISNAN:
       return none;
     default:
@@ -47,37 +48,44 @@ static bool comparison_holds(opc_ptx_says_t compare, opc_ptx_says_t half, order_
   }
 }
 
-#define ORDER(x, y) ((x) < (y) ? ORDER_LESS : (x) > (y) ? ORDER_GREATER : (x) == (y) ? ORDER_EQUAL : ORDER_NONE)
+/* Both values of all lanes, as `type`. */
+#define ORDERS(type, read)                              \
+  do {                                                  \
+    for (unsigned l = 0; l < OPC_PTX_LANES; l++) {      \
+      const type x = read(a[l]), y = read(b[l]);        \
+      out.less |= (uint32_t)(x < y) << l;               \
+      out.greater |= (uint32_t)(x > y) << l;            \
+      out.none |= (uint32_t)((x != x) | (y != y)) << l; \
+    }                                                   \
+    return out;                                         \
+  } while (0)
+#define READ_FLOAT(bits) opc_ptx_float_in(bits, ftz)
+#define READ_HALF(bits) opc_ptx_half_value((uint16_t)((bits) >> shift), type, ftz)
 
-static order_t order_of(uint64_t a, uint64_t b, opc_ptx_says_t type, bool ftz) {
+static orders_t orders_of(const uint64_t *a, const uint64_t *b, opc_ptx_says_t type, bool ftz, unsigned shift) {
+  orders_t out = {0};
   switch (type) {
     case OPC_PTX_TYPE_S16:
-      return ORDER((int16_t)a, (int16_t)b);
+      ORDERS(int16_t, (int16_t));
     case OPC_PTX_TYPE_S32:
-      return ORDER((int32_t)a, (int32_t)b);
+      ORDERS(int32_t, (int32_t));
     case OPC_PTX_TYPE_S64:
-      return ORDER((int64_t)a, (int64_t)b);
+      ORDERS(int64_t, (int64_t));
     case OPC_PTX_TYPE_U16:
     case OPC_PTX_TYPE_B16:
-      return ORDER((uint16_t)a, (uint16_t)b);
+      ORDERS(uint16_t, (uint16_t));
     case OPC_PTX_TYPE_U32:
     case OPC_PTX_TYPE_B32:
-      return ORDER((uint32_t)a, (uint32_t)b);
-    case OPC_PTX_TYPE_F32: {
-      const float x = opc_ptx_float_in(a, ftz), y = opc_ptx_float_in(b, ftz);
-      return ORDER(x, y);
-    }
-    case OPC_PTX_TYPE_F64: {
-      const double x = opc_ptx_double_of(a), y = opc_ptx_double_of(b);
-      return ORDER(x, y);
-    }
+      ORDERS(uint32_t, (uint32_t));
+    case OPC_PTX_TYPE_F32:
+      ORDERS(float, READ_FLOAT);
+    case OPC_PTX_TYPE_F64:
+      ORDERS(double, opc_ptx_double_of);
     case OPC_PTX_TYPE_F16:
-    case OPC_PTX_TYPE_BF16: {
-      const double x = opc_ptx_half_value((uint16_t)a, type, ftz), y = opc_ptx_half_value((uint16_t)b, type, ftz);
-      return ORDER(x, y);
-    }
+    case OPC_PTX_TYPE_BF16:
+      ORDERS(double, READ_HALF);
     default:
-      return ORDER(a, b);
+      ORDERS(uint64_t, (uint64_t));
   }
 }
 
@@ -88,21 +96,16 @@ static uint32_t combined(opc_ptx_says_t operation, uint32_t compared, uint32_t o
 }
 
 static uint32_t compared_mask(const opc_ptx_warp_t *warp, const opc_ptx_op_t *op, unsigned first, opc_ptx_says_t type,
-                              uint32_t mask, unsigned shift) {
-  const uint64_t *const a = opc_ptx_in(warp, op, first), *const b = opc_ptx_in(warp, op, first + 1);
+                              unsigned shift) {
   const bool ftz = (op->form.flags & OPC_PTX_FLAG_FTZ) != 0;
-  const opc_ptx_says_t compare = op->form.compare, half = op->form.half;
-  uint32_t out = 0;
-  OPC_PTX_EACH(mask, {
-    out |= (uint32_t)comparison_holds(compare, half, order_of(a[l] >> shift, b[l] >> shift, type, ftz)) << l;
-  });
-  return out;
+  const orders_t orders = orders_of(opc_ptx_in(warp, op, first), opc_ptx_in(warp, op, first + 1), type, ftz, shift);
+  return comparison_holds(op->form.compare, op->form.half, orders);
 }
 
 /* p|q = compared, and its opposite, each combined with the third predicate. */
 static void setp_run(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, uint32_t mask) {
   const opc_ptx_says_t operation = op->form.operation;
-  const uint32_t compared = compared_mask(warp, op, 2, op->form.type[0], mask, 0);
+  const uint32_t compared = compared_mask(warp, op, 2, op->form.type[0], 0);
   const uint32_t other = operation != OPC_PTX_NOTHING ? opc_ptx_in_mask(warp, op, 4) : 0;
   opc_ptx_out_mask(warp, op, 1, mask, combined(operation, ~compared, other));
   opc_ptx_out_mask(warp, op, 0, mask, combined(operation, compared, other));
@@ -112,7 +115,7 @@ static void setp_run(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, uint32_t mask
 static void setp_pair_run(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, uint32_t mask) {
   const opc_ptx_says_t operation = op->form.operation;
   const opc_ptx_says_t type = op->form.type[0] == OPC_PTX_TYPE_F16X2 ? OPC_PTX_TYPE_F16 : OPC_PTX_TYPE_BF16;
-  const uint32_t low = compared_mask(warp, op, 2, type, mask, 0), high = compared_mask(warp, op, 2, type, mask, 16);
+  const uint32_t low = compared_mask(warp, op, 2, type, 0), high = compared_mask(warp, op, 2, type, 16);
   const uint32_t other = operation != OPC_PTX_NOTHING ? opc_ptx_in_mask(warp, op, 4) : 0;
   opc_ptx_out_mask(warp, op, 0, mask, combined(operation, low, other));
   opc_ptx_out_mask(warp, op, 1, mask, combined(operation, high, other));
@@ -127,7 +130,7 @@ static void set_run(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, uint32_t mask)
   uint64_t *const d = opc_ptx_out(warp, op, 0);
   const opc_ptx_says_t operation = op->form.operation;
   const uint32_t other = operation != OPC_PTX_NOTHING ? opc_ptx_in_mask(warp, op, 3) : 0;
-  const uint32_t out = combined(operation, compared_mask(warp, op, 1, op->form.type[1], mask, 0), other);
+  const uint32_t out = combined(operation, compared_mask(warp, op, 1, op->form.type[1], 0), other);
   const uint32_t yes = op->form.type[0] == OPC_PTX_TYPE_F32 ? 0x3f800000 : UINT32_MAX;
   OPC_PTX_EACH(mask, { d[l] = (out >> l & 1) != 0 ? yes : 0; });
 }

@@ -105,12 +105,20 @@ static bool stores_the_same(const racing_t *racing, unsigned lane, const opc_rac
   return true;
 }
 
+/* Whether only the order of two instructions of a warp keeps lanes apart. */
+static bool is_in_warp(const racing_t *racing, const opc_ptx_op_t *op, const opc_races_side_t *other) {
+  return op != racing->op && other->block == racing->warp->block->number &&
+         other->thread / OPC_PTX_LANES == racing->warp->number;
+}
+
 static void race_found(void *context, unsigned lane, const opc_races_side_t *other) {
   const racing_t *racing = context;
   const opc_ptx_touch_t *touch = racing->touch;
   opc_ptx_launch_state_t *launch = racing->warp->block->launch;
   const opc_ptx_op_t *op = &((const opc_ptx_op_t *)launch->program->ops.items)[other->op];
-  const opc_ptx_finding_kind_t kind = stores_the_same(racing, lane, other) ? OPC_PTX_RACE_OF_EQUALS : OPC_PTX_RACE;
+  const opc_ptx_finding_kind_t kind = stores_the_same(racing, lane, other) ? OPC_PTX_RACE_OF_EQUALS
+                                      : is_in_warp(racing, op, other)      ? OPC_PTX_RACE_IN_WARP
+                                                                           : OPC_PTX_RACE;
   if (!opc_ptx_finding_is_new(launch, racing->op, op, kind)) return;
   opc_ptx_finding_t *finding = opc_ptx_finding_add(racing->warp, racing->op, lane, kind);
   const bool global = (touch->global >> lane & 1) != 0;

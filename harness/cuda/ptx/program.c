@@ -300,6 +300,17 @@ static bool missing(maker_t *maker, const instance_t *instance, const opc_ptx_st
   return refuse(maker, statement->line, "the instruction %s is missing", maker->problem->form);
 }
 
+/* What the letters of the operands do not say. */
+static bool operands_are_sound(const instance_t *instance, const opc_ptx_statement_t *statement,
+                               const opc_ptx_row_t *row, const opc_ptx_op_t *op) {
+  const uint32_t registers = opc_ptx_matrix_registers(&op->form, row->family);
+  const opc_ptx_operand_t *operands = (const opc_ptx_operand_t *)instance->function->operands.items + statement->first;
+  if (registers != 0) return registers == op->slots;
+  if (row->family != opc_ptx_copy) return true;
+  const uint64_t bytes = operands[2].bits;
+  return operands[2].kind == OPC_PTX_OPERAND_INTEGER && (bytes == 4 || bytes == 8 || bytes == OPC_PTX_COPY_BYTES);
+}
+
 static bool decode(maker_t *maker, instance_t *instance, const opc_ptx_statement_t *statement) {
   opc_ptx_form_t form;
   opc_ptx_run_t *run;
@@ -325,8 +336,7 @@ static bool decode(maker_t *maker, instance_t *instance, const opc_ptx_statement
     }
     if (optional) letter++;
   }
-  const uint32_t registers = opc_ptx_matrix_registers(&form, row->family);
-  if (registers != 0 && registers != op->slots) return missing(maker, instance, statement);
+  if (!operands_are_sound(instance, statement, row, op)) return missing(maker, instance, statement);
   operand = (const opc_ptx_operand_t *)instance->function->operands.items + statement->first;
   for (; operand < end; operand++) {
     if (operand->kind != OPC_PTX_OPERAND_SPECIAL || operand->index < OPC_PTX_SPECIAL_CLOCK) continue;

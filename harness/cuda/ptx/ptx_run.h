@@ -31,6 +31,7 @@ typedef enum opc_ptx_finding_kind {
   OPC_PTX_UNINITIALISED,     /* a value that nothing has written decides a branch or an address, or is stored */
   OPC_PTX_RACE,              /* two threads, one byte, at least one writes, and nothing orders them */
   OPC_PTX_RACE_OF_EQUALS,    /* the same, but both write the value that is there already: weaker */
+  OPC_PTX_RACE_IN_WARP,      /* of two instructions of one warp, whose lanes seldom part there: weaker */
   OPC_PTX_DIVERGENT_BARRIER, /* lanes of a warp wait at different instructions of one barrier that is .aligned */
   OPC_PTX_UNFINISHED_COPY    /* cp.async has not finished what is read or written */
 } opc_ptx_finding_kind_t;

@@ -203,10 +203,11 @@ bool opc_ptx_warp_run(opc_ptx_warp_t *warp, uint64_t steps) {
     const bool alone = group.mask == (warp->live & ~warp->at_barrier & ~warp->at_lanes);
     if (alone) warp->turns = 0;
     ran = true;
+    const uint64_t lanes = (uint64_t)__builtin_popcount(group.mask);
     uint64_t left = turn && steps > TURN ? TURN : steps;
     steps -= left;
     for (; left > 0 && !group.over && group.pc < group.limit && !launch->stop; left--) {
-      outcome->lane_instructions += (uint64_t)__builtin_popcount(group.mask);
+      outcome->lane_instructions += lanes;
       if (outcome->lane_instructions > budget) {
         outcome->end = OPC_PTX_OVER_BUDGET;
         launch->stop = true;

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "cuda/shadow/races_own.h"
 
@@ -13,6 +14,51 @@ static const uint64_t cell_bytes_most = UINT64_C(1) << 30;
 
 static uint32_t time_of(uint64_t access) { return (uint32_t)(access >> TIME_SHIFT); }
 static unsigned lane_of(uint64_t access) { return (unsigned)(access >> LANE_SHIFT) & (OPC_RACES_LANES - 1); }
+
+/* ---- memory of cells ---- */
+
+/* Much memory comes in large pages: the kernel takes longer to give small ones than the cells take to fill. */
+enum { CHUNK = 1 << 21, PAGES_WITHOUT_CHUNK = 32 };
+
+typedef struct opc_races_chunk {
+  struct opc_races_chunk *next;
+  unsigned char *mapped; /* twice its size, so that a part is aligned to it */
+  size_t used;
+} chunk_t;
+
+static void chunks_free(chunk_t *chunk) {
+  while (chunk) {
+    chunk_t *next = chunk->next;
+    (void)munmap(chunk->mapped, (size_t)2 * CHUNK);
+    free(chunk);
+    chunk = next;
+  }
+}
+
+/* Zeroed memory of a chunk. NULL: there is none. */
+static void *chunk_take(opc_races_t *races, size_t bytes) {
+  chunk_t *chunk = races->chunks;
+  if (!chunk || CHUNK - chunk->used < bytes) {
+    void *mapped = mmap(NULL, (size_t)2 * CHUNK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapped == MAP_FAILED) return NULL;
+    (void)madvise(mapped, (size_t)2 * CHUNK, MADV_HUGEPAGE);
+    chunk = calloc(1, sizeof *chunk);
+    if (!chunk) {
+      (void)munmap(mapped, (size_t)2 * CHUNK);
+      return NULL;
+    }
+    chunk->mapped = mapped;
+    chunk->next = races->chunks;
+    races->chunks = chunk;
+  }
+  unsigned char *const begin = chunk->mapped + (CHUNK - (uintptr_t)chunk->mapped % CHUNK) % CHUNK;
+  chunk->used += bytes;
+  return begin + chunk->used - bytes;
+}
+
+static void cells_free(opc_races_cells_t *cells) {
+  if (!cells->in_chunk) free(cells->items);
+}
 
 opc_races_t *opc_races_make(bool together) {
   opc_races_t *races = calloc(1, sizeof *races);
@@ -25,9 +71,10 @@ opc_races_t *opc_races_make(bool together) {
 void opc_races_free(opc_races_t *races) {
   if (!races) return;
   for (size_t i = 0; i < races->page_capacity; i++) {
-    if (races->pages[i]) free(races->pages[i]->cells.items);
+    if (races->pages[i]) cells_free(&races->pages[i]->cells);
     free(races->pages[i]);
   }
+  chunks_free(races->chunks);
   opc_races_logs_free(races);
   free(races->pages);
   free(races->turns);
@@ -55,7 +102,7 @@ void opc_races_block_begin(opc_races_t *races, opc_races_block_t *block, uint64_
 }
 
 void opc_races_block_clear(opc_races_block_t *block) {
-  free(block->shared.items);
+  cells_free(&block->shared);
   *block = (opc_races_block_t){0};
 }
 
@@ -78,9 +125,10 @@ static bool cells_split(opc_races_cells_t *cells, uint8_t shift) {
   opc_races_cell_t *items = malloc(count * sizeof *items);
   if (!items) return false;
   for (uint32_t i = 0; i < count; i++) items[i] = cells->items[i >> parts];
-  free(cells->items);
+  cells_free(cells);
   cells->items = items;
   cells->shift = shift;
+  cells->in_chunk = false;
   return true;
 }
 
@@ -108,12 +156,15 @@ static bool pages_grow(opc_races_t *races) {
   return true;
 }
 
-static opc_races_page_t *page_new(uint64_t number, uint8_t shift) {
+static opc_races_page_t *page_new(opc_races_t *races, uint64_t number, uint8_t shift) {
+  const size_t count = (size_t)OPC_RACES_PAGE >> shift;
+  const bool in_chunk = races->page_count >= PAGES_WITHOUT_CHUNK;
   opc_races_page_t *page = calloc(1, sizeof *page);
   if (!page) return NULL;
   page->number = number;
-  page->cells = (opc_races_cells_t){.bytes = OPC_RACES_PAGE, .shift = shift};
-  page->cells.items = calloc(OPC_RACES_PAGE >> shift, sizeof *page->cells.items);
+  page->cells = (opc_races_cells_t){.bytes = OPC_RACES_PAGE, .shift = shift, .in_chunk = in_chunk};
+  page->cells.items =
+      in_chunk ? chunk_take(races, count * sizeof *page->cells.items) : calloc(count, sizeof *page->cells.items);
   if (page->cells.items) return page;
   free(page);
   return NULL;
@@ -129,7 +180,7 @@ static opc_races_page_t *page_make(opc_races_t *races, uint64_t number, uint32_t
     return NULL;
   }
   opc_races_page_t **place = page_place(races->pages, races->page_capacity, number);
-  if (!*place && (*place = page_new(number, shift))) {
+  if (!*place && (*place = page_new(races, number, shift))) {
     races->page_count++;
     races->cell_bytes += room;
   }
@@ -243,16 +294,26 @@ static opc_races_cell_t *row_cells(const noting_t *noting, uint32_t *out_each) {
   return &cells->items[offset >> cells->shift];
 }
 
+/* Accesses of any lane that are no race: none, or of this block before its last barrier. */
+static bool in_window(const certain_t *certain, uint64_t access) {
+  const uint32_t time = time_of(access);
+  return (time < certain->floor) | (time - certain->begin < certain->length);
+}
+
 static bool row_is_certain(const certain_t *certain, const opc_races_cell_t *cells, uint32_t each, bool write) {
-  bool doubt = false;
+  unsigned doubt = 0;
   for (uint32_t i = 0; i < OPC_RACES_LANES * each; i++) {
-    const unsigned lane = each == 1 ? i : i / each;
-    doubt |= !order_is_certain(certain, cells[i].write, lane);
-    if (write)
-      doubt |=
-          !order_is_certain(certain, cells[i].read, lane) || !order_is_certain(certain, cells[i].read_before, lane);
+    doubt |= !in_window(certain, cells[i].write);
+    if (write) doubt |= !in_window(certain, cells[i].read) | !in_window(certain, cells[i].read_before);
   }
-  return !doubt;
+  for (uint32_t i = 0; doubt != 0 && i < OPC_RACES_LANES * each; i++) {
+    const unsigned lane = each == 1 ? i : i / each;
+    if (!order_is_certain(certain, cells[i].write, lane)) return false;
+    if (write &&
+        (!order_is_certain(certain, cells[i].read, lane) || !order_is_certain(certain, cells[i].read_before, lane)))
+      return false;
+  }
+  return true;
 }
 
 static bool row_note(const noting_t *noting, uint64_t now) {

@@ -40,6 +40,7 @@ typedef struct opc_races_cells {
   opc_races_cell_t *items;
   uint32_t bytes;
   uint8_t shift;
+  bool in_chunk; /* of memory that is released as a whole */
 } opc_races_cells_t;
 
 typedef struct opc_races_block {

@@ -28,6 +28,7 @@ struct opc_races {
   opc_races_page_t **pages; /* a hash table */
   size_t page_count, page_capacity;
   uint64_t cell_bytes;
+  struct opc_races_chunk *chunks; /* memory of cells, the newest first */
   opc_races_page_t *recent[OPC_RACES_RECENT];
   struct opc_races_log **logs; /* a hash table */
   size_t log_count, log_capacity;
