@@ -414,6 +414,27 @@ KERNEL(high_half_of_nothing) {
   c[threadIdx.x] = (int)(two >> 32) + 1;  // defect
 }
 
+KERNEL(half_of_a_pair_that_is_dropped) { /* two halves are added at once, and the written one is stored */
+  __half *h = (__half *)b;
+  h[2 * threadIdx.x] = __int2half_rn(a[threadIdx.x]);
+  __syncthreads();
+  __half2 sum = __hadd2(((__half2 *)b)[threadIdx.x], __floats2half2_rn(1, 1));
+  ((__half *)c)[threadIdx.x] = __low2half(sum);
+}
+KERNEL(half_of_a_pair_that_is_stored) {
+  __half *h = (__half *)b;
+  h[2 * threadIdx.x] = __int2half_rn(a[threadIdx.x]);
+  __syncthreads();
+  __half2 sum = __hadd2(((__half2 *)b)[threadIdx.x], __floats2half2_rn(1, 1));
+  ((__half *)c)[threadIdx.x] = __high2half(sum);  // defect
+}
+KERNEL(nothing_through_shared) { /* what is loaded here is calculated with, and stored much later */
+  __shared__ int s[64];
+  s[threadIdx.x] = b[threadIdx.x] + 1;  // other
+  __syncthreads();
+  c[threadIdx.x] = s[63 - threadIdx.x] * 2;  // defect
+}
+
 /* ---- asynchronous copies ---- */
 
 KERNEL(copy_without_wait) {

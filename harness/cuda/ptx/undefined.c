@@ -10,7 +10,9 @@
 
 #include "cuda/ptx/ptx_machine.h"
 
-enum { DEFINED = 0, NOT_WRITTEN, COPIED }; /* a byte of shared memory */
+/* A byte of shared memory. From CALCULATED on, its origin is added; a copy has another OPC_PTX_ORIGINS. */
+enum { DEFINED = 0, NOT_WRITTEN, COPIED, CALCULATED };
+#define NO_ORIGIN UINT32_MAX
 
 static bool values_are_watched(const opc_ptx_warp_t *warp) {
   return (warp->block->launch->launch->watch & OPC_PTX_WATCH_VALUES) != 0;
@@ -75,23 +77,30 @@ static void shade_set(opc_ptx_shade_t *shade, unsigned lane, uint8_t bytes, bool
 
 /* ---- loads and stores ---- */
 
-/* Bit i: byte i of a lane's access has no value. *out_calculated: it is not merely a copy from global memory. */
-static uint32_t missing_at(const opc_ptx_warp_t *warp, const opc_ptx_touch_t *touch, unsigned lane,
-                           bool *out_calculated) {
+/* What a lane's access finds. */
+typedef struct missing {
+  uint32_t bytes;  /* bit i: byte i has no value */
+  bool calculated; /* it is not merely a copy from global memory */
+  uint32_t origin; /* of what was stored there; NO_ORIGIN: this access is the first that sees it */
+} missing_t;
+
+static void missing_byte(unsigned char state, uint32_t byte, missing_t *out) {
+  if (state == DEFINED) return;
+  out->bytes |= UINT32_C(1) << byte;
+  if (state == NOT_WRITTEN || (state >= CALCULATED && state < CALCULATED + OPC_PTX_ORIGINS)) out->calculated = true;
+  if (state >= CALCULATED) out->origin = (state - CALCULATED) % (uint32_t)OPC_PTX_ORIGINS;
+}
+
+static missing_t missing_at(const opc_ptx_warp_t *warp, const opc_ptx_touch_t *touch, unsigned lane) {
   const opc_written_t *written = warp->block->launch->launch->written;
-  uint32_t missing = 0;
-  *out_calculated = false;
+  missing_t out = {.origin = NO_ORIGIN};
   if ((touch->shared >> lane & 1) != 0) {
     const unsigned char *state = warp->block->shared_state + touch->address[lane];
-    for (uint32_t i = 0; i < touch->bytes; i++) {
-      if (state[i] == DEFINED) continue;
-      missing |= UINT32_C(1) << i;
-      if (state[i] == NOT_WRITTEN) *out_calculated = true;
-    }
+    for (uint32_t i = 0; i < touch->bytes; i++) missing_byte(state[i], i, &out);
   } else if ((touch->global >> lane & 1) != 0 && written) {
-    missing = opc_written_missing(written, touch->address[lane], touch->bytes);
+    out.bytes = opc_written_missing(written, touch->address[lane], touch->bytes);
   }
-  return missing;
+  return out;
 }
 
 static bool shared_is_defined(const opc_ptx_warp_t *warp, const opc_ptx_touch_t *touch) {
@@ -129,15 +138,15 @@ void opc_ptx_watch_load(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, const opc_
   if (!values_are_watched(warp)) return;
   if (!warp->shaded && shared_is_defined(warp, touch) && global_is_defined(warp, touch)) return;
   for (unsigned lane = 0; lane < OPC_PTX_LANES; lane++) {
-    bool calculated;
     if ((mask >> lane & 1) == 0) continue;
-    const uint32_t missing = missing_at(warp, touch, lane, &calculated);
-    if ((missing == 0 && !warp->shaded) || !shades_make(warp)) continue;
-    const uint32_t origin = missing != 0 ? origin_add(warp, op, touch, lane) : 0;
+    const missing_t missing = missing_at(warp, touch, lane);
+    if ((missing.bytes == 0 && !warp->shaded) || !shades_make(warp)) continue;
+    uint32_t origin = missing.origin;
+    if (missing.bytes != 0 && origin == NO_ORIGIN) origin = origin_add(warp, op, touch, lane);
     for (uint32_t i = 0; i < touch->bytes / part_bytes; i++) {
-      uint32_t bytes = missing >> i * part_bytes & ((1u << part_bytes) - 1);
+      uint32_t bytes = missing.bytes >> i * part_bytes & ((1u << part_bytes) - 1);
       if (is_signed && (bytes >> (part_bytes - 1) & 1) != 0) bytes |= 0xffu << part_bytes;
-      shade_set(&warp->shades[op->slot[i]], lane, (uint8_t)bytes, calculated, origin);
+      shade_set(&warp->shades[op->slot[i]], lane, (uint8_t)bytes, missing.calculated, origin);
     }
   }
 }
@@ -150,20 +159,21 @@ void opc_ptx_watch_gathered(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, const 
   shade_set(&warp->shades[op->slot[slot]], lane, (uint8_t)missing, true, origin);
 }
 
-static void mark_lane(opc_ptx_warp_t *warp, const opc_ptx_touch_t *touch, unsigned lane, uint32_t missing,
-                      bool calculated) {
+static void mark_lane(opc_ptx_warp_t *warp, const opc_ptx_touch_t *touch, unsigned lane, const missing_t *missing) {
   opc_written_t *written = warp->block->launch->launch->written;
   if ((touch->shared >> lane & 1) != 0) {
     unsigned char *state = warp->block->shared_state + touch->address[lane];
-    for (uint32_t i = 0; i < touch->bytes; i++)
-      state[i] = (missing >> i & 1) == 0 ? DEFINED : calculated ? NOT_WRITTEN : COPIED;
+    const uint32_t first = missing->calculated ? CALCULATED : CALCULATED + OPC_PTX_ORIGINS;
+    const unsigned char found = (unsigned char)(missing->origin == NO_ORIGIN ? COPIED : first + missing->origin);
+    for (uint32_t i = 0; i < touch->bytes; i++) state[i] = (missing->bytes >> i & 1) == 0 ? DEFINED : found;
   } else if ((touch->global >> lane & 1) != 0 && written) {
-    opc_written_store(written, touch->address[lane], touch->bytes, calculated ? 0 : missing);
+    opc_written_store(written, touch->address[lane], touch->bytes, missing->calculated ? 0 : missing->bytes);
   }
 }
 
 /* What an instruction stores is all defined. */
 static void mark_all(opc_ptx_warp_t *warp, const opc_ptx_touch_t *touch) {
+  static const missing_t nothing = {.origin = NO_ORIGIN};
   opc_written_t *written = warp->block->launch->launch->written;
   opc_ptx_touch_t rest = *touch;
   if (!written || opc_written_everything(written)) rest.global = 0;
@@ -179,7 +189,7 @@ static void mark_all(opc_ptx_warp_t *warp, const opc_ptx_touch_t *touch) {
   }
   const uint32_t lanes = rest.global | rest.shared;
   for (unsigned lane = 0; lanes != 0 && lane < OPC_PTX_LANES; lane++)
-    if ((lanes >> lane & 1) != 0) mark_lane(warp, &rest, lane, 0, false);
+    if ((lanes >> lane & 1) != 0) mark_lane(warp, &rest, lane, &nothing);
 }
 
 void opc_ptx_watch_store(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, const opc_ptx_touch_t *touch,
@@ -190,29 +200,29 @@ void opc_ptx_watch_store(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, const opc
     return;
   }
   for (unsigned lane = 0; lane < OPC_PTX_LANES; lane++) {
-    uint32_t missing = 0, origin = 0;
-    bool calculated = false;
+    missing_t missing = {.origin = NO_ORIGIN};
     if (((touch->global | touch->shared) >> lane & 1) == 0) continue;
     for (uint32_t i = 0; i < touch->bytes / part_bytes; i++) {
       const opc_ptx_shade_t *shade = &warp->shades[op->slot[i]];
       const uint32_t bytes = shade->bytes[lane] & ((1u << part_bytes) - 1);
       if (bytes == 0) continue;
-      missing |= bytes << i * part_bytes;
-      origin = shade->origin;
-      calculated = calculated || (shade->calculated >> lane & 1) != 0;
+      missing.bytes |= bytes << i * part_bytes;
+      missing.origin = shade->origin;
+      missing.calculated = missing.calculated || (shade->calculated >> lane & 1) != 0;
     }
-    mark_lane(warp, touch, lane, missing, calculated);
-    if (calculated && (touch->global >> lane & 1) != 0) report_use(warp, op, lane, origin, "it is stored");
+    mark_lane(warp, touch, lane, &missing);
+    if (missing.calculated && (touch->global >> lane & 1) != 0)
+      report_use(warp, op, lane, missing.origin, "it is stored");
   }
 }
 
 void opc_ptx_mark_written(opc_ptx_warp_t *warp, const opc_ptx_touch_t *touch, unsigned lane, uint32_t missing) {
-  if (values_are_watched(warp)) mark_lane(warp, touch, lane, missing, false);
+  const missing_t found = {.bytes = missing, .origin = NO_ORIGIN};
+  if (values_are_watched(warp)) mark_lane(warp, touch, lane, &found);
 }
 
 uint32_t opc_ptx_missing_bytes(const opc_ptx_warp_t *warp, const opc_ptx_touch_t *touch, unsigned lane) {
-  bool calculated;
-  return values_are_watched(warp) ? missing_at(warp, touch, lane, &calculated) : 0;
+  return values_are_watched(warp) ? missing_at(warp, touch, lane).bytes : 0;
 }
 
 /* An operation reads and writes. */
@@ -221,12 +231,11 @@ void opc_ptx_watch_atomic(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, const op
   const bool exchange = op->form.operation == OPC_PTX_OPERATION_EXCH;
   if (!warp->shaded && shared_is_defined(warp, touch) && global_is_defined(warp, touch)) return;
   for (unsigned lane = 0; lane < OPC_PTX_LANES; lane++) {
-    bool calculated;
+    static const missing_t nothing = {.origin = NO_ORIGIN};
     if (((touch->global | touch->shared) >> lane & 1) == 0) continue;
-    const uint32_t missing = missing_at(warp, touch, lane, &calculated);
-    if (missing != 0 && !exchange)
+    if (!exchange && missing_at(warp, touch, lane).bytes != 0)
       report_use(warp, op, lane, origin_add(warp, op, touch, lane), "an atomic operation reads it");
-    mark_lane(warp, touch, lane, 0, false);
+    mark_lane(warp, touch, lane, &nothing);
   }
 }
 
@@ -300,6 +309,18 @@ static reading_t read_shades(const opc_ptx_warp_t *warp, const opc_ptx_op_t *op,
   return out;
 }
 
+/* Of instructions with two halves, each half of the result is made of the same half of the values. */
+static uint8_t half_bytes(const opc_ptx_warp_t *warp, const opc_ptx_op_t *op, unsigned lane) {
+  unsigned all = 0;
+  for (uint32_t s = 0; s < op->slots; s++)
+    if ((op->written >> s & 1) == 0 && is_register(op, s)) all |= warp->shades[op->slot[s]].bytes[lane];
+  return (uint8_t)(((all & 3) != 0 ? 3 : 0) | ((all & 12) != 0 ? 12 : 0));
+}
+
+static bool has_two_halves(const opc_ptx_op_t *op) {
+  return op->form.type[0] == OPC_PTX_TYPE_F16X2 || op->form.type[0] == OPC_PTX_TYPE_BF16X2;
+}
+
 static void write_shades(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, uint32_t mask, const reading_t *reading) {
   for (uint32_t s = 0; s < op->slots; s++) {
     if ((op->written >> s & 1) == 0 || op->slot[s] == OPC_PTX_NO_SLOT) continue;
@@ -310,9 +331,15 @@ static void write_shades(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, uint32_t 
       continue;
     }
     opc_ptx_shade_t *shade = &warp->shades[op->slot[s]];
-    for (unsigned lane = 0; lane < OPC_PTX_LANES; lane++)
-      if ((mask >> lane & 1) != 0)
-        shade_set(shade, lane, (reading->lanes >> lane & 1) != 0 ? 0xff : 0, true, reading->origin);
+    for (unsigned lane = 0; lane < OPC_PTX_LANES; lane++) {
+      if ((mask >> lane & 1) == 0) continue;
+      const bool found = (reading->lanes >> lane & 1) != 0;
+      const uint8_t bytes = !found ? 0
+                            : has_two_halves(op) && op->form.types == 1 && op->guard == OPC_PTX_NO_GUARD
+                                ? half_bytes(warp, op, lane)
+                                : 0xff;
+      shade_set(shade, lane, bytes, true, reading->origin);
+    }
   }
 }
 
