@@ -54,6 +54,22 @@ static void test_neighbours_of_a_call(void **state) {
   listing_clear(&listing);
 }
 
+static void test_five_dimensions(void **state) {
+  (void)state;
+  listing_t listing = list_variants("[{'tensor': {'shape': [4, 6]}}, {'tensor': {'shape': [6]}}, true, 0.5, [2, 2], 1]",
+                                    OPC_VARIANT_DEEP);
+  assert_int_equal(listing.count, 2);
+  assert_string_equal(listing.names[0], "all.deep");
+  assert_string_equal(listing.samples[0],
+                      "[{\"tensor\":{\"shape\":[2,2,2,4,6],\"stream\":\"x\"}},"
+                      "{\"tensor\":{\"shape\":[6],\"stream\":\"weight\"}},true,0.5,[2,2],1]");
+  assert_string_equal(listing.names[1], "all.deep_permuted");
+  listing_clear(&listing);
+  listing = list_variants("[{'tensor': {'shape': [2, 2, 2, 4, 6]}}, null, true, 0.5, [2, 2], 1]", OPC_VARIANT_DEEP);
+  assert_int_equal(listing.count, 0);
+  listing_clear(&listing);
+}
+
 /* The words that the sample states come first, and none comes twice. */
 static void test_stated_words(void **state) {
   (void)state;
@@ -176,10 +192,10 @@ static void test_neighbours_of_defaults(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_neighbours_of_a_call),   cmocka_unit_test(test_stated_words),
-      cmocka_unit_test(test_second_batch),           cmocka_unit_test(test_values_come_in_turn),
-      cmocka_unit_test(test_neighbours_of_defaults), cmocka_unit_test(test_equivalent_calls),
-      cmocka_unit_test(test_names_of_arguments),
+      cmocka_unit_test(test_neighbours_of_a_call), cmocka_unit_test(test_five_dimensions),
+      cmocka_unit_test(test_stated_words),         cmocka_unit_test(test_second_batch),
+      cmocka_unit_test(test_values_come_in_turn),  cmocka_unit_test(test_neighbours_of_defaults),
+      cmocka_unit_test(test_equivalent_calls),     cmocka_unit_test(test_names_of_arguments),
   };
   return cmocka_run_group_tests(tests, make_call_operator, clear_operator);
 }
