@@ -15,6 +15,8 @@ OPC_DEBIAN_PACKAGES=(
 OPC_DEBIAN_BROWSER=(chromium)
 # --full: the cluster of tests/slurm.
 OPC_DEBIAN_SLURM=(slurmctld slurmd slurm-client munge)
+# scripts/fuzz: a compiler with libFuzzer.
+OPC_DEBIAN_FUZZ=(clang libclang-rt-dev)
 
 # The small set of each: libtorch_cpu loads with these, and CPU kernels run. Versions as torch's own metadata asks; the CUDA runtime second.
 declare -A OPC_PIP_SMALL_OF=(

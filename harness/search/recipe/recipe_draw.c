@@ -60,11 +60,16 @@ static bool expression(draw_t *draw, const char *text, int64_t *out) {
   return end == OPC_EXPRESSION_NAME ? misfit(draw, "\"%s\" has no value", why) : misfit(draw, "\"%s\": %s", text, why);
 }
 
+/* low <= result <= high, but below INT64_MAX if there is a choice. */
+static int64_t number_within(draw_t *draw, int64_t low, int64_t high) {
+  return opc_random_range(draw->rng->seed, 0, draw->rng->counter++, low, high < INT64_MAX ? high + 1 : high);
+}
+
 static bool between(draw_t *draw, const opc_bounds_t *bounds, int64_t *out) {
   int64_t low, high;
   if (!expression(draw, bounds->low, &low) || !expression(draw, bounds->high, &high)) return false;
   if (low > high) return misfit(draw, "nothing is at least %lld and at most %lld", (long long)low, (long long)high);
-  *out = low + opc_rng_below(draw->rng, high - low + 1);
+  *out = number_within(draw, low, high);
   return true;
 }
 
@@ -102,7 +107,7 @@ static bool lengths(draw_t *draw, int64_t total, int64_t count, int64_t *out) {
   for (int64_t i = 0; i < count; i++) out[i] = total / count;
   for (int64_t i = 0; i < total % count; i++) out[i]++;
   for (int64_t i = 0; i + 1 < count; i++) { /* one part gives what another takes */
-    int64_t given = opc_rng_below(draw->rng, out[i] + 1);
+    int64_t given = number_within(draw, 0, out[i]);
     out[i] -= given;
     out[opc_rng_below(draw->rng, count)] += given;
   }
@@ -120,13 +125,13 @@ static bool row_fill(draw_t *draw, const opc_want_fill_t *fill, int64_t count, i
     case OPC_WANT_FILL_SORTED:
       if (low >= high)
         return misfit(draw, "no integer is at least %lld and below %lld", (long long)low, (long long)high);
-      for (int64_t i = 0; i < count; i++) out[i] = low + opc_rng_below(draw->rng, high - low);
+      for (int64_t i = 0; i < count; i++) out[i] = number_within(draw, low, high - 1);
       if (fill->kind == OPC_WANT_FILL_SORTED) qsort(out, (size_t)count, sizeof *out, compare_integers);
       return true;
     case OPC_WANT_FILL_OFFSETS:
       if (high < 0 || (count == 1 && high > 0))
         return misfit(draw, "%lld offsets do not go from 0 to %lld", (long long)count, (long long)high);
-      for (int64_t i = 1; i + 1 < count; i++) out[i] = opc_rng_below(draw->rng, high + 1);
+      for (int64_t i = 1; i + 1 < count; i++) out[i] = number_within(draw, 0, high);
       out[0] = 0;
       out[count - 1] = high;
       qsort(out, (size_t)count, sizeof *out, compare_integers);
