@@ -91,20 +91,6 @@ static opc_status_t try_results(try_t *own, opc_error_t *error) {
   return mutations_collect(&own->call, own->mutated, &own->effects, error);
 }
 
-void opc_try_note_accesses(try_t *own) {
-  const opc_access_t *accesses = NULL;
-  size_t count = opc_guard_accesses(&accesses);
-  int best = -1;
-  for (size_t i = 0; i < count; i++) {
-    own->wrote_outside |= accesses[i].write;
-    own->read_outside |= !accesses[i].write;
-    int rank = (accesses[i].block.label[0] != '\0') + 2 * (accesses[i].frame_count > 0);
-    if (rank <= best) continue;
-    best = rank;
-    own->access = accesses[i];
-  }
-}
-
 /* One call with fresh arguments. The generators get the same seed, so that only the arguments' values and the
  * surroundings differ. */
 static opc_status_t try_make(try_t *own, const opc_operator_t *op, const opc_sample_t *sample, uint64_t fill_seed,

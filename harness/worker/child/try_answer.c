@@ -84,6 +84,20 @@ static json_t *access_to_json(const try_t *own) {
                    (json_int_t)beyond, "place", place);
 }
 
+void opc_try_note_accesses(try_t *own) {
+  const opc_access_t *accesses = NULL;
+  size_t count = opc_guard_accesses(&accesses);
+  int best = -1;
+  for (size_t i = 0; i < count; i++) {
+    own->wrote_outside |= accesses[i].write;
+    own->read_outside |= !accesses[i].write;
+    int rank = (accesses[i].block.label[0] != '\0') + 2 * (accesses[i].frame_count > 0);
+    if (rank <= best) continue;
+    best = rank;
+    own->access = accesses[i];
+  }
+}
+
 json_t *opc_try_answer(const try_t *own, const try_facts_t *facts) {
   char message[MESSAGE_LIMIT], digest[24];
   snprintf(message, sizeof message, "%s", facts->observed ? facts->why : opc_text_c(&own->call.message));
