@@ -310,6 +310,24 @@ KERNEL(flag_read_by_atomic) {
   b[blockIdx.x] = atomicAdd(&c[0], 0) > 1;
 }
 
+/* Each block waits for the next one, or for the one before it: no order of blocks suits both. */
+template <int Step, bool Fence>
+__device__ void chain(int *b, int *c) {
+  int other = (int)blockIdx.x + Step;
+  if (threadIdx.x != 0) return;
+  b[blockIdx.x] = 1;
+  if (other >= 0 && other < (int)gridDim.x) {
+    while (atomicAdd(&c[other], 0) == 0) {
+    }
+    b[blockIdx.x] = b[other] + 1;
+  }
+  if (Fence) __threadfence();
+  atomicExch(&c[blockIdx.x], 1);
+}
+KERNEL(chain_to_the_next) { chain<1, true>(b, c); }
+KERNEL(chain_to_the_one_before) { chain<-1, true>(b, c); }
+KERNEL(chain_without_fence) { chain<1, false>(b, c); }
+
 /* ---- bounds ---- */
 
 KERNEL(one_too_many) {

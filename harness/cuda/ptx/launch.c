@@ -1,4 +1,4 @@
-/* A launch: all blocks of a grid, one after another, or all at the same time. */
+/* A launch: all blocks of a grid, one after another as long as none waits for a later one, or all at the same time. */
 #include <fenv.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +7,14 @@
 #include "cuda/ptx/ptx_machine.h"
 
 /* Instructions of a warp before the next one has its turn, so that one can wait for another. */
-enum { STEPS = 1 << 16, STEPS_SEEDED = 1 << 10, THREADS_MOST = 1024, SHARED_MOST = 1 << 20 };
+enum {
+  STEPS = 1 << 16,
+  STEPS_SEEDED = 1 << 10,
+  PATIENCE = 4,
+  BLOCKS_OPEN = 16,
+  THREADS_MOST = 1024,
+  SHARED_MOST = 1 << 20
+};
 static const uint64_t together_most = UINT64_C(1) << 32; /* bytes of all blocks of a cooperative launch */
 
 /* No thread can go on: names the first that waits. */
@@ -81,15 +88,56 @@ static bool block_run_ordered(opc_ptx_launch_state_t *launch, opc_ptx_block_stat
   return opc_ptx_block_run(block, warps, seeded ? 1 + chance_below(launch, STEPS_SEEDED) : STEPS);
 }
 
-static bool run_in_turn(opc_ptx_launch_state_t *state, uint64_t blocks) {
-  opc_ptx_block_state_t block;
-  const bool made = opc_ptx_block_make(&block, state);
-  for (uint64_t i = 0; made && i < blocks && !state->stop; i++) {
-    opc_ptx_block_begin(&block, block_of_turn(state, i, blocks));
-    while (!block.done && !state->stop)
-      if (!block_run_ordered(state, &block) && !block.done) deadlock(&block);
+/* Blocks that are open at the same time: one, unless it waits for one that has not had its turn. */
+typedef struct opened {
+  opc_ptx_block_state_t blocks[BLOCKS_OPEN];
+  bool is_open[BLOCKS_OPEN];
+  uint32_t made, count; /* blocks that have memory; those that are open */
+  uint64_t next;        /* turns that have begun */
+  uint32_t rounds;      /* since a block began or ended */
+} opened_t;
+
+/* Begins the next block. False: out of memory. */
+static bool open_next(opc_ptx_launch_state_t *state, opened_t *opened, uint64_t blocks) {
+  uint32_t at = 0;
+  while (at < opened->made && opened->is_open[at]) at++;
+  if (at == opened->made) {
+    const bool made = opc_ptx_block_make(&opened->blocks[at], state);
+    opened->made++;
+    if (!made) return false;
   }
-  opc_ptx_block_clear(&block);
+  if (opened->count > 0 && state->races) opc_races_interleave(state->races);
+  opc_ptx_block_begin(&opened->blocks[at], block_of_turn(state, opened->next++, blocks));
+  opened->is_open[at] = true;
+  opened->count++;
+  opened->rounds = 0;
+  return true;
+}
+
+static void run_opened(opc_ptx_launch_state_t *state, opened_t *opened) {
+  opened->rounds++;
+  for (uint32_t i = 0; i < opened->made && !state->stop; i++) {
+    opc_ptx_block_state_t *block = &opened->blocks[i];
+    if (!opened->is_open[i]) continue;
+    if (!block_run_ordered(state, block) && !block->done) deadlock(block);
+    if (!block->done) continue;
+    opened->is_open[i] = false;
+    opened->count--;
+    opened->rounds = 0;
+  }
+}
+
+static bool run_in_turn(opc_ptx_launch_state_t *state, uint64_t blocks) {
+  opened_t *opened = calloc(1, sizeof *opened);
+  bool made = opened;
+  while (made && !state->stop && (opened->count > 0 || opened->next < blocks)) {
+    const bool waits = opened->rounds >= PATIENCE && opened->count < BLOCKS_OPEN &&
+                       state->block_bytes * (opened->count + 1) <= together_most;
+    if (opened->next < blocks && (opened->count == 0 || waits)) made = open_next(state, opened, blocks);
+    if (made) run_opened(state, opened);
+  }
+  for (uint32_t i = 0; opened && i < opened->made; i++) opc_ptx_block_clear(&opened->blocks[i]);
+  free(opened);
   return made;
 }
 
@@ -128,6 +176,7 @@ static bool launch_fits(opc_ptx_launch_state_t *state, uint64_t blocks) {
                         (uint64_t)state->program->frame_bytes * OPC_PTX_LANES;
   const uint64_t bytes = warp * ((threads + OPC_PTX_LANES - 1) / OPC_PTX_LANES) + state->shared_bytes;
   const char *why = NULL;
+  state->block_bytes = bytes;
   if (threads == 0 || threads > THREADS_MOST || launch->block[0] > THREADS_MOST || launch->block[1] > THREADS_MOST)
     why = "a block has 1 to 1024 threads";
   else if (blocks == 0) why = "the grid is empty";

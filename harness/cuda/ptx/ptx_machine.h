@@ -215,6 +215,7 @@ typedef struct opc_ptx_launch_state {
   const opc_ptx_launch_t *launch;
   opc_ptx_outcome_t *outcome;
   uint32_t shared_bytes;    /* static and dynamic */
+  uint64_t block_bytes;     /* memory of a block that runs */
   opc_ptx_range_t range[4]; /* allocations that were found last */
   uint32_t range_next;
   uint64_t chance; /* the next random number is made of it */

@@ -81,6 +81,8 @@ void opc_races_free(opc_races_t *races) {
   free(races);
 }
 
+void opc_races_interleave(opc_races_t *races) { races->together = true; }
+
 bool opc_races_complete(const opc_races_t *races) { return !races->incomplete && !races->blind; }
 
 /* ---- blocks and warps ---- */

@@ -63,6 +63,8 @@ typedef struct opc_races_warp {
 /* together: blocks run at the same time. NULL: out of memory. */
 opc_races_t *opc_races_make(bool together);
 void opc_races_free(opc_races_t *races);
+/* From now on, blocks run at the same time. */
+void opc_races_interleave(opc_races_t *races);
 /* Whether all accesses were remembered: not where memory or time ran out. */
 bool opc_races_complete(const opc_races_t *races);
 
