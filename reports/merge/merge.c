@@ -10,6 +10,7 @@
 #include "result/operator_records.h"
 
 enum { EXIT_GOOD = 0, EXIT_BROKEN = 1, EXIT_STOPPED = 3, EXIT_LIBRARY = 4, EXIT_NOTHING = 5 };
+enum { PARTS_MOST = 999999999 /* as --shard takes them */, MISSING_TOLD = 1000 };
 
 typedef struct merge {
   FILE *out;        /* a journal */
@@ -237,6 +238,9 @@ static opc_status_t take_shard(merge_t *merge, opc_error_t *error) {
   if (!shard || merge->part_failed) return OPC_OK;
   part = json_integer_value(json_object_get(shard, "part"));
   of = json_integer_value(json_object_get(shard, "of"));
+  if (part < 1 || part > of || of > PARTS_MOST)
+    return opc_error_set(error, OPC_ERR_INPUT, "%s is damaged: there is no part %lld of %lld", merge->path,
+                         (long long)part, (long long)of);
   OPC_SCOPED(opc_scope_free) char *libraries = json_dumps(merge->part_libraries, JSON_SORT_KEYS);
   const char *plan = opc_record_text(shard, "plan"), *plan_before = NULL;
   char number[32];
@@ -328,10 +332,13 @@ static void tell_missing_parts(merge_t *merge) {
   json_object_foreach(merge->groups, libraries, group) {
     const json_int_t of = json_integer_value(json_object_get(group, "of"));
     json_t *parts = json_object_get(group, "parts");
-    for (json_int_t i = 1; i <= of; i++) {
+    int told = 0;
+    for (json_int_t i = 1; i <= of && told <= MISSING_TOLD; i++) {
       char number[32];
       snprintf(number, sizeof number, "%d", (int)i);
-      if (!json_object_get(parts, number))
+      if (json_object_get(parts, number)) continue;
+      if (told++ == MISSING_TOLD) opc_text_add(&merge->missing, "further parts are missing\n");
+      else
         opc_text_addf(&merge->missing, "part %d of %d is missing (%s is another part): run it with --shard %d/%d\n",
                       (int)i, (int)of, json_string_value(json_object_iter_value(json_object_iter(parts))), (int)i,
                       (int)of);

@@ -46,8 +46,8 @@ static void fatbin_loaded(const uint8_t *bytes, size_t size) {
     (void)opc_image_has(wrapper, "plain");
     opc_image_read(wrapper, "plain", 9, 0, &image);
     opc_image_read(wrapper, "packed", 0, 0, &image);
+    opc_image_wrapped_free(wrapper);
   }
-  opc_image_wrapped_free(wrapper);
   (void)opc_cubin_read(bytes, size, "plain", &image);
   free(copy);
 }

@@ -150,7 +150,7 @@ bool opc_ptx_operand_fits(const opc_ptx_operand_t *operand, char letter, uint32_
 
 static bool operands_fit(const opc_ptx_function_t *function, const opc_ptx_statement_t *statement, const char *letters,
                          uint32_t vector) {
-  const opc_ptx_operand_t *operands = (const opc_ptx_operand_t *)function->operands.items + statement->first;
+  const opc_ptx_operand_t *operands = opc_ptx_operands_of(function, statement);
   uint32_t at = 0;
   for (; *letters != '\0'; letters++) {
     const bool optional = letters[1] == '?';

@@ -287,7 +287,7 @@ static opc_ptx_op_t *op_add(maker_t *maker, const instance_t *instance, const op
 }
 
 static bool missing(maker_t *maker, const instance_t *instance, const opc_ptx_statement_t *statement) {
-  const opc_ptx_operand_t *operands = (const opc_ptx_operand_t *)instance->function->operands.items + statement->first;
+  const opc_ptx_operand_t *operands = opc_ptx_operands_of(instance->function, statement);
   if (maker->problem->message[0] != '\0') return false;
   for (uint32_t i = 0; i < statement->count; i++) {
     if (operands[i].kind != OPC_PTX_OPERAND_NAME) continue;
@@ -304,7 +304,7 @@ static bool missing(maker_t *maker, const instance_t *instance, const opc_ptx_st
 static bool operands_are_sound(const instance_t *instance, const opc_ptx_statement_t *statement,
                                const opc_ptx_row_t *row, const opc_ptx_op_t *op) {
   const uint32_t registers = opc_ptx_matrix_registers(&op->form, row->family);
-  const opc_ptx_operand_t *operands = (const opc_ptx_operand_t *)instance->function->operands.items + statement->first;
+  const opc_ptx_operand_t *operands = opc_ptx_operands_of(instance->function, statement);
   if (registers != 0) return registers == op->slots;
   if (row->family != opc_ptx_copy) return true;
   const uint64_t bytes = operands[2].bits;
@@ -324,7 +324,7 @@ static bool decode(maker_t *maker, instance_t *instance, const opc_ptx_statement
   op->family = row->family;
   if (row->flow == OPC_PTX_FLOW_BARRIER && strcmp(row->name, "bar") == 0) op->form.flags |= OPC_PTX_FLAG_ALIGNED;
   if (row->worth == OPC_PTX_BOUNDED) maker->program->worth = OPC_PTX_BOUNDED;
-  const opc_ptx_operand_t *operand = (const opc_ptx_operand_t *)instance->function->operands.items + statement->first;
+  const opc_ptx_operand_t *operand = opc_ptx_operands_of(instance->function, statement);
   const opc_ptx_operand_t *const end = operand + statement->count;
   for (const char *letter = row->operands; *letter != '\0'; letter++) {
     const bool optional = letter[1] == '?';
@@ -337,7 +337,7 @@ static bool decode(maker_t *maker, instance_t *instance, const opc_ptx_statement
     if (optional) letter++;
   }
   if (!operands_are_sound(instance, statement, row, op)) return missing(maker, instance, statement);
-  operand = (const opc_ptx_operand_t *)instance->function->operands.items + statement->first;
+  operand = opc_ptx_operands_of(instance->function, statement);
   for (; operand < end; operand++) {
     if (operand->kind != OPC_PTX_OPERAND_SPECIAL || operand->index < OPC_PTX_SPECIAL_CLOCK) continue;
     if (!opc_ptx_span_begins(statement->opcode, "mov.")) return missing(maker, instance, statement);
@@ -448,7 +448,7 @@ static bool call_runtime(maker_t *maker, instance_t *caller, const opc_ptx_state
 
 /* call (returned), name, (arguments); the lists may be missing. */
 static bool program_call(maker_t *maker, instance_t *instance, const opc_ptx_statement_t *statement) {
-  const opc_ptx_operand_t *at = (const opc_ptx_operand_t *)instance->function->operands.items + statement->first;
+  const opc_ptx_operand_t *at = opc_ptx_operands_of(instance->function, statement);
   const opc_ptx_operand_t *const end = at + statement->count, *returned = NULL, *arguments = NULL;
   if (at < end && at->kind == OPC_PTX_OPERAND_LIST) returned = at++;
   const opc_ptx_operand_t *name = at < end ? at++ : NULL;

@@ -193,6 +193,13 @@ typedef struct opc_ptx_function {
   opc_ptx_problem_t problem;
 } opc_ptx_function_t;
 
+/* The first operand of a statement; NULL if the function has none at all. */
+static inline const opc_ptx_operand_t *opc_ptx_operands_of(const opc_ptx_function_t *function,
+                                                           const opc_ptx_statement_t *statement) {
+  const opc_ptx_operand_t *operands = function->operands.items;
+  return operands ? operands + statement->first : NULL;
+}
+
 struct opc_ptx_module {
   opc_ptx_arena_t arena;
   const char *text;

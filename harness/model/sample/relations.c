@@ -154,7 +154,7 @@ bool opc_integers_of(const opc_tensor_spec_t *spec, opc_integers_t *out) {
   bool filled = bytes && out->values && opc_fill_logical(spec, "", 0, bytes, NULL) == OPC_OK;
   for (size_t i = 0; filled && i < (size_t)numel; i++) {
     const opc_number_t number = opc_number_load(spec->dtype, bytes + i * width);
-    const int64_t value = number.kind == OPC_NUMBER_INT ? number.i : (int64_t)number.f;
+    const int64_t value = number.kind == OPC_NUMBER_INT ? number.i : INT64_MAX; /* only uint64 has larger ones */
     out->values[i] = value;
     if (i == 0 || value < out->lowest) out->lowest = value;
     if (i == 0 || value > out->highest) out->highest = value;
@@ -230,13 +230,19 @@ static bool size_of(holding_t *h, const opc_size_place_t *place, size_t index, i
   return fails(h, index, "the sample gives no tensor %.60s with a dimension %d", place->path, place->dim);
 }
 
+/* a - b == c - d. Numbers of more than 64 bits are equal to none. */
+static bool less_is_equal(int64_t a, int64_t b, int64_t c, int64_t d) {
+  int64_t left, right;
+  return !__builtin_sub_overflow(a, b, &left) && !__builtin_sub_overflow(c, d, &right) && left == right;
+}
+
 static bool equal_holds(holding_t *h, const opc_relation_t *relation) {
   char first[120], other[120];
   int64_t size = 0, own = 0;
   for (size_t i = 0; i < relation->place_count; i++) {
     const opc_size_place_t *place = &relation->places[i], *before = &relation->places[0];
     if (!size_of(h, place, i, i ? &own : &size)) return false;
-    if (i == 0 || own - place->more == size - before->more) continue;
+    if (i == 0 || less_is_equal(own, place->more, size, before->more)) continue;
     if (place->more == before->more)
       return fails(h, i, "sizes of %s and %s are said to be equal", place_text(before, size, first),
                    place_text(place, own, other));
@@ -267,9 +273,9 @@ static bool values_hold(holding_t *h, const opc_relation_t *relation) {
   int64_t sum = 0, size = 0;
   if (!integers_at(h->sample, h->op, relation->values, &integers))
     return fails(h, 0, "the sample gives no integers %.60s that can be read", relation->values);
-  bool holds = true;
+  bool holds = true, beyond = false;
   for (size_t i = 0; integers.values && i < integers.count; i++) {
-    sum += integers.values[i];
+    beyond |= __builtin_add_overflow(sum, integers.values[i], &sum);
     if (relation->kind == OPC_RELATION_ASCENDING && i > 0 && integers.values[i] < integers.values[i - 1] && holds)
       holds = fails(h, 0, "%.60s is said to ascend, but holds %lld after %lld", relation->values,
                     (long long)integers.values[i], (long long)integers.values[i - 1]);
@@ -281,7 +287,8 @@ static bool values_hold(holding_t *h, const opc_relation_t *relation) {
                   (long long)integers.lowest, (long long)relation->number);
   if (relation->kind == OPC_RELATION_SUM && integers.values) {
     holds = size_of(h, &relation->places[0], 0, &size);
-    if (holds && sum != size)
+    if (holds && beyond) holds = fails(h, 0, "%.60s has a sum of more than 64 bits", relation->values);
+    else if (holds && sum != size)
       holds = fails(h, 0, "%.60s sums to %lld, but is said to sum to %s", relation->values, (long long)sum,
                     place_text(&relation->places[0], size, text));
   }

@@ -85,6 +85,7 @@ static opc_status_t read_place(opc_json_reader_t *reader, const json_t *json, op
         reader, i,
         opc_json_read_integer(reader, json_array_get(json, i), i == 1 ? 0 : INT64_MIN, i == 1 ? &dim : &more));
   if (dim >= OPC_MAX_DIMS) return opc_json_fail(reader, "no tensor has so many dimensions");
+  if (more > INT32_MAX || more < -INT32_MAX) return opc_json_fail(reader, "no size is so much larger than another");
   return opc_relation_add_place(relation, path, (int)dim, more, reader->error);
 }
 
