@@ -198,6 +198,10 @@ cudaError_t opc_kernel_run(const opc_work_t *given) {
   const work_t *work = &given->of.kernel;
   const uint64_t threads =
       (uint64_t)work->grid.x * work->grid.y * work->grid.z * work->block.x * work->block.y * work->block.z;
+  if (opc_run_is_incomplete()) { /* it would read what is not there, indices for example */
+    opc_run_note(OPC_CUDA_RECORDED, "a kernel before it did not run, so that its input may be missing", false);
+    return cudaSuccess;
+  }
   pthread_mutex_lock(&opc_lock_runs);
   opc_kernel_program_t *program = opc_kernel_program(work->kernel);
   const char *why = !program ? "out of memory" : program->why;

@@ -234,7 +234,7 @@ bool opc_variable_find(const void *host, int device, uint64_t *out_at, uint64_t 
 
 /* ---- kernels that run on the simulated device (kernel_runs.c) ---- */
 
-/* What became of a launch. not_run: permanent; NULL: it ran. */
+/* What became of a launch. not_run: permanent; NULL: it ran. The first reason of a case counts. */
 void opc_run_note(opc_cuda_ran_t ran, const char *not_run, bool over_budget);
 /* What is left of the budget. */
 uint64_t opc_run_budget(void);
@@ -242,7 +242,10 @@ void opc_run_used(uint64_t instructions);
 /* Keeps a copy, unless one of its kind at its place is there. Its strings are permanent. */
 void opc_fault_note(const opc_device_fault_t *fault);
 void opc_run_counts(opc_kernel_counts_t *out);
+/* A case begins. */
 void opc_run_budget_set(uint64_t instructions);
+/* Since it began, a kernel did not run: what others read may be missing. */
+bool opc_run_is_incomplete(void);
 size_t opc_fault_list(const opc_device_fault_t **out);
 void opc_fault_forget(void);
 

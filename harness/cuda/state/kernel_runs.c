@@ -10,6 +10,7 @@ enum { FAULTS_MAX = 32 };
 static pthread_mutex_t *const lock = &opc_lock_texts;
 static opc_kernel_counts_t counts = {.not_run = ""};
 static uint64_t left = BUDGET_USUAL;
+static bool incomplete; /* since a case began, a kernel did not run */
 static opc_device_fault_t faults[FAULTS_MAX];
 static size_t fault_count;
 
@@ -21,8 +22,11 @@ void opc_run_note(opc_cuda_ran_t ran, const char *not_run, bool over_budget) {
   else if (ran == OPC_CUDA_RAN_BOUNDED) counts.bounded++;
   else {
     counts.recorded++;
-    counts.not_run = not_run ? not_run : "";
-    counts.over_budget = over_budget;
+    if (!incomplete) { /* the others follow from it */
+      counts.not_run = not_run ? not_run : "";
+      counts.over_budget = over_budget;
+    }
+    incomplete = true;
   }
   pthread_mutex_unlock(lock);
 }
@@ -36,7 +40,15 @@ void opc_run_counts(opc_kernel_counts_t *out) {
 void opc_run_budget_set(uint64_t instructions) {
   pthread_mutex_lock(lock);
   left = instructions;
+  incomplete = false;
   pthread_mutex_unlock(lock);
+}
+
+bool opc_run_is_incomplete(void) {
+  pthread_mutex_lock(lock);
+  const bool out = incomplete;
+  pthread_mutex_unlock(lock);
+  return out;
 }
 
 uint64_t opc_run_budget(void) {
