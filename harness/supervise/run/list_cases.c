@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inspect/fatbin.h"
 #include "plan/cases/planner.h"
 #include "supervise/jobs/searching.h"
 
@@ -37,7 +36,7 @@ static size_t list_cases_add_device(opc_plan_device_t *devices, size_t count, co
   bool simulated = strcmp(name, OPC_MODE_SIMULATED) == 0, cuda = simulated || strcmp(name, OPC_MODE_CUDA) == 0;
   if (count == DEVICES_MAX) return count;
   devices[count] = (opc_plan_device_t){.name = name,
-                                       .bit = simulated ? opc_plan_simulated(opc_gpu_library_has_ptx(op->library))
+                                       .bit = simulated ? OPC_ON_SIMULATED
                                               : cuda    ? OPC_ON_CUDA
                                                         : OPC_ON_CPU,
                                        .usable = usable,
