@@ -166,17 +166,18 @@ def mistakes_of(operator, expectation, report):
     return [f"{operator}: {line}" for line in wrong]
 
 
+def mistakes_of_exit(expectations, done):
+    wanted = int(any(expectation["primary"] or expectation.get("allowed") for expectation in expectations))
+    return [] if done.returncode == wanted else [f"exit status {done.returncode}, expected {wanted}"]
+
+
 def check_operator(options):
     path = options.expectation[0]
     expectation = read_expectations(path)[options.operator]
     if expectation.get("on_device"):
         take_device(options)
     done, report = run_opcheck(options, arguments_of(expectation, os.path.dirname(path)), options.operator)
-    wrong = mistakes_of(options.operator, expectation, report)
-    wanted = 1 if expectation["primary"] or expectation.get("allowed") else 0
-    if done.returncode != wanted:
-        wrong.append(f"exit status {done.returncode}, expected {wanted}")
-    return wrong, done
+    return mistakes_of(options.operator, expectation, report) + mistakes_of_exit([expectation], done), done
 
 
 def check_library(options):
@@ -186,6 +187,7 @@ def check_library(options):
     extra = [word for expectation in expectations.values() for word in arguments_of(expectation, os.path.dirname(path))]
     done, report = run_opcheck(options, extra, None)
     wrong = [line for name in tested(expectations, options) for line in mistakes_of(name, expectations[name], report)]
+    wrong += mistakes_of_exit([expectations[name] for name in tested(expectations, options)], done)
     listed = {operator["name"] for operator in report["operators"]}
     wrong += [f"{name} is in the library and not in the expectation file" for name in sorted(listed - set(expectations))]
     classes = {"::".join(class_["name"].rsplit(".", 1)) for class_ in report["classes"]}
