@@ -193,11 +193,12 @@ typedef struct opc_ptx_function {
   opc_ptx_problem_t problem;
 } opc_ptx_function_t;
 
-/* The first operand of a statement; NULL if the function has none at all. */
+/* The first operand of a statement; never NULL, also if it has none. */
 static inline const opc_ptx_operand_t *opc_ptx_operands_of(const opc_ptx_function_t *function,
                                                            const opc_ptx_statement_t *statement) {
+  static const opc_ptx_operand_t none;
   const opc_ptx_operand_t *operands = function->operands.items;
-  return operands ? operands + statement->first : NULL;
+  return operands ? operands + statement->first : &none;
 }
 
 struct opc_ptx_module {
