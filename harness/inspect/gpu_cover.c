@@ -1,5 +1,11 @@
 #include "inspect/fatbin.h"
 
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "inspect/elf_file.h"
+
 static unsigned major(unsigned architecture) { return architecture / 10; }
 
 static bool serves(const opc_gpu_code_t *code, unsigned architecture) {
@@ -20,6 +26,24 @@ bool opc_gpu_codes_have_lasting_ptx(const opc_gpu_codes_t *codes) {
     if (codes->items[i].ptx && codes->items[i].suffix == '\0') return true;
   }
   return false;
+}
+
+bool opc_gpu_library_has_ptx(const char *file) {
+  static char known[PATH_MAX];
+  static bool answer;
+  opc_elf_file_t *elf = NULL;
+  size_t size = 0;
+  if (!file || strlen(file) >= sizeof known) return false;
+  if (strcmp(file, known) == 0) return answer;
+  snprintf(known, sizeof known, "%s", file);
+  answer = false;
+  if (opc_elf_open(file, &elf, NULL) != OPC_OK) return false;
+  opc_gpu_codes_t codes = {0};
+  const unsigned char *bytes = opc_elf_section(elf, ".nv_fatbin", &size);
+  if (bytes) opc_fatbin_read(bytes, size, &codes);
+  for (size_t i = 0; i < codes.count; i++) answer = answer || codes.items[i].ptx;
+  opc_elf_close(elf);
+  return answer;
 }
 
 unsigned opc_gpu_codes_newest(const opc_gpu_codes_t *codes) {

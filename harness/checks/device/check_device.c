@@ -260,16 +260,36 @@ static opc_status_t check_mixed(opc_case_context_t *context, const opc_call_t *p
   return OPC_OK;
 }
 
-static opc_status_t device_run(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
+/* Where outputs are, and what becomes of tensors elsewhere: this needs no values. */
+static opc_status_t check_places(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
   OPC_SCOPED(opc_call_clear) opc_call_t call = {0};
-  const bool gpu = context->device.type == OPC_DEVICE_CUDA && !context->simulated;
-  if (gpu && opc_device_values_check(context, finding, error) != OPC_OK)
-    opc_finding_from_error(context, error, finding);
   if (!context->unmodified || !opc_case_call(context, false, &call, finding)) return OPC_OK;
   if (check_output_devices(context, &call, finding, error) != OPC_OK) opc_finding_from_error(context, error, finding);
   if (check_argument(context, finding, error) != OPC_OK) opc_finding_from_error(context, error, finding);
-  if (context->simulated) return OPC_OK; /* the output has no values there */
+  if (context->simulated) return OPC_OK; /* kernels cannot tell what lies on the other device */
   return check_mixed(context, &call, finding, error);
+}
+
+/* A violation counts before a pass, and equal values before equal places. */
+static bool counts_before(const opc_finding_t *values, const opc_finding_t *places) {
+  if (!values->decided || places->rule) return false;
+  return !places->decided || values->verdict != OPC_VERDICT_SKIP;
+}
+
+static opc_status_t device_run(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
+  OPC_SCOPED(opc_finding_clear) opc_finding_t values = {0};
+  const bool cuda = context->device.type == OPC_DEVICE_CUDA;
+  if (cuda && opc_device_values_check(context, &values, error) != OPC_OK)
+    opc_finding_from_error(context, error, &values);
+  const bool computed = !opc_simulated_uncomputed(context);
+  OPC_RETURN_IF_ERROR(check_places(context, finding, error));
+  if (!computed) return OPC_OK;
+  if (values.rule && finding->rule && values.rule != finding->rule)
+    opc_finding_fail(finding, values.rule, "%s", opc_text_c(&values.message));
+  if (!counts_before(&values, finding)) return OPC_OK;
+  opc_finding_clear(finding);
+  OPC_MOVE(finding, values);
+  return OPC_OK;
 }
 
 const opc_check_t opc_check_device = {.name = "device", .run = device_run};

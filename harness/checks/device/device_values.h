@@ -8,6 +8,5 @@
 
 #include "checks/framework/check.h"
 
-/* Not on the simulated device, where kernels do not run. */
 opc_status_t opc_device_values_check(opc_case_context_t *context, opc_finding_t *finding,
                                      opc_error_t *error) OPC_CHECKED;

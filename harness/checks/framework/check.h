@@ -224,6 +224,11 @@ opc_simulated_cause_t opc_simulated_cause_in(const opc_cuda_log_t *log, const ch
 /* The same for the log begun last, which this ends. NONE on any other device. */
 opc_simulated_cause_t opc_simulated_cause(const char *message, opc_text_t *out);
 
+/* On the simulated device: a kernel of this case, or work of a library of CUDA, did not run, so values prove nothing.
+ */
+bool opc_simulated_uncomputed(const opc_case_context_t *context);
+/* Sets the finding of such a case, if it needs values: a skip that says why. */
+void opc_simulated_judge(const opc_case_context_t *context, opc_finding_t *finding);
 /* What became of kernels in this process so far; zeros where no device is simulated. */
 opc_kernel_counts_t opc_simulated_kernels(void);
 /* Appends ", in kernel copy_kernel (kernels.cu:33), thread 5,0,0 of block 0,0,0". */

@@ -27,10 +27,28 @@ static const struct {
 /* Instructions of a thread that the kernels of a case may run: some seconds. */
 static const uint64_t budget = UINT64_C(1) << 29;
 
+static opc_kernel_counts_t case_began;
+
 void opc_simulated_case_begin(void) {
   if (!opc_cuda_simulated()) return;
   opc_launch()->log_begin();
   opc_launch()->kernel_budget(budget);
+  case_began = opc_simulated_kernels();
+}
+
+bool opc_simulated_uncomputed(const opc_case_context_t *context) {
+  return context->simulated && opc_simulated_kernels().recorded != case_began.recorded;
+}
+
+void opc_simulated_judge(const opc_case_context_t *context, opc_finding_t *finding) {
+  if (!opc_simulated_uncomputed(context) || (context->rule->devices & OPC_ON_SIMULATED) != 0) return;
+  const opc_kernel_counts_t now = opc_simulated_kernels();
+  const bool rejected = finding->decided && finding->verdict == OPC_VERDICT_SKIP;
+  if (rejected) return; /* it says more */
+  opc_finding_clear(finding);
+  *finding = (opc_finding_t){0};
+  opc_finding_skip(finding, now.over_budget ? OPC_SKIP_BUDGET : OPC_SKIP_SIMULATED,
+                   "a kernel did not run on the simulated device: %s", now.not_run);
 }
 
 opc_kernel_counts_t opc_simulated_kernels(void) {

@@ -18,16 +18,13 @@ static void report_fatal(const opc_device_fault_t *fault, opc_finding_t *finding
                    : fault->kind == OPC_FAULT_DEADLOCK               ? 702
                    : fault->kind == OPC_FAULT_TRAP && fault->text[0] ? 710
                                                                      : 719;
-  OPC_SCOPED(opc_finding_clear) opc_finding_t followed = *finding;
   OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
+  opc_finding_clear(finding); /* a kernel that stopped computed nothing: what else was found follows from it */
   *finding = (opc_finding_t){0};
   opc_text_addf(&text, "%s (%s, %d)", opc_cuda_fault_meaning(code), opc_cuda_error_name(code), code);
   if (fault->text[0]) opc_text_addf(&text, ": %s", fault->text);
   opc_device_fault_place(fault, &text);
   opc_finding_error(finding, OPC_RULE_launch_asynchronous_error, "%s", opc_text_c(&text));
-  if (followed.decided && followed.rule &&
-      (followed.verdict == OPC_VERDICT_FAIL || followed.verdict == OPC_VERDICT_ERROR))
-    opc_finding_error(finding, followed.rule, "%s", opc_text_c(&followed.message));
   opc_finding_evidence(finding, "cuda_error", json_integer(code));
 }
 

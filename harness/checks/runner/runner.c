@@ -5,6 +5,7 @@
 
 #include "checks/framework/global_state.h"
 #include "checks/runner/runner_inside.h"
+#include "inspect/fatbin.h"
 
 static bool check_wanted(const opc_runner_request_t *request, size_t check) {
   bool asked =
@@ -104,7 +105,7 @@ static void context_init(const opc_run_t *run, opc_case_context_t *context, cons
   opc_planned_case_id(&run->plan, planned, &context->id);
   if (!planned->device_name) return;
   context->device = run->devices[planned->device];
-  context->simulated = run->plan_devices[planned->device].bit == OPC_ON_SIMULATED;
+  context->simulated = run->plan_devices[planned->device].bit & OPC_ON_SIMULATED;
 }
 
 static bool planned_one(const opc_planned_case_t *planned, void *context) {
@@ -181,7 +182,7 @@ static opc_status_t run_prepare(opc_run_t *run) {
     bool cuda = run->devices[i].type == OPC_DEVICE_CUDA;
     run->plan_devices[i] = (opc_plan_device_t){
         .name = request->devices[i],
-        .bit = simulated ? OPC_ON_SIMULATED
+        .bit = simulated ? opc_plan_simulated(opc_gpu_library_has_ptx(request->op->library))
                : cuda    ? OPC_ON_CUDA
                          : OPC_ON_CPU,
         .usable = opc_bridge_device_available(run->devices[i]) && (!simulated || opc_cuda_simulated()),

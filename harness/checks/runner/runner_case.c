@@ -49,9 +49,10 @@ static opc_status_t must_reject(opc_case_context_t *context, opc_finding_t *find
   OPC_RETURN_IF_ERROR(opc_call_make(&call, context->op, context->sample, context->device, context->seed, error));
   opc_call_run(&call, context->handle, context->seed);
   if (opc_finding_from_outcome(context, &call, finding)) return OPC_OK; /* as requested, or why not */
-  if (context->simulated)
+  if (opc_simulated_uncomputed(context))
     return opc_finding_skip(finding, OPC_SKIP_SIMULATED,
-                            "accepted on the simulated device, where no kernel runs that could have refused sample %s",
+                            "accepted on the simulated device, where the kernel did not run that could have refused "
+                            "sample %s",
                             context->base->name);
   return opc_finding_fail(finding, OPC_RULE_sample_accepted,
                           "the operator accepts sample %s, which its file expects it to refuse", context->base->name);
@@ -365,6 +366,7 @@ bool opc_run_case(opc_run_t *run, const char *id_text, opc_case_context_t *conte
     if (checked && opc_checks[run->check]->run(context, &finding, &error) != OPC_OK)
       opc_finding_from_error(context, &error, &finding);
     run->ran[run->check] |= checked;
+    opc_simulated_judge(context, &finding);
   }
   report_accesses(context, &finding);
   report_changed_argument(run, context, &finding);

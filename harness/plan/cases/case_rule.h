@@ -8,9 +8,13 @@
 
 #include "plan/variant/variant.h"
 
-/* Devices of a rule's cases. On the simulated device, a check without such a rule has one skipped case, which says that
- * it needs real kernels. */
+/* Devices of a rule's cases. On the simulated device, rules for it need no values, and those for a GPU run for
+ * libraries whose kernels can run there. A check without either has one skipped case there. */
 enum { OPC_ON_CPU = 1 << 0, OPC_ON_CUDA = 1 << 1 /* a real GPU */, OPC_ON_SIMULATED = 1 << 2 };
+/* The bits of the simulated device. has_ptx: its kernels may run. */
+static inline unsigned opc_plan_simulated(bool has_ptx) {
+  return has_ptx ? (unsigned)(OPC_ON_SIMULATED | OPC_ON_CUDA) : (unsigned)OPC_ON_SIMULATED;
+}
 
 typedef enum opc_case_scope {
   OPC_SCOPE_EACH_SAMPLE = 0,

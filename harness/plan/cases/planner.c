@@ -314,8 +314,8 @@ static const char *nothing_to_run(const opc_plan_request_t *request, const opc_c
   }
   if (!(opc_case_table_devices(table) & device->bit)) {
     *out_reason = OPC_SKIP_SIMULATED;
-    return "kernels do not run on the simulated device: this check needs what they compute. Only launches, where they "
-           "go and what the host does are checked there";
+    return "this check needs what kernels compute, and on the simulated device only kernels with PTX run: compile the "
+           "library with PTX, nvcc -gencode arch=compute_90,code=compute_90";
   }
   if (!checked) {
     *out_reason = OPC_SKIP_NO_SAMPLE;
@@ -331,7 +331,7 @@ static opc_status_t plan_device(planning_t *planning, size_t index, size_t devic
   const opc_case_rule_t *all_samples = rule_of_scope(table, OPC_SCOPE_ALL_SAMPLES);
   bool here = opc_case_table_devices(table) & device->bit;
   if (request->op->kind == OPC_OPERATOR_CLASS && device->bit != OPC_ON_CPU) return OPC_OK;
-  if (!here && !(table->calls && device->bit == OPC_ON_SIMULATED)) return OPC_OK;
+  if (!here && !(table->calls && (device->bit & OPC_ON_SIMULATED))) return OPC_OK;
   opc_planned_case_t bare = {
       .table = index, .device = device_index, .device_name = device->name, .rule = &no_call_case};
   if (table->calls) bare.detail = nothing_to_run(request, table, device, &bare.reason);

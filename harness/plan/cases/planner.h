@@ -20,7 +20,7 @@
 
 typedef struct opc_plan_device {
   const char *name; /* in case ids: "cpu", "cuda-sim" */
-  unsigned bit;     /* OPC_ON_… */
+  unsigned bit;     /* OPC_ON_…; opc_plan_simulated */
   bool usable;      /* the device exists */
   bool served;      /* the operator has a kernel that could serve it */
 } opc_plan_device_t;

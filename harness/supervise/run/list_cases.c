@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "inspect/fatbin.h"
 #include "plan/cases/planner.h"
 #include "supervise/jobs/searching.h"
 
@@ -36,7 +37,7 @@ static size_t list_cases_add_device(opc_plan_device_t *devices, size_t count, co
   bool simulated = strcmp(name, OPC_MODE_SIMULATED) == 0, cuda = simulated || strcmp(name, OPC_MODE_CUDA) == 0;
   if (count == DEVICES_MAX) return count;
   devices[count] = (opc_plan_device_t){.name = name,
-                                       .bit = simulated ? OPC_ON_SIMULATED
+                                       .bit = simulated ? opc_plan_simulated(opc_gpu_library_has_ptx(op->library))
                                               : cuda    ? OPC_ON_CUDA
                                                         : OPC_ON_CPU,
                                        .usable = usable,
