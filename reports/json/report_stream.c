@@ -22,14 +22,17 @@ typedef struct report_stream {
   opc_error_t *error;
 } report_stream_t;
 
+/* Everything was read. */
+static bool stream_ended(const report_stream_t *report) { return report->at == report->length && feof(report->stream); }
+
 static opc_status_t stream_fail(const report_stream_t *report, const char *what) {
   if (ferror(report->stream) && errno != EBADMSG)
     return opc_error_set(report->error, OPC_ERR_IO, "cannot read %s: %s", report->path, strerror(errno));
-  if (!ferror(report->stream) && !report->known && (!report->list || !feof(report->stream)))
+  if (!ferror(report->stream) && !report->known && (!report->list || !stream_ended(report)))
     return opc_error_set(report->error, OPC_ERR_INPUT,
                          "%s is neither a JSON report nor a journal of opcheck-c (run --json FILE writes a report)",
                          report->path);
-  if (ferror(report->stream) || feof(report->stream)) {
+  if (ferror(report->stream) || stream_ended(report)) {
     OPC_SCOPED(opc_text_clear) opc_text_t where = {0};
     if (report->list) opc_text_addf(&where, " after item %zu of \"%s\"", report->items, report->list);
     return opc_error_set(report->error, OPC_ERR_INPUT,

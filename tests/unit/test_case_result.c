@@ -51,6 +51,23 @@ static const char *const records[] = {
     " \"confirmed\": false, \"depends_on\": \"ns::op/stride/cpu/-/one/y.sliced\", \"witnessed\": true,"
     " \"variants\": [\"all.sliced\"], \"frames\": [{\"module\": \"/lib/ops.so\", \"offset\": \"0x20\"}]}}"};
 
+/* What the record does not say is written as null, but for what every result has. */
+static bool is_implied(const char *key, const json_t *value) {
+  return json_is_null(value) || strcmp(key, "severity") == 0 || (strcmp(key, "confirmed") == 0 && json_is_false(value));
+}
+
+static bool says_the_same(const json_t *record, json_t *written) {
+  const char *key;
+  json_t *value;
+  size_t found = 0;
+  json_object_foreach(written, key, value) {
+    const json_t *given = json_object_get(record, key);
+    found += given ? 1 : 0;
+    if (given ? !json_equal(given, value) : !is_implied(key, value)) return false;
+  }
+  return found == json_object_size(record);
+}
+
 static void a_result_is_the_same_after_reading_and_writing(void **state) {
   (void)state;
   for (size_t i = 0; i < COUNT(records); i++) {
@@ -59,7 +76,13 @@ static void a_result_is_the_same_after_reading_and_writing(void **state) {
     json_t *record = parse(records[i]);
     assert_ok(opc_case_result_decode(record, &result, &error), error);
     json_t *written = opc_case_result_encode(result);
-    if (!json_equal(record, written)) fail_msg("%s\n%s", records[i], json_dumps(written, 0));
+    if (!says_the_same(record, written)) fail_msg("%s\n%s", records[i], json_dumps(written, 0));
+    opc_case_result_t *again = NULL;
+    assert_ok(opc_case_result_decode(written, &again, &error), error);
+    json_t *rewritten = opc_case_result_encode(again);
+    assert_true(json_equal(written, rewritten));
+    json_decref(rewritten);
+    opc_case_result_free(again);
     json_decref(written);
     json_decref(record);
     opc_case_result_free(result);
