@@ -69,7 +69,7 @@ static opc_change_kind_t finding_change_of(const opc_case_result_t *result) {
   if (families & (OPC_VARIANT_SPECIAL | OPC_VARIANT_CONTENTS | OPC_VARIANT_ONE_ZERO)) return OPC_CHANGE_VALUES;
   if (families & OPC_VARIANT_SAME) return OPC_CHANGE_SAME;
   if (families & OPC_VARIANT_CAST) return OPC_CHANGE_DTYPE;
-  if (families == OPC_VARIANT_LARGER_LAYOUT && stride) return OPC_CHANGE_LAYOUT;
+  if ((families == OPC_VARIANT_LARGER_LAYOUT || families == OPC_VARIANT_DEEP) && stride) return OPC_CHANGE_LAYOUT;
   if (families != 0 && (families & ~(unsigned)(OPC_VARIANT_LAYOUT | OPC_VARIANT_BITS)) == 0)
     return stride || result->provenance.change == OPC_INPUT_SAME_VALUES ? OPC_CHANGE_LAYOUT : OPC_CHANGE_VALUES;
   return OPC_CHANGE_SIZES;

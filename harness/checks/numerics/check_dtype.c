@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/system.h"
 #include "checks/compare/compare.h"
 #include "checks/numerics/conversions.h"
 #include "checks/numerics/dtype_many.h"
@@ -253,22 +254,27 @@ static opc_status_t compare_with_wider(const opc_again_t *narrow, opc_dtype_t dt
 
 /* ---- more elements than a narrow dtype can count ---- */
 
-/* With the values of the sample, and with positive ones, whose sum grows. */
+/* Processor time after which no more is tried: a case that takes seconds counts as hung. */
+static const double many_seconds = 0.5;
+
+/* With positive values, whose sum grows, and if there is time with those of the sample. */
 static opc_status_t check_many(const opc_again_t *narrow, opc_dtype_t dtype, opc_finding_t *finding,
                                opc_error_t *error) {
-  OPC_SCOPED(opc_sample_clear) opc_sample_t sample = {0};
-  OPC_SCOPED(opc_replay_clear) opc_replay_t values = {0};
-  bool can = false;
-  if (!finding->decided || finding->verdict != OPC_VERDICT_PASS) return OPC_OK;
-  OPC_RETURN_IF_ERROR(opc_dtype_many(narrow, &sample, &values, &can, error));
-  opc_again_t many = *narrow;
-  many.sample = &sample;
-  many.replay = &values;
-  many.label = (opc_call_label_t){OPC_CALL_KIND_ON_OTHERS, "many elements"};
-  for (int positive = 0; positive < 2 && can && !finding->rule; positive++) {
+  const double began = opc_clock_of(CLOCK_PROCESS_CPUTIME_ID);
+  bool can = finding->decided && finding->verdict == OPC_VERDICT_PASS;
+  for (int own_values = 0; own_values < 2 && can && !finding->rule; own_values++) {
+    OPC_SCOPED(opc_sample_clear) opc_sample_t sample = {0};
+    OPC_SCOPED(opc_replay_clear) opc_replay_t values = {0};
     OPC_SCOPED(opc_result_clear) opc_result_t got = {0};
     OPC_SCOPED(opc_finding_clear) opc_finding_t own = {0};
-    if (positive) opc_dtype_make_positive(&values);
+    if (opc_clock_of(CLOCK_PROCESS_CPUTIME_ID) - began > many_seconds) return OPC_OK;
+    OPC_RETURN_IF_ERROR(opc_dtype_many(narrow, &sample, &values, &can, error));
+    if (!can) return OPC_OK;
+    if (!own_values) opc_dtype_make_positive(&values);
+    opc_again_t many = *narrow;
+    many.sample = &sample;
+    many.replay = &values;
+    many.label = (opc_call_label_t){OPC_CALL_KIND_ON_OTHERS, "many elements"};
     OPC_RETURN_IF_ERROR(opc_dtype_try_many(&many, &got, &can, error));
     if (can) OPC_RETURN_IF_ERROR(compare_with_wider(&many, dtype, &got, &own, error));
     if (!own.rule) continue; /* the sample's own verdict stays, whether there was time for this or not */
@@ -276,7 +282,7 @@ static opc_status_t check_many(const opc_again_t *narrow, opc_dtype_t dtype, opc
     *finding = own;
     own = (opc_finding_t){0};
     opc_finding_note_variant(finding,
-                             positive ? "rows 65 times as long, of positive numbers" : "rows 65 times as long");
+                             own_values ? "rows 65 times as long" : "rows 65 times as long, of positive numbers");
   }
   return OPC_OK;
 }
