@@ -23,7 +23,7 @@ static const struct argp_option options[] = {
      1},
     {"device", KEY_DEVICE, "cpu|cuda|cuda-sim", 0,
      "cpu, cuda or cuda-sim (default: the one that the package was compiled for). cuda-sim runs a package for CUDA on "
-     "a simulated device, without a GPU: kernels do not run, but their launches are checked",
+     "a simulated device, without a GPU: its launches are checked, and no values compared",
      1},
     {"cuda-arch", OPC_KEY_CUDA_ARCH, "ARCH", 0,
      "Architecture of the simulated device (default: the one that the package was compiled for)", 1},

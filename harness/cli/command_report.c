@@ -178,6 +178,15 @@ static opc_status_t render_journal(const report_command_t *command, opc_error_t 
   return report_journal(command, journal, &summary.exit_code, error);
 }
 
+/* A line each. */
+static void tell_missing(const char *lines) {
+  while (*lines) {
+    const size_t length = strcspn(lines, "\n");
+    opc_complain("%.*s", (int)length, lines);
+    lines += length + (lines[length] == '\n');
+  }
+}
+
 /* A JSON report is a run in one part. */
 static opc_status_t report_merge(const report_command_t *command, int *out_code, opc_error_t *error) {
   OPC_SCOPED(opc_merged_clear) opc_merged_t merged = {0};
@@ -185,7 +194,7 @@ static opc_status_t report_merge(const report_command_t *command, int *out_code,
   OPC_RETURN_IF_ERROR(opc_merge(command->inputs, command->input_count, argv, &merged, error));
   OPC_RETURN_IF_ERROR(report_journal(command, merged.journal, &merged.exit_code, error));
   *out_code = command->action == REPORT_RENDER ? OPC_EXIT_OK : merged.exit_code;
-  if (command->action == REPORT_MERGE) fputs(opc_text_c(&merged.missing), stderr);
+  if (command->action == REPORT_MERGE) tell_missing(opc_text_c(&merged.missing));
   return OPC_OK;
 }
 

@@ -281,9 +281,13 @@ static opc_status_t merge_visit(const opc_report_item_t *visited, void *context,
   const json_t *item = visited->json;
   merge_reading_t *reading = context;
   merge_t *merge = reading->merge;
-  if (strcmp(list, "run") == 0) merge->run = json_incref((json_t *)item);
-  if (strcmp(list, "tool") == 0) merge->tool = json_incref((json_t *)item);
-  if (strcmp(list, "format") == 0 || strcmp(list, "run") == 0 || strcmp(list, "tool") == 0) return OPC_OK;
+  json_t **const head = strcmp(list, "run") == 0 ? &merge->run : strcmp(list, "tool") == 0 ? &merge->tool : NULL;
+  if (head) { /* a damaged report may have it twice */
+    json_decref(*head);
+    *head = json_incref((json_t *)item);
+    return OPC_OK;
+  }
+  if (strcmp(list, "format") == 0) return OPC_OK;
   if (!reading->begun) OPC_RETURN_IF_ERROR(begin_part(merge, error));
   reading->begun = true;
   if (strcmp(list, "libraries") == 0) return take_library(merge, item, error);

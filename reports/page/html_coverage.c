@@ -18,7 +18,7 @@ static const char *const reason_texts[OPC_SKIP_COUNT] = {
     [OPC_SKIP_XFAIL] = "a known failure, listed in the file for --xfail",
     [OPC_SKIP_BUDGET] = "the time or memory limit was reached",
     [OPC_SKIP_AFTER_CRASH] = "the same arguments, or this check, had crashed before",
-    [OPC_SKIP_SIMULATED] = "a simulated device computes no values",
+    [OPC_SKIP_SIMULATED] = "the simulated device did not compute the values",
     [OPC_SKIP_OFF] = "the project's settings switch its rule off",
 };
 

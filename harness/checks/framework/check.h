@@ -64,8 +64,8 @@ typedef struct opc_case_context {
   opc_provenance_t provenance; /* who vouches for the input, and what the variant changed in it */
   const opc_method_t *method;  /* the method of a class under test; NULL: none */
   opc_device_t device;         /* also a CUDA device for "cuda-sim" */
-  bool simulated; /* the device is simulated: kernels are recorded but do not run, so outputs have no values
-                     (cuda/log/launch.h) */
+  bool simulated;              /* the device is simulated: kernels without PTX do not run (cuda/log/launch.h), and
+                                  opc_simulated_uncomputed says whether values prove anything */
   uint64_t seed;
   bool must_replace; /* set by a check: another process must run the rest */
   void *session;     /* opc_check_session_t: state that lives across the cases of a child
@@ -208,8 +208,8 @@ size_t opc_accesses_count(unsigned kinds);
 /* READ_ONLY: mutation.undeclared, mutation.outside_view; the call gives the element that a byte belongs to. */
 void opc_accesses_report_writes(const opc_case_context_t *context, const opc_call_t *call, opc_finding_t *finding);
 
-/* How the simulated CUDA device (cuda/log/launch.h) affects a call: no kernel runs, so results of kernels that are read
- * back mean nothing, and libraries with a statically linked CUDA runtime do not work. */
+/* How the simulated CUDA device (cuda/log/launch.h) affects a call: some kernels do not run, so what is read back of
+ * their results means nothing, and libraries with a statically linked CUDA runtime do not work. */
 
 /* Begins the log that opc_simulated_cause reads, unless a check later begins its own. */
 void opc_simulated_case_begin(void);

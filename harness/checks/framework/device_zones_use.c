@@ -145,5 +145,5 @@ opc_status_t opc_device_zones_check(opc_case_context_t *context, opc_finding_t *
   if (finding->decided || opc_finding_from_outcome(context, &call, finding)) return OPC_OK;
   if (why) return opc_finding_pass(finding, "it returns; the other tool reports what its kernels access");
   return opc_finding_pass(finding, "nothing is written in the %d bytes on either side of its tensors%s",
-                          OPC_DEVICE_ZONE, context->simulated ? ", by copies and fills; kernels do not run here" : "");
+                          OPC_DEVICE_ZONE, context->simulated ? ", by copies, fills and the kernels that ran" : "");
 }

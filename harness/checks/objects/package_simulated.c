@@ -125,8 +125,8 @@ static void pass_or_skip(const opc_cuda_watch_t *watch, const work_t *work, bool
   } else {
     opc_finding_pass(
         finding,
-        "the model ran on a simulated %s and asked it for %s; each launch succeeded%s. Kernels do not run there: no "
-        "values were compared",
+        "the model ran on a simulated %s and asked it for %s; each launch succeeded%s; no values "
+        "were compared",
         watch->facts.limits.architecture, opc_text_c(&names),
         compared ? ", and the next run asked for the same"
                  : ". The next run is not compared, because it may depend on values that a kernel should have written");
