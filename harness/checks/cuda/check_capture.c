@@ -22,7 +22,7 @@ static bool check_captured(opc_cuda_watch_t *watch, const opc_error_t *error, op
   return finding->decided;
 }
 
-/* The simulated device executes copies and fills, but no kernels. */
+/* Kernels of the simulated device do not run while a stream is captured: replays compute nothing. */
 static bool runs_here(const opc_cuda_watch_t *watch) {
   opc_cuda_capture_t capture;
   if (!watch->facts.simulated) return true;
