@@ -71,7 +71,8 @@ void opc_guard_quarantine(bool on);
 typedef enum opc_access_kind {
   OPC_ACCESS_OUTSIDE = 0, /* in a guard or in the slack: out of bounds */
   OPC_ACCESS_READ_ONLY,   /* written while protected */
-  OPC_ACCESS_FREED        /* inside a released allocation */
+  OPC_ACCESS_FREED,       /* inside a released allocation */
+  OPC_ACCESS_INSIDE       /* by a kernel, inside its memory, and wrong for another reason: device->kind */
 } opc_access_kind_t;
 
 enum { OPC_ACCESS_FRAMES = 24, OPC_ACCESSES_MAX = 32 };

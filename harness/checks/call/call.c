@@ -329,6 +329,7 @@ static void begin_call(opc_call_t *call, uint64_t seed) {
   opc_bridge_seed(seed);
   calls_counted.made++;
   announce_tensor_args(call);
+  opc_device_faults_begin(call);
   opc_arguments_watch(call);
   opc_valgrind_operator_begin();
 }

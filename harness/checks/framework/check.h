@@ -203,6 +203,8 @@ void opc_accesses_report(const opc_case_context_t *context, unsigned kinds, opc_
                          const char *remark, opc_finding_t *finding);
 /* Kinds of accesses: out of bounds, or to freed memory. */
 enum { OPC_ACCESSES_INVALID = 1u << OPC_ACCESS_OUTSIDE | 1u << OPC_ACCESS_FREED };
+/* What kernels do inside their memory (opc_device_faults_watch). */
+enum { OPC_ACCESSES_WATCHED = 1u << OPC_ACCESS_INSIDE };
 /* The number of accesses of these kinds. */
 size_t opc_accesses_count(unsigned kinds);
 /* READ_ONLY: mutation.undeclared, mutation.outside_view; the call gives the element that a byte belongs to. */
@@ -227,12 +229,17 @@ opc_simulated_cause_t opc_simulated_cause(const char *message, opc_text_t *out);
 /* On the simulated device: a kernel of this case, or work of a library of CUDA, did not run, so values prove nothing.
  */
 bool opc_simulated_uncomputed(const opc_case_context_t *context);
+/* What did not run until now is forgotten: it proved nothing, and what follows does not depend on it. */
+void opc_simulated_case_resume(void);
 /* Sets the finding of such a case, if it needs values: a skip that says why. */
 void opc_simulated_judge(const opc_case_context_t *context, opc_finding_t *finding);
 /* What became of kernels in this process so far; zeros where no device is simulated. */
 opc_kernel_counts_t opc_simulated_kernels(void);
 /* Appends ", in kernel copy_kernel (kernels.cu:33), thread 5,0,0 of block 0,0,0". */
 void opc_device_fault_place(const opc_device_fault_t *fault, opc_text_t *text);
+
+/* Of an access of kind INSIDE: its rule, and what happened. */
+opc_rule_id_t opc_watched_describe(const opc_access_t *access, opc_text_t *text);
 
 /* Where this process allocates CUDA tensors: in libtorch's cache, or between red zones (memory/device_zones.h). The
  * choice is made before the first use of CUDA and holds for the life of the process: cases that need the other
@@ -248,6 +255,7 @@ bool opc_device_zones_elsewhere(void);
 /* NULL: tensors lie between red zones; otherwise why they do not, as text. */
 const char *opc_device_zones_missing(void);
 
-/* Calls the operator once and reports out-of-bounds writes next to its tensors. On a CUDA device, real or simulated. */
+/* Calls the operator once and reports out-of-bounds writes next to its tensors. On a CUDA device, real or simulated; on
+ * the simulated one also what its kernels read out of bounds and what they do wrong inside their memory. */
 opc_status_t opc_device_zones_check(opc_case_context_t *context, opc_finding_t *finding,
                                     opc_error_t *error) OPC_CHECKED;

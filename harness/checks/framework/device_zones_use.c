@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 
+#include "checks/call/device_faults.h"
 #include "memory/device_zones.h"
 
 enum { HOST_TO_ANY_BY_ADDRESS = 4 }; /* cudaMemcpyDefault */
@@ -128,12 +129,17 @@ static opc_status_t call_and_verify(opc_case_context_t *context, opc_call_t *cal
   size_t count = 0;
   const opc_again_t again = {.context = context, .label = {OPC_CALL_KIND_OPERATOR, ""}};
   opc_device_zones_reset();
-  OPC_RETURN_IF_ERROR(opc_again_call(&again, call, error));
+  opc_device_faults_watch(true);
+  const opc_status_t status = opc_again_call(&again, call, error);
+  opc_device_faults_watch(false);
+  OPC_RETURN_IF_ERROR(status);
   if (call->outcome == OPC_CALL_RETURNED) OPC_RETURN_IF_ERROR(opc_call_outputs(call, &outputs, &count, error));
   if (opc_device_zones_missing()) return OPC_OK;
   opc_device_zones_verify();
   opc_accesses_report(context, OPC_ACCESSES_INVALID, OPC_ACCESSES_ALL, NULL, finding);
   if (!finding->decided) report_hits(call, outputs, count, finding);
+  /* What lies out of bounds may be the cause of everything else. */
+  if (!finding->decided) opc_accesses_report(context, OPC_ACCESSES_WATCHED, OPC_ACCESSES_ALL, NULL, finding);
   return OPC_OK;
 }
 

@@ -117,6 +117,8 @@ static opc_rule_id_t describe_access(const opc_access_t *access, const opc_call_
       return OPC_RULE_memory_use_after_free;
     case OPC_ACCESS_READ_ONLY:
       return add_read_only(access, call, text);
+    case OPC_ACCESS_INSIDE:
+      return opc_watched_describe(access, text);
   }
   return OPC_RULE_NONE;
 }

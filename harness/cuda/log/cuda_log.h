@@ -56,9 +56,28 @@ typedef enum opc_cuda_ran {
 typedef enum opc_device_fault_kind {
   OPC_FAULT_OUTSIDE = 0, /* an access outside every live allocation, or outside shared or local memory */
   OPC_FAULT_MISALIGNED,
-  OPC_FAULT_TRAP,    /* the instruction trap, or a failed assertion of device code */
-  OPC_FAULT_DEADLOCK /* threads of a block wait for each other */
+  OPC_FAULT_TRAP,     /* the instruction trap, or a failed assertion of device code */
+  OPC_FAULT_DEADLOCK, /* threads of a block wait for each other */
+  /* Inside their memory; only while opc_launch_api_t.watch asks for them. */
+  OPC_FAULT_RACE,                  /* two threads use the same bytes, one of them writes, and nothing orders them */
+  OPC_FAULT_RACE_OF_EQUALS,        /* the same, but both write what is there already */
+  OPC_FAULT_RACE_IN_WARP,          /* the same, of two instructions of one warp */
+  OPC_FAULT_UNINITIALISED,         /* a value that nothing has written is used */
+  OPC_FAULT_UNINITIALISED_SCRATCH, /* the same, and only stored in memory that the caller of the operator does not see
+                                    */
+  OPC_FAULT_BARRIER,               /* lanes of a warp wait at different instructions of one barrier */
+  OPC_FAULT_UNFINISHED_COPY        /* cp.async has not finished what is read or written */
 } opc_device_fault_kind_t;
+
+/* What else takes part in a fault: of a race who was there before, of a value who read it, of an unfinished copy who
+ * began it. */
+typedef struct opc_device_side {
+  bool known;
+  const char *file; /* as in opc_device_fault_t */
+  uint32_t line;
+  uint32_t block[3], thread[3];
+  bool write;
+} opc_device_side_t;
 
 /* What a kernel did wrong while it ran on the simulated device: the first of its kind at an instruction. */
 typedef struct opc_device_fault {
@@ -74,7 +93,9 @@ typedef struct opc_device_fault {
   opc_cuda_place_t place;          /* of a global address: FREED, or NOWHERE if no allocation holds it */
   uint64_t nearest, nearest_bytes; /* the allocation that holds it, or else the one below it; 0: none */
   uint64_t times;
-  const char *text; /* of a failed assertion, or what is waited for; "": nothing */
+  const char *text; /* of a failed assertion, what is waited for, or what a value is used for; "": nothing */
+  opc_device_side_t other;
+  uint64_t stored_in; /* of UNINITIALISED: the allocation in which the value is stored; 0: it is used otherwise */
 } opc_device_fault_t;
 
 /* A kernel's parameter of 4 bytes. */

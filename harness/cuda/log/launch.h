@@ -24,7 +24,7 @@ extern "C" {
 #endif
 
 #define OPC_LAUNCH_API_SYMBOL "opc_launch_api"
-enum { OPC_LAUNCH_API_VERSION = 5 };
+enum { OPC_LAUNCH_API_VERSION = 6 };
 
 typedef enum opc_launch_mode { OPC_LAUNCH_SIMULATED = 1, OPC_LAUNCH_THROUGH } opc_launch_mode_t;
 
@@ -51,6 +51,9 @@ typedef struct opc_kernel_counts {
   const char *not_run;     /* why, of the last of them; "": none */
   bool over_budget;        /* of the last of them: it would have run too long */
 } opc_kernel_counts_t;
+
+/* SEEDED: another order of warps each time, and turns of different lengths. The same seed gives the same order. */
+typedef enum opc_schedule { OPC_SCHEDULE_ASCENDING = 0, OPC_SCHEDULE_DESCENDING, OPC_SCHEDULE_SEEDED } opc_schedule_t;
 
 typedef struct opc_launch_api {
   uint32_t version; /* OPC_LAUNCH_API_VERSION */
@@ -100,6 +103,13 @@ typedef struct opc_launch_api {
   void (*faults_forget)(void);
   /* Of the allocation at `base` kernels may access only these bytes. */
   void (*bound)(const void *base, const void *data, size_t bytes);
+  /* From now on kernels are watched for races, for values that nothing has written, for barriers in divergent code and
+   * for copies that are not finished; off: not any more. Memory that exists now counts as written. */
+  void (*watch)(bool on);
+  /* Device memory was written in a way that the wrappers do not see. */
+  void (*written)(const void *data, size_t bytes);
+  /* The order in which the blocks of a kernel and the warps of a block run from now on. */
+  void (*schedule)(opc_schedule_t schedule, uint64_t seed);
 } opc_launch_api_t;
 
 /* The table of this process; NULL: nothing is wrapped, as in every worker for the CPU. */

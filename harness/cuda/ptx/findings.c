@@ -33,15 +33,21 @@ opc_ptx_side_t opc_ptx_side_of(const opc_ptx_launch_state_t *launch, const opc_p
   return out;
 }
 
+/* What is watched leaves room for accesses out of bounds, and what ends the launch always has a place. */
+static opc_ptx_finding_t *finding_place(opc_ptx_outcome_t *outcome, opc_ptx_finding_kind_t kind) {
+  static _Thread_local opc_ptx_finding_t spare;
+  const bool watched = kind >= OPC_PTX_UNINITIALISED, ends = kind == OPC_PTX_TRAP || kind == OPC_PTX_DEADLOCK;
+  if (watched && outcome->finding_count >= OPC_PTX_FINDINGS_KEPT / 2) return &spare;
+  const size_t at = outcome->finding_count++;
+  if (at < OPC_PTX_FINDINGS_KEPT) return &outcome->findings[at];
+  return ends ? &outcome->findings[OPC_PTX_FINDINGS_KEPT - 1] : &spare;
+}
+
 opc_ptx_finding_t *opc_ptx_finding_add(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, unsigned lane,
                                        opc_ptx_finding_kind_t kind) {
-  static _Thread_local opc_ptx_finding_t spare;
-  opc_ptx_outcome_t *outcome = warp->block->launch->outcome;
   const opc_ptx_side_t side =
       opc_ptx_side_of(warp->block->launch, op, warp->block->number, warp->number * OPC_PTX_LANES + lane);
-  opc_ptx_finding_t *out =
-      outcome->finding_count < OPC_PTX_FINDINGS_KEPT ? &outcome->findings[outcome->finding_count] : &spare;
-  outcome->finding_count++;
+  opc_ptx_finding_t *out = finding_place(warp->block->launch->outcome, kind);
   *out = (opc_ptx_finding_t){.kind = kind,
                              .ptx_line = side.ptx_line,
                              .file = side.file,

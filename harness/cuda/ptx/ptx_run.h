@@ -65,6 +65,7 @@ typedef struct opc_ptx_finding {
   uint32_t bytes;
   opc_ptx_range_t allocation; /* of global memory, or the freed one; 0: none */
   opc_ptx_side_t other;       /* of a race: who was there before; of a value: who loaded it */
+  uint64_t stored_to;         /* of a value that is stored: where in global memory; 0: it does something else */
   char text[160];             /* of a failed assertion, what is waited for, what a value does; "": nothing */
 } opc_ptx_finding_t;
 
@@ -110,7 +111,7 @@ typedef struct opc_ptx_outcome {
   opc_ptx_end_t end;
   uint64_t lane_instructions;
   bool unwatched;                                    /* memory for some of what WATCH_RACES asks for ran out */
-  size_t finding_count;                              /* all of them */
+  size_t finding_count;                              /* all but those of what is watched that find no room */
   opc_ptx_finding_t findings[OPC_PTX_FINDINGS_KEPT]; /* the first */
   char message[160];
 } opc_ptx_outcome_t;

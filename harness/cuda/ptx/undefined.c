@@ -35,14 +35,21 @@ static uint32_t origin_add(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, const o
   return at;
 }
 
-static void report_use(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, unsigned lane, uint32_t origin, const char *use) {
+/* stored_to: 0: not in global memory */
+static void report_use_at(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, unsigned lane, uint32_t origin,
+                          uint64_t stored_to, const char *use) {
   opc_ptx_launch_state_t *launch = warp->block->launch;
   const opc_ptx_origin_t *from = &launch->origins[origin];
   if (!opc_ptx_finding_is_new(launch, op, from->op, OPC_PTX_UNINITIALISED)) return;
   opc_ptx_finding_t *finding = opc_ptx_finding_add(warp, op, lane, OPC_PTX_UNINITIALISED);
   opc_ptx_finding_access(launch, finding, from->space, from->address, from->bytes, OPC_PTX_READ);
   finding->other = opc_ptx_side_of(launch, from->op, from->block, from->thread);
+  finding->stored_to = stored_to;
   (void)snprintf(finding->text, sizeof finding->text, "%s", use);
+}
+
+static void report_use(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, unsigned lane, uint32_t origin, const char *use) {
+  report_use_at(warp, op, lane, origin, 0, use);
 }
 
 /* ---- registers ---- */
@@ -212,7 +219,7 @@ void opc_ptx_watch_store(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, const opc
     }
     mark_lane(warp, touch, lane, &missing);
     if (missing.calculated && (touch->global >> lane & 1) != 0)
-      report_use(warp, op, lane, missing.origin, "it is stored");
+      report_use_at(warp, op, lane, missing.origin, touch->address[lane], "it is stored");
   }
 }
 

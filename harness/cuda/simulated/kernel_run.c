@@ -100,7 +100,7 @@ static bool is_shown(opc_ptx_finding_kind_t kind, opc_device_fault_kind_t *out) 
       *out = OPC_FAULT_DEADLOCK;
       return true;
     default:
-      return false;
+      return opc_watch_kind(kind, out);
   }
 }
 
@@ -134,6 +134,7 @@ static void fault_note(opc_cuda_kernel_t *kernel, const opc_ptx_finding_t *findi
   memcpy(fault.block, finding->block, sizeof fault.block);
   memcpy(fault.thread, finding->thread, sizeof fault.thread);
   fault_place(finding, &fault);
+  opc_watch_describe(finding, &fault);
   opc_fault_note(&fault);
 }
 
@@ -184,8 +185,10 @@ static void run(const work_t *work, opc_kernel_program_t *program, const unsigne
   if (!outcome || !opc_device_open_all()) {
     opc_run_note(OPC_CUDA_RECORDED, "out of memory", false);
   } else {
+    opc_ptx_launch_t watched = launch;
+    opc_watch_launch(&watched);
     if (module) opc_variable_visit(module, device, variable_in, (void *)(uintptr_t)program->module);
-    opc_ptx_launch_run(program->program, &launch, outcome);
+    opc_ptx_launch_run(program->program, &watched, outcome);
     if (module) opc_variable_visit(module, device, variable_out, (void *)(uintptr_t)program->module);
     opc_device_close_all();
     note_outcome(work, program, outcome, threads);

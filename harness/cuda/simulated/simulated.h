@@ -27,6 +27,23 @@ void opc_kernel_programs_end(opc_module_t *module);
 /* The variable has its initial values from now on. */
 void opc_variable_begin(const void *host, int device);
 
+/* ---- what kernels that run are watched for, and the order of their blocks (kernel_watch.c) ---- */
+
+void opc_watch_set(bool on);                                   /* launch.h, watch */
+void opc_watch_written(const void *data, size_t bytes);        /* launch.h, written */
+void opc_schedule_set(opc_schedule_t schedule, uint64_t seed); /* launch.h, schedule */
+/* opc_range_bound; what is bound counts as new. */
+void opc_watch_bound(const void *base, const void *data, size_t bytes);
+/* A new allocation, of which nothing is written yet; one that is gone. */
+void opc_watch_allocated(const void *data, size_t bytes);
+void opc_watch_released(uint64_t begin, uint64_t bytes);
+/* Under opc_lock_copies: what the launch is watched for, and its order. */
+void opc_watch_launch(opc_ptx_launch_t *launch);
+/* The kind of a fault that is only watched for. False: it is not one. */
+bool opc_watch_kind(opc_ptx_finding_kind_t kind, opc_device_fault_kind_t *out);
+/* What the fault says in addition if it is of such a kind. */
+void opc_watch_describe(const opc_ptx_finding_t *finding, opc_device_fault_t *out);
+
 /* ---- work in a stream: done at once, or captured (simulated_capture.c) and done by each launch of the graph
  * (simulated_graph.c) ---- */
 

@@ -57,7 +57,10 @@ static cudaError_t copy_run(const opc_work_t *work) {
   /* Copying that many rows takes minutes; the contents stay unchanged, as after a kernel. */
   const size_t rows_most = 1 << 16;
   if (code != cudaSuccess || copy->width == 0) return code;
-  if (copy->height > rows_most && opc_device_contains(to) && opc_device_contains(from)) return cudaSuccess;
+  if (copy->height > rows_most && opc_device_contains(to) && opc_device_contains(from)) {
+    opc_watch_written(copy->to, (copy->height - 1) * copy->to_pitch + copy->width);
+    return cudaSuccess;
+  }
   for (size_t row = 0; row < copy->height; row++)
     opc_device_copy(to + row * copy->to_pitch, from + row * copy->from_pitch, copy->width);
   return cudaSuccess;

@@ -12,6 +12,7 @@ static cudaError_t simulated_allocate(void **out, opc_cuda_place_t place, uint64
   const uint64_t used = place == OPC_CUDA_PINNED ? 0 : opc_range_live_bytes(device), room = opc_simulated_memory();
   if (bytes > room || used > room - bytes) return cudaErrorMemoryAllocation;
   *out = (void *)(uintptr_t)opc_device_place(place, place == OPC_CUDA_PINNED ? -1 : device, bytes);
+  if (*out && place == OPC_CUDA_DEVICE) opc_watch_allocated(*out, bytes);
   return *out ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
@@ -29,6 +30,7 @@ static cudaError_t simulated_release(void *at, opc_cuda_place_t place, opc_cuda_
   if (!opc_device_contains(range.base)) return cudaErrorInvalidValue; /* registered, not allocated */
   opc_host_functions_wait();
   opc_device_shut(range.base, range.bytes, range.place);
+  opc_watch_released(range.base, range.bytes);
   return cudaSuccess;
 }
 

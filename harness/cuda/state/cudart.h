@@ -134,6 +134,9 @@ void opc_device_shut(uint64_t base, uint64_t bytes, opc_cuda_place_t place);
 /* Copies between any two places. The caller has checked both ranges. */
 void opc_device_copy(uint64_t to, uint64_t from, uint64_t bytes);
 void opc_device_fill(uint64_t to, unsigned char byte, uint64_t bytes);
+/* (optional) Told of every copy and fill, under opc_lock_copies. from: 0: a fill, or contents that stay as they are. */
+typedef void opc_device_changed_t(uint64_t to, uint64_t from, uint64_t bytes);
+extern _Atomic(opc_device_changed_t *) opc_device_changed;
 bool opc_device_touched(uint64_t address, uint64_t program_counter, bool write); /* launch.h, host_access */
 void opc_device_close_opened(void);
 /* For a kernel that runs: the memory of all devices is accessible from begin to end, and no copy runs meanwhile. False:

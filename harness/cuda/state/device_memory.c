@@ -70,6 +70,13 @@ void opc_device_shut(uint64_t base, uint64_t bytes, opc_cuda_place_t place) {
 
 /* ---- copies ---- */
 
+_Atomic(opc_device_changed_t *) opc_device_changed;
+
+static void changed(uint64_t to, uint64_t from, uint64_t bytes) {
+  opc_device_changed_t *function = atomic_load(&opc_device_changed);
+  if (function) function(to, from, bytes);
+}
+
 /* One piece at a time is made accessible, copied and protected again: a system that reserves memory for writable pages
  * then reserves little. */
 static const uint64_t piece_bytes = 64 << 20;
@@ -168,6 +175,7 @@ void opc_device_copy(uint64_t to, uint64_t from, uint64_t bytes) {
     span_protect(to + at, piece, PROT_NONE);
     span_protect(from + at, piece, PROT_NONE);
   }
+  changed(to, from, bytes);
   pthread_mutex_unlock(&opc_lock_copies);
 }
 
@@ -187,6 +195,7 @@ void opc_device_fill(uint64_t to, unsigned char byte, uint64_t bytes) {
     if (head != 0) fill_open(to, 0, head);
     if (bytes != head + pages) fill_open(to + head + pages, 0, bytes - head - pages);
   }
+  changed(to, 0, bytes);
   pthread_mutex_unlock(&opc_lock_copies);
 }
 

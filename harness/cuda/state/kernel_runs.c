@@ -68,8 +68,9 @@ void opc_run_used(uint64_t instructions) {
 
 static bool same_fault(const opc_device_fault_t *one, const opc_device_fault_t *other) {
   return one->kind == other->kind && one->write == other->write && one->line == other->line &&
-         one->nearest == other->nearest && strcmp(one->kernel, other->kernel) == 0 &&
-         strcmp(one->file, other->file) == 0 && strcmp(one->space, other->space) == 0;
+         one->nearest == other->nearest && one->other.line == other->other.line &&
+         strcmp(one->kernel, other->kernel) == 0 && strcmp(one->file, other->file) == 0 &&
+         strcmp(one->space, other->space) == 0;
 }
 
 void opc_fault_note(const opc_device_fault_t *fault) {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cuda/cupti/untracked.h"
+#include "cuda/simulated/simulated.h"
 
 static int current_device(void) {
   opc_runtime_ready();
@@ -96,7 +97,10 @@ opc_launch_api_t opc_launch_api = {
     .kernel_budget = opc_run_budget_set,
     .faults = opc_fault_list,
     .faults_forget = opc_fault_forget,
-    .bound = opc_range_bound,
+    .bound = opc_watch_bound,
+    .watch = opc_watch_set,
+    .written = opc_watch_written,
+    .schedule = opc_schedule_set,
 };
 
 /* ---- when the library is loaded ---- */
