@@ -144,20 +144,29 @@ static opc_status_t is_declared(sample_case_t *run, bool *out) {
   OPC_SCOPED(opc_trial_outcome_clear) opc_trial_outcome_t outcome = {0};
   opc_again_t trial =
       trial_of(run, OPC_TRIAL_ONLY_DETERMINISTIC, OPC_CALL_LABEL(CALL, "that allows deterministic algorithms only"));
+  const bool computed = !opc_simulated_uncomputed(run->context);
   OPC_RETURN_IF_ERROR(opc_trial_run(&trial, &outcome, run->error));
+  /* Libtorch then fills new memory, by a kernel of its own. */
+  if (computed && opc_simulated_uncomputed(run->context)) opc_simulated_case_resume();
   *out = outcome.outcome != OPC_CALL_RETURNED &&
          opc_torch_says(OPC_TORCH_REFUSES_DETERMINISM, opc_text_c(&outcome.message));
   return OPC_OK;
 }
 
+/* True in *out: it is, and the finding says so. */
+static opc_status_t skip_declared(sample_case_t *run, bool *out) {
+  OPC_RETURN_IF_ERROR(is_declared(run, out));
+  if (*out)
+    opc_finding_skip(run->finding, OPC_SKIP_NOT_APPLICABLE,
+                     "the operator says that its result differs from run to run: it throws where only deterministic "
+                     "algorithms are allowed");
+  return OPC_OK;
+}
+
 static opc_status_t report_run_to_run(sample_case_t *run, const char *text) {
   bool known = false;
-  OPC_RETURN_IF_ERROR(is_declared(run, &known));
-  if (known)
-    return opc_finding_skip(
-        run->finding, OPC_SKIP_NOT_APPLICABLE,
-        "the operator says that its result differs from run to run: it throws where only deterministic "
-        "algorithms are allowed");
+  OPC_RETURN_IF_ERROR(skip_declared(run, &known));
+  if (known) return OPC_OK;
   return opc_finding_fail(run->finding, OPC_RULE_determinism_run_to_run, "%s%s", text,
                           opc_operator_has_tag(run->context->op, "nondeterministic_seeded")
                               ? "; both with the same seed of all generators"
@@ -336,6 +345,22 @@ static opc_status_t check_under_load(sample_case_t *run) {
   return OPC_OK;
 }
 
+static opc_status_t check_schedules(sample_case_t *run) {
+  OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
+  opc_schedule_effect_t effect = OPC_SCHEDULE_NO_EFFECT;
+  bool known = false;
+  opc_again_t trial = trial_of(run, 0, OPC_CALL_LABEL(CALL, "with the blocks of its kernels in another order"));
+  OPC_RETURN_IF_ERROR(opc_determinism_schedules(&trial, &run->first, &run->calls, &effect, &text, run->error));
+  run->differs = effect != OPC_SCHEDULE_NO_EFFECT;
+  if (run->differs) OPC_RETURN_IF_ERROR(skip_declared(run, &known));
+  if (run->differs && !known)
+    opc_finding_fail(
+        run->finding,
+        effect == OPC_SCHEDULE_ROUNDING ? OPC_RULE_determinism_schedule_rounding : OPC_RULE_determinism_schedule, "%s",
+        opc_text_c(&text));
+  return OPC_OK;
+}
+
 static opc_status_t sample_case_run(sample_case_t *run) {
   opc_case_context_t *context = run->context;
   bool plain = context->unmodified, cpu = context->device.type == OPC_DEVICE_CPU;
@@ -356,6 +381,7 @@ static opc_status_t sample_case_run(sample_case_t *run) {
     OPC_RETURN_IF_ERROR(opc_determinism_cache_check(context, &run->calls, run->finding, run->error));
   if (!run->differs && plain && context->device.type == OPC_DEVICE_CUDA && !context->simulated)
     OPC_RETURN_IF_ERROR(check_under_load(run));
+  if (!run->differs && context->simulated) OPC_RETURN_IF_ERROR(check_schedules(run));
   return opc_finding_pass(run->finding, "%lld values have the same bits in %d calls under changing conditions",
                           (long long)numel, run->calls);
 }

@@ -293,7 +293,25 @@ opc_status_t opc_determinism_cache_is_cause(opc_case_context_t *context, bool *o
 opc_status_t opc_determinism_under_load(const opc_again_t *trial, const opc_trial_outcome_t *first, bool *out_differs,
                                         int *calls, opc_text_t *out, opc_error_t *error) OPC_CHECKED;
 
+/* ---- determinism_schedule.c: the order of blocks and warps, on the simulated device ---- */
+
+typedef enum opc_schedule_effect {
+  OPC_SCHEDULE_NO_EFFECT = 0,
+  OPC_SCHEDULE_ROUNDING,    /* the results differ by no more than another order of adding makes */
+  OPC_SCHEDULE_OTHER_RESULT /* by more */
+} opc_schedule_effect_t;
+/* Runs the trial with the blocks and warps of its kernels in other orders, and compares with `first`. *out (if there is
+ * an effect) says where they differ. Adds its calls to *calls. */
+opc_status_t opc_determinism_schedules(const opc_again_t *trial, const opc_trial_outcome_t *first, int *calls,
+                                       opc_schedule_effect_t *out_effect, opc_text_t *out,
+                                       opc_error_t *error) OPC_CHECKED;
+
 /* ---- determinism_counts.c, determinism_concurrent.c: threads ---- */
+
+/* Both returned, and differ by no more than another order of adding the arguments' elements can make. widest: the
+ * arguments were widened to the widest dtype. */
+bool opc_trial_is_sum_rounding(const opc_replay_t *values, bool widest, const opc_trial_outcome_t *left,
+                               const opc_trial_outcome_t *right);
 
 /* Compares the operator with several intra-op threads with itself with one: determinism.threads,
  * determinism.thread_rounding. *compared counts values. */

@@ -160,16 +160,28 @@ static bool is_sum_rounding(size_t number, int64_t element, void *context) {
   return difference == 0.0 || difference <= rounding->numel * unit * fmax(size, terms * rounding->largest);
 }
 
-/* widest: the arguments have the widest dtype. */
+static bool differ_as_sums(const opc_replay_t *values, double numel, bool widest, const opc_trial_outcome_t *left,
+                           const opc_trial_outcome_t *right) {
+  rounding_t rounding = {.left = &left->result, .right = &right->result, .numel = numel};
+  if (left->outcome != OPC_CALL_RETURNED || right->outcome != OPC_CALL_RETURNED) return false;
+  for (size_t i = 0; i < values->count; i++) {
+    rounding.largest = fmax(rounding.largest, values->tensor_args[i].largest);
+    if (!widest) rounding.unit = fmax(rounding.unit, opc_dtype_ulp(values->tensor_args[i].dtype, 1.0));
+  }
+  return opc_result_compare(&left->result, &right->result, is_sum_rounding, &rounding).kind == OPC_DIFFERENCE_NONE;
+}
+
+bool opc_trial_is_sum_rounding(const opc_replay_t *values, bool widest, const opc_trial_outcome_t *left,
+                               const opc_trial_outcome_t *right) {
+  int64_t numel = 0;
+  for (size_t i = 0; i < values->count; i++)
+    if (values->tensor_args[i].numel > numel) numel = values->tensor_args[i].numel;
+  return differ_as_sums(values, (double)numel, widest, left, right);
+}
+
 static bool only_rounding(const opc_grown_t *grown, bool widest, const opc_trial_outcome_t *one,
                           const opc_trial_outcome_t *several) {
-  rounding_t rounding = {.left = &one->result, .right = &several->result, .numel = (double)grown->numel};
-  if (one->outcome != OPC_CALL_RETURNED || several->outcome != OPC_CALL_RETURNED) return false;
-  for (size_t i = 0; i < grown->values.count; i++) {
-    rounding.largest = fmax(rounding.largest, grown->values.tensor_args[i].largest);
-    if (!widest) rounding.unit = fmax(rounding.unit, opc_dtype_ulp(grown->values.tensor_args[i].dtype, 1.0));
-  }
-  return opc_result_compare(&one->result, &several->result, is_sum_rounding, &rounding).kind == OPC_DIFFERENCE_NONE;
+  return differ_as_sums(&grown->values, (double)grown->numel, widest, one, several);
 }
 
 typedef struct effort {

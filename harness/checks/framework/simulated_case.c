@@ -32,6 +32,10 @@ static opc_kernel_counts_t case_began;
 void opc_simulated_case_begin(void) {
   if (!opc_cuda_simulated()) return;
   opc_launch()->log_begin();
+  opc_simulated_case_resume();
+}
+
+void opc_simulated_case_resume(void) {
   opc_launch()->kernel_budget(budget);
   case_began = opc_simulated_kernels();
 }
