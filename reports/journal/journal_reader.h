@@ -99,9 +99,9 @@ typedef struct opc_journal_summary {
   uint64_t left_out_cases, left_out_operators; /* that it left no time for */
   uint64_t taken_over;                         /* operators whose results are of an earlier run (--since) */
   uint64_t damaged;                            /* lines that are no records */
-  /* On the simulated device: launches that computed values, exact ones and approximations, and those that were only
-   * recorded; cases in which values were compared and each launch had computed its own. */
-  uint64_t kernels_exact, kernels_bounded, kernels_recorded, cases_computed;
+  /* On the simulated device: launches that computed values, exact ones and approximations; calls of libtorch that the
+   * CPU has computed; launches that were only recorded; cases in which values were compared and none was missing. */
+  uint64_t kernels_exact, kernels_bounded, kernels_replaced, kernels_recorded, cases_computed;
 } opc_journal_summary_t;
 
 /* One operator that the journal names, and a summary of its results. */

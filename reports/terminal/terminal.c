@@ -34,12 +34,16 @@ static uint64_t expected_failures(const opc_problems_t *problems) {
   return count;
 }
 
-/* "launches on the simulated device: 12 computed values, 3 were only recorded; values were compared in 5 cases" */
+/* "launches on the simulated device: 12 computed values, 4 calls of libtorch computed by its CPU kernels, 3 only
+ * recorded; values were compared in 5 cases" */
 static void show_launches(const opc_journal_summary_t *sum, const opc_screen_t *screen) {
   const uint64_t ran = sum->kernels_exact + sum->kernels_bounded;
-  if (ran + sum->kernels_recorded == 0) return;
+  if (ran + sum->kernels_replaced + sum->kernels_recorded == 0) return;
   fprintf(screen->stream, "launches on the simulated device: %" PRIu64 " computed values", ran);
   if (sum->kernels_bounded) fprintf(screen->stream, " (%" PRIu64 " with approximations)", sum->kernels_bounded);
+  if (sum->kernels_replaced)
+    fprintf(screen->stream, ", %" PRIu64 " call%s of libtorch computed by its CPU kernels", sum->kernels_replaced,
+            plural(sum->kernels_replaced));
   fprintf(screen->stream, ", %" PRIu64 " only recorded; values were compared in %" PRIu64 " case%s\n",
           sum->kernels_recorded, sum->cases_computed, plural(sum->cases_computed));
 }

@@ -11,7 +11,7 @@ import tempfile
 
 X = {"tensor": {"shape": [2, 3], "fill": {"full": 3}}}
 FILE_SAMPLES = {  # the others are searched
-    "wrong_device": [X], "reads_back": [X], "reads_input": [X], "multiplies": [{"tensor": {"shape": [4, 4]}}], "inverts": [{"tensor": {"shape": [4, 4]}}], "starts_process": [X], "follows_pointer": [X],
+    "wrong_device": [X], "reads_back": [X], "reads_random": [X], "convolves": [X], "reads_input": [X], "multiplies": [{"tensor": {"shape": [4, 4]}}], "inverts": [{"tensor": {"shape": [4, 4]}}], "starts_process": [X], "follows_pointer": [X],
     "made_on": [3], "crashes": [X], "refuses": [X], "both": [{"tensor": {"shape": [2, 3], "device": "cuda:1"}}],
 }
 # operator: (verdict, rule or reason, words of the message) of each of its cases on the simulated device, but for those of other variants
@@ -21,11 +21,13 @@ EXPECTED = {
     "both": ("pass", None, "values have the bits of the CPU kernel's"),
     "only_cpu": ("skip", "no_kernel", "no kernel for this device"),
     "wrong_device": ("fail", "device.output_device", "is on cpu, all inputs are on cuda"),
-    "reads_back": ("skip", "simulated", "read back what a kernel should have written"),
+    "reads_back": ("pass", None, "1 outputs are on cuda"),
     "reads_input": ("pass", None, "1 outputs are on cuda"),
     "multiplies": ("pass", None, "1 outputs are on cuda"),
-    "inverts": ("skip", "simulated", "cuSOLVER does not work on the simulated device; it then refused: cusolver error"),
-    "inverts_unseen": ("skip", "simulated", "cuSOLVER does not work on the simulated device; it then refused: cusolver error"),
+    "reads_random": ("skip", "simulated", "does not replace them: the CPU draws other random numbers; it then refused: "),
+    "convolves": ("skip", "simulated", "cuDNN does not work on the simulated device; it then refused: "),
+    "inverts": ("pass", None, "1 outputs are on cuda"),
+    "inverts_unseen": ("pass", None, "1 outputs are on cuda"),
     "made_on": ("pass", None, "1 outputs are on cuda, as argument device says"),
     "starts_process": ("pass", None, "1 outputs are on cuda"),
     "follows_pointer": ("pass", None, "1 outputs are on cuda"),

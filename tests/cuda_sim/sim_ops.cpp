@@ -5,6 +5,7 @@
 #include <torch/library.h>
 
 #include <cstdlib>
+#include <vector>
 
 namespace {
 
@@ -33,7 +34,7 @@ at::Tensor like(const at::Tensor &x) { return at::empty_like(x); }
 
 at::Tensor wrong_device(const at::Tensor &x) { return at::empty(x.sizes(), x.options().device(at::kCPU)); }
 
-// The sum is a kernel's work.
+// The sum is a kernel's work, which the CPU does.
 at::Tensor reads_back(const at::Tensor &x) {
   TORCH_CHECK(x.abs().sum().item<double>() > 0, "x is all zero");
   return at::empty_like(x);
@@ -47,7 +48,21 @@ at::Tensor reads_input(const at::Tensor &x) {
 
 at::Tensor multiplies(const at::Tensor &x) { return at::mm(x, x); }
 
-// By a library with a runtime of its own, which finds no device.
+// The CPU would draw other numbers, so nothing is drawn.
+at::Tensor reads_random(const at::Tensor &x) {
+  TORCH_CHECK(at::rand_like(x).sum().item<double>() > 0, "the numbers are all zero");
+  return at::empty_like(x);
+}
+
+// By a library with a runtime of its own, which finds no device, and there is no such kernel for the CPU.
+at::Tensor convolves(const at::Tensor &x) {
+  const auto image = x.view({1, 1, x.size(0), x.size(1)});
+  const std::vector<int64_t> none{0, 0}, one{1, 1};
+  return at::cudnn_convolution(image, at::ones({1, 1, 1, 1}, x.options()), none, one, one, 1, false, true, false)
+      .view_as(x);
+}
+
+// Also by such a library, and the CPU has the kernel.
 at::Tensor inverts(const at::Tensor &x) { return at::linalg_inv(x); }
 
 at::Tensor made_on(int64_t size, std::optional<c10::Device> device) {
@@ -88,6 +103,8 @@ TORCH_LIBRARY(sim, m) {
   m.def("reads_back(Tensor x) -> Tensor");
   m.def("reads_input(Tensor x) -> Tensor");
   m.def("multiplies(Tensor x) -> Tensor");
+  m.def("reads_random(Tensor x) -> Tensor");
+  m.def("convolves(Tensor x) -> Tensor");
   m.def("inverts(Tensor x) -> Tensor");
   m.def("inverts_unseen(Tensor x) -> Tensor");
   m.def("made_on(int size, *, Device? device=None) -> Tensor");
@@ -109,6 +126,8 @@ TORCH_LIBRARY_IMPL(sim, CUDA, m) {
   m.impl("reads_back", &reads_back);
   m.impl("reads_input", &reads_input);
   m.impl("multiplies", &multiplies);
+  m.impl("reads_random", &reads_random);
+  m.impl("convolves", &convolves);
   m.impl("inverts", &inverts);
   m.impl("inverts_unseen", &inverts);
   m.impl("starts_process", &starts_process);

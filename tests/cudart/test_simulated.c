@@ -714,6 +714,75 @@ static void test_log(void **state) {
   assert_true(full.dropped > 0);
 }
 
+/* ---- calls of libtorch's operators ---- */
+
+/* A product, and whether its result can be copied to the host. */
+static cudaError_t product_read(call_handle_t *gemm, void *handle, const void *result) {
+  unsigned char out[8];
+  assert_int_equal(0, gemm(handle));
+  return cudaMemcpy(out, result, sizeof out, cudaMemcpyDeviceToHost);
+}
+
+static void test_torch_calls(void **state) {
+  (void)state;
+  create_t *create;
+  call_handle_t *gemm, *factorise, *destroy;
+  void *handle = NULL, *result;
+  bool refused, lacks;
+  opc_kernel_counts_t before, now;
+  FIND(create, "cublasCreate_v2");
+  FIND(gemm, "cublasDgemm_v2");
+  FIND(factorise, "cublasSgetrfBatched");
+  FIND(destroy, "cublasDestroy_v2");
+  assert_int_equal(0, create(&handle));
+  assert_fine(cudaMalloc(&result, 64));
+  api->kernel_budget(1000);
+  api->kernel_counts(&before);
+  api->log_begin();
+  /* The CPU computes it: the host cannot read it before, and nothing is missing after. */
+  assert_true(api->call_begin(true));
+  assert_false(api->call_begin(true)); /* one inside it belongs to it */
+  assert_fine(cudaMemset(result, 1, 64));
+  assert_false(api->call_open(&refused, &lacks));
+  assert_cuda(cudaErrorNotSupported, product_read(gemm, handle, result));
+  assert_true(api->call_open(&refused, &lacks));
+  assert_true(refused && !lacks);
+  assert_true(api->call_afford(600));
+  assert_false(api->call_afford(600)); /* of 1000 */
+  assert_true(api->call_afford(400));
+  api->call_end(NULL, false);
+  assert_fine(cudaGetLastError());
+  api->kernel_counts(&now);
+  assert_int_equal(before.replaced + 1, now.replaced);
+  assert_int_equal(before.recorded, now.recorded);
+  /* It needs what the device lacks. */
+  assert_true(api->call_begin(true));
+  assert_true(factorise(handle) != 0);
+  assert_false(api->call_open(&refused, &lacks));
+  assert_true(lacks && !refused);
+  api->call_end("it has no kernel", false);
+  /* Nothing of it would be computed: the host reads what is there, and from then on values are missing. */
+  assert_true(api->call_begin(false));
+  assert_fine(product_read(gemm, handle, result));
+  assert_true(api->call_open(&refused, &lacks));
+  assert_false(refused);
+  api->call_end("a reason", true);
+  assert_false(api->call_begin(true));
+  api->kernel_counts(&now);
+  assert_int_equal(before.replaced + 1, now.replaced);
+  assert_int_equal(before.recorded + 1, now.recorded);
+  assert_string_equal("a reason", now.not_run);
+  assert_true(now.over_budget);
+  const opc_cuda_log_t log = api->log_end();
+  assert_int_equal(OPC_CUDA_REPLACED, logged(&log, OPC_CUDA_LIBRARY_WORK, 0)->ran);
+  assert_int_equal(cudaSuccess, logged(&log, OPC_CUDA_COPY, 0)->code); /* CUDA does not refuse it */
+  assert_int_equal(OPC_CUDA_RECORDED, logged(&log, OPC_CUDA_LIBRARY_WORK, 1)->ran);
+  assert_string_equal("a reason", logged(&log, OPC_CUDA_LIBRARY_WORK, 1)->not_run);
+  api->kernel_budget(1000);
+  assert_int_equal(0, destroy(handle));
+  assert_fine(cudaFree(result));
+}
+
 static void test_table(void **state) {
   (void)state;
   assert_int_equal(OPC_LAUNCH_SIMULATED, api->mode);
@@ -737,7 +806,7 @@ int main(void) {
       cmocka_unit_test(test_log),         cmocka_unit_test(test_driver),
       cmocka_unit_test(test_modules),     cmocka_unit_test(test_reserved),
       cmocka_unit_test(test_blas),        cmocka_unit_test(test_blas_captured),
-      cmocka_unit_test(test_fft),
+      cmocka_unit_test(test_fft),         cmocka_unit_test(test_torch_calls),
   };
   api = opc_launch();
   if (!api) return 1; /* the wrappers are not preloaded */

@@ -4,7 +4,7 @@
 
 LIST: {"package", "library": paths inside the package's folder, of which a release has one, "arguments": [...], "at_least": N operators with a verdict
 from a call, "must": [{"operator", "rule"}], "may": [{"operator": glob, "rule": glob, "reason": words}]}. `must` are known violations: missing one is a
-failure. A finding on neither list is a failure too. An entry with "torch": "2.15" is of that version alone, with "since" or "until" of it and later or earlier ones. "gone": [{"operator", "torch"}], what it has no more. "operators" names a file beside the list with the operators to run, one a line, of
+failure. "computed_at_least": N cases on the simulated device in which values were compared. A finding on neither list is a failure too. An entry with "torch": "2.15" is of that version alone, with "since" or "until" of it and later or earlier ones. "gone": [{"operator", "torch"}], what it has no more. "operators" names a file beside the list with the operators to run, one a line, of
 which "every" N-th is taken, or with --all each; only the known violations among them must show; it may be a list of operators as well. "samples" and "recipes" name a file beside the list.
 A list may itself be of one torch, since one or until one; with others there is nothing to run.
 With --sanitized, which a build with OPC_SANITIZE gives, a call may take longer, and memory that grows is no finding: AddressSanitizer keeps what is freed, and its own
@@ -95,6 +95,9 @@ def main():
     called = {r["operator"] for r in found["results"] if r["check"] not in ("registration", "architecture") and r["verdict"] in ("pass", "fail")}
     if len(called) < wanted["at_least"]:
         problems.append(f"only {len(called)} operators came to a verdict, wanted {wanted['at_least']}: {sorted(called)}")
+    computed = found["summary"].get("kernels", {}).get("compared_cases", 0)
+    if computed < wanted.get("computed_at_least", 0):
+        problems.append(f"values were compared in {computed} cases on the simulated device, wanted {wanted['computed_at_least']}")
     if "recipes" in wanted:
         problems += [f"{o['name']} does not keep to a recipe" for o in found["operators"] if o["name"] in selected and "recipe" not in o]
     findings = [r for r in found["results"] if r["verdict"] in ("fail", "error")]

@@ -127,6 +127,7 @@ opc_call_outcome_t opc_autograd_grad(const opc_autograd_request_t *request, opc_
       places.push_back(i);
     }
     if (roots.outputs.empty() || inputs.empty()) return;
+    const opc::CallScope scope;
     const auto gradients = torch::autograd::grad(roots.outputs, inputs, roots.weights, request->retain_graph,
                                                  request->create_graph, /*allow_unused=*/true);
     for (size_t i = 0; i < places.size(); i++) {
@@ -154,6 +155,7 @@ opc_call_outcome_t opc_autograd_raw_dtypes(const opc_autograd_request_t *request
       weights.at(roots.outputs[i].output_nr()) = roots.weights[i];
     }
     c10::AutoGradMode off(false);
+    const opc::CallScope scope;
     const auto gradients = (*node)(std::move(weights));
     for (size_t i = 0; i < gradients.size() && i < node->num_outputs(); i++) {
       const auto place = input_of_edge(*request, node->next_edge(i));

@@ -52,7 +52,7 @@ opc_call_outcome_t opc_op_call(opc_op_handle_t *op, const opc_value_t *arguments
   }
 
   opc_call_outcome_t outcome = opc::guarded_call(text, [&] {
-    opc::prepare_call();
+    const opc::CallScope scope(op->op);
     if (op->at_meta) c10::Dispatcher::singleton().callBoxedForDispatchKey(op->op, c10::DispatchKey::Meta, &op->stack);
     else op->op.callBoxed(op->stack);
   });

@@ -48,7 +48,7 @@ opc_call_outcome_t opc_op_call_functional(opc_op_handle_t *op, const opc_value_t
   if (outcome == OPC_CALL_RETURNED) {
     outcome = opc::guarded_call(text, [&] {
       const c10::impl::IncludeDispatchKeyGuard functionalize(c10::DispatchKey::Functionalize);
-      opc::prepare_call();
+      const opc::CallScope scope(op->op);
       op->op.callBoxed(op->stack);
     });
   }

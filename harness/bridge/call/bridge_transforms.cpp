@@ -142,7 +142,7 @@ opc_call_outcome_t opc_op_call_vmap(opc_op_handle_t *op, const opc_value_t *cons
           return functorch::makeBatched(tensors[own], dims[own], level);
         });
       }
-      opc::prepare_call();
+      const opc::CallScope scope(op->op);
       op->op.callBoxed(op->stack);
     });
   }
@@ -176,7 +176,7 @@ opc_call_outcome_t opc_op_call_autocast(opc_op_handle_t *op, const opc_value_t *
   if (outcome == OPC_CALL_RETURNED) {
     outcome = opc::guarded_call(text, [&] {
       const Autocast on(opc::scalar_type_of(dtype).value());
-      opc::prepare_call();
+      const opc::CallScope scope(op->op);
       op->op.callBoxed(op->stack);
     });
   }

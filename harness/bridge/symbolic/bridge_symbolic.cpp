@@ -186,7 +186,7 @@ opc_call_outcome_t opc_op_call_symbolic(opc_op_handle_t *op, const opc_value_t *
   } else {
     outcome = opc::guarded_call(text, [&] {
       const opc::SymbolicRecord record(out, op->op.operator_name().name);
-      opc::prepare_call();
+      const opc::CallScope scope(op->op);
       op->op.callBoxed(op->stack);
     });
   }
@@ -215,7 +215,7 @@ opc_call_outcome_t opc_op_backward_symbolic(opc_op_handle_t *op, const opc_value
       tensor.set_requires_grad(true);
       inputs.push_back(tensor);
     }
-    opc::prepare_call();
+    const opc::CallScope scope(op->op);
     op->op.callBoxed(op->stack);
     for (const auto &tensor : tensors_of(op->stack)) {
       if (!tensor.requires_grad() || !tensor.is_meta()) continue;

@@ -6,12 +6,21 @@
 namespace {
 
 void (*before_call)() = nullptr;
+bool of_libtorch;  // the operator called last
 
 }  // namespace
 
 namespace opc {
 
-void prepare_call() {
+c10::DispatchKey replacing_key = c10::DispatchKey::Undefined;
+
+CallScope::CallScope() {
+  if (replacing_key != c10::DispatchKey::Undefined && !of_libtorch) replaced_.emplace(replacing_key);
+}
+
+CallScope::CallScope(const c10::OperatorHandle &op) {
+  of_libtorch = op.operator_name().name.rfind("aten::", 0) == 0;
+  if (replacing_key != c10::DispatchKey::Undefined && !of_libtorch) replaced_.emplace(replacing_key);
   if (before_call != nullptr) before_call();
 }
 

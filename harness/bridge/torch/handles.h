@@ -6,7 +6,9 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/ivalue.h>
 #include <c10/core/Storage.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -39,9 +41,21 @@ namespace opc {
 void push_arguments(opc_op_handle_t *op, const opc_value_t *arguments, const bool *absent, size_t count);
 // On failure nothing is left to free.
 void take_returns(const std::vector<c10::IValue> &stack, opc_value_t **out_returns, size_t *out_count);
-// Calls the function set by opc_bridge_before_call.
-void prepare_call();
+// A call of an operator during the object's life, or of the backward of the one that was called last: calls the
+// function set by opc_bridge_before_call, and on the simulated CUDA device the CPU computes the libtorch operators that
+// it calls (bridge/replaced), unless it is libtorch's own.
+class CallScope {
+ public:
+  explicit CallScope(const c10::OperatorHandle &op);
+  CallScope();
+
+ private:
+  std::optional<c10::impl::IncludeDispatchKeyGuard> replaced_;
+};
 void say(opc_text_t *message, const std::string &text);
+
+// The functionality below autograd whose kernel bridge/replaced registers; Undefined: none is registered.
+extern c10::DispatchKey replacing_key;
 
 // Replaces defined tensors at any depth, depth first, by the result of `change`.
 template <typename Change>

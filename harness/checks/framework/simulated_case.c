@@ -70,7 +70,7 @@ opc_simulated_cause_t opc_simulated_cause_in(const opc_cuda_log_t *log, const ch
   const opc_cuda_call_t *launched = NULL;
   for (size_t i = 0; i < log->count; i++) {
     const opc_cuda_call_t *call = &log->calls[i];
-    if (opc_cuda_is_kernel(call) && call->ran == OPC_CUDA_RECORDED) launched = call->code == 0 ? call : launched;
+    if (!launched && opc_cuda_is_kernel(call) && call->ran == OPC_CUDA_RECORDED && call->code == 0) launched = call;
     if (call->kind == OPC_CUDA_UNCOVERED && !uncovered) uncovered = call;
     bool from_device = call->from.place == OPC_CUDA_DEVICE || call->from.place == OPC_CUDA_MANAGED;
     if (launched && ((call->kind == OPC_CUDA_COPY && from_device && is_host(&call->to)) ||

@@ -284,10 +284,10 @@ static void add_amount(const opc_call_count_t *calls_before, uint64_t compared_b
 static void add_kernels(const opc_kernel_counts_t *before, opc_finding_t *finding) {
   const opc_kernel_counts_t now = opc_simulated_kernels();
   const uint64_t exact = now.exact - before->exact, bounded = now.bounded - before->bounded,
-                 recorded = now.recorded - before->recorded;
-  if (exact + bounded + recorded == 0) return;
-  json_t *kernels = json_pack("{s:I, s:I, s:I}", "exact", (json_int_t)exact, "bounded", (json_int_t)bounded, "recorded",
-                              (json_int_t)recorded);
+                 replaced = now.replaced - before->replaced, recorded = now.recorded - before->recorded;
+  if (exact + bounded + replaced + recorded == 0) return;
+  json_t *kernels = json_pack("{s:I, s:I, s:I, s:I}", "exact", (json_int_t)exact, "bounded", (json_int_t)bounded,
+                              "replaced", (json_int_t)replaced, "recorded", (json_int_t)recorded);
   if (kernels && recorded > 0) json_object_set_new(kernels, "not_run", opc_json_string(now.not_run));
   opc_finding_evidence(finding, "kernels", kernels);
 }

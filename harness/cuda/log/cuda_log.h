@@ -50,7 +50,8 @@ typedef struct opc_cuda_address {
 typedef enum opc_cuda_ran {
   OPC_CUDA_RECORDED = 0, /* it did not run: nothing was computed. On a GPU this says nothing */
   OPC_CUDA_RAN_EXACT,
-  OPC_CUDA_RAN_BOUNDED /* with instructions that approximate: other bits than a GPU's */
+  OPC_CUDA_RAN_BOUNDED, /* with instructions that approximate: other bits than a GPU's */
+  OPC_CUDA_REPLACED /* a kernel of libtorch's, which did not run: the CPU has computed the operator that launched it */
 } opc_cuda_ran_t;
 
 typedef enum opc_device_fault_kind {

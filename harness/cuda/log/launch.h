@@ -24,7 +24,7 @@ extern "C" {
 #endif
 
 #define OPC_LAUNCH_API_SYMBOL "opc_launch_api"
-enum { OPC_LAUNCH_API_VERSION = 6 };
+enum { OPC_LAUNCH_API_VERSION = 7 };
 
 typedef enum opc_launch_mode { OPC_LAUNCH_SIMULATED = 1, OPC_LAUNCH_THROUGH } opc_launch_mode_t;
 
@@ -47,7 +47,8 @@ typedef struct opc_cuda_allocation {
 /* Of this process so far, on the simulated device. */
 typedef struct opc_kernel_counts {
   uint64_t exact, bounded; /* launches that computed values */
-  uint64_t recorded;       /* launches, and work of cuBLAS and cuFFT, that did not */
+  uint64_t replaced;       /* calls of libtorch's operators whose values the CPU has computed */
+  uint64_t recorded;       /* launches, and work of cuBLAS and cuFFT, that computed nothing */
   const char *not_run;     /* why, of the last of them; "": none */
   bool over_budget;        /* of the last of them: it would have run too long */
 } opc_kernel_counts_t;
@@ -110,6 +111,21 @@ typedef struct opc_launch_api {
   void (*written)(const void *data, size_t bytes);
   /* The order in which the blocks of a kernel and the warps of a block run from now on. */
   void (*schedule)(opc_schedule_t schedule, uint64_t seed);
+
+  /* ---- calls of libtorch's operators, whose kernels have no PTX (bridge/replaced) ---- */
+
+  /* This thread calls one. Until call_end its launches that do not run are left open, and with `replaceable` a copy of
+   * what they should have written to the host fails. False: values are missing already, and nothing was begun. */
+  bool (*call_begin)(bool replaceable);
+  /* True: what its launches that did not run should have written must still be computed. *out_refused: a copy failed
+   * for it. *out_lacks: it called something that the device lacks. Either may be why it has thrown. */
+  bool (*call_open)(bool *out_refused, bool *out_lacks);
+  /* not_run: NULL: its values were computed; otherwise why not, and its launches that did not run count as recorded. */
+  void (*call_end)(const char *not_run, bool over_budget);
+  /* Computing it costs so much of the budget. False: that is not left, and nothing was taken. */
+  bool (*call_afford)(uint64_t instructions);
+  /* Copies between any two places, unlogged. The caller has checked both ranges. */
+  void (*copy)(uint64_t to, uint64_t from, uint64_t bytes);
 } opc_launch_api_t;
 
 /* The table of this process; NULL: nothing is wrapped, as in every worker for the CPU. */

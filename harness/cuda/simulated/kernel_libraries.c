@@ -30,6 +30,8 @@ static int put_work(const char *function, void *caller, cudaStream_t stream, int
   int device;
   const bool noted = opc_call_begin(&call, OPC_CUDA_LIBRARY_WORK, function, caller);
   if (noted) opc_note_stream(&call, stream, false);
+  opc_thread.ran = OPC_CUDA_RECORDED;
+  opc_thread.not_run = "it was captured into a graph";
   cudaError_t code =
       opc_stream_usable(stream, &device) && device == opc_thread.device ? cudaSuccess : cudaErrorInvalidResourceHandle;
   opc_thread.per_thread = false;

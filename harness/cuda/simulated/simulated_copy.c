@@ -21,6 +21,11 @@ static bool side_ok(const void *at, uint64_t bytes, bool *out_device, bool *out_
                          opc_address(address + bytes - 1).place == OPC_CUDA_PAGEABLE);
 }
 
+static bool on_a_device(uint64_t address) {
+  opc_range_t range;
+  return opc_device_contains(address) && opc_range_find(address, &range) && range.place != OPC_CUDA_PINNED;
+}
+
 /* `to_bytes`, `from_bytes`: from the first byte to past the last one. */
 static cudaError_t copy_ok(const void *to, uint64_t to_bytes, const void *from, uint64_t from_bytes,
                            enum cudaMemcpyKind kind) {
@@ -57,6 +62,7 @@ static cudaError_t copy_run(const opc_work_t *work) {
   /* Copying that many rows takes minutes; the contents stay unchanged, as after a kernel. */
   const size_t rows_most = 1 << 16;
   if (code != cudaSuccess || copy->width == 0) return code;
+  if (!on_a_device(to) && on_a_device(from) && opc_torch_call_refuses()) return cudaErrorNotSupported;
   if (copy->height > rows_most && opc_device_contains(to) && opc_device_contains(from)) {
     opc_watch_written(copy->to, (copy->height - 1) * copy->to_pitch + copy->width);
     return cudaSuccess;

@@ -97,6 +97,7 @@ opc_cuda_log_t opc_log_end(void) {
 void opc_log_forked(void) { atomic_store(&writers, 0); }
 
 bool opc_call_begin(opc_cuda_call_t *call, opc_cuda_kind_t kind, const char *function, void *caller) {
+  if (kind == OPC_CUDA_UNCOVERED) opc_thread.torch_call.lacks = true;
   if (!atomic_load_explicit(&opc_log_open, memory_order_acquire)) return false;
   memset(call, 0, sizeof *call);
   call->kind = kind;
@@ -120,8 +121,8 @@ void opc_call_end(const opc_cuda_call_t *call, int code) {
     const size_t i = atomic_fetch_add(&call_count, 1);
     if (i < CALLS_MAX) {
       calls[i] = *call;
-      calls[i].code = code;
-      if (call->kind == OPC_CUDA_LAUNCH && opc_runtime.simulated) {
+      calls[i].code = opc_thread.torch_call.refused ? cudaSuccess : code; /* refused by us: CUDA does not */
+      if ((call->kind == OPC_CUDA_LAUNCH || call->kind == OPC_CUDA_LIBRARY_WORK) && opc_runtime.simulated) {
         calls[i].ran = opc_thread.ran;
         calls[i].not_run = opc_thread.not_run ? opc_thread.not_run : "";
       }
@@ -129,4 +130,16 @@ void opc_call_end(const opc_cuda_call_t *call, int code) {
     }
   }
   atomic_fetch_sub(&writers, 1);
+}
+
+size_t opc_log_count(void) { return atomic_load(&call_count); }
+
+void opc_log_settle(size_t first, opc_cuda_ran_t ran, const char *not_run) {
+  const size_t asked = atomic_load(&call_count), count = asked < CALLS_MAX ? asked : CALLS_MAX;
+  if (!atomic_load(&opc_log_open) || opc_thread.epoch != atomic_load(&epoch)) return;
+  for (size_t i = first; i < count; i++) {
+    if (calls[i].thread != opc_thread.number || calls[i].ran != OPC_CUDA_REPLACED) continue;
+    calls[i].ran = ran;
+    calls[i].not_run = not_run;
+  }
 }

@@ -80,8 +80,13 @@ typedef struct opc_thread {
   bool popped;          /* the stub has asked for the launch's configuration, and has not launched yet */
   uint64_t pushed_from; /* where the last launch by <<<…>>> began, until its stub launches */
   unsigned device_flags;
-  opc_cuda_ran_t ran;  /* simulated: what became of the launch that is being made */
-  const char *not_run; /* NULL: it ran, or there is none */
+  opc_cuda_ran_t ran;     /* simulated: what became of the launch that is being made */
+  const char *not_run;    /* NULL: it ran, or there is none */
+  struct opc_torch_call { /* simulated: kernel_runs.c; a call of libtorch's operator that may be computed elsewhere */
+    bool begun, replaceable, refused, lacks;
+    uint64_t open; /* its launches that did not run */
+    size_t first_logged;
+  } torch_call;
   unsigned inside; /* greater than 0: CUPTI's callback ignores calls, because they are wrapped or made by the callback
                       itself */
 } opc_thread_t;
@@ -237,7 +242,8 @@ bool opc_variable_find(const void *host, int device, uint64_t *out_at, uint64_t 
 
 /* ---- kernels that run on the simulated device (kernel_runs.c) ---- */
 
-/* What became of a launch. not_run: permanent; NULL: it ran. The first reason of a case counts. */
+/* What became of a launch. not_run: permanent; NULL: it ran. The first reason of a case counts. Between the begin and
+ * the end of a call of libtorch's, a launch that did not run is left open. */
 void opc_run_note(opc_cuda_ran_t ran, const char *not_run, bool over_budget);
 /* What is left of the budget. */
 uint64_t opc_run_budget(void);
@@ -249,6 +255,13 @@ void opc_run_counts(opc_kernel_counts_t *out);
 void opc_run_budget_set(uint64_t instructions);
 /* Since it began, a kernel did not run: what others read may be missing. */
 bool opc_run_is_incomplete(void);
+/* launch.h, call_begin, call_open, call_end, call_afford */
+bool opc_torch_call_begin(bool replaceable);
+bool opc_torch_call_open(bool *out_refused, bool *out_lacks);
+void opc_torch_call_end(const char *not_run, bool over_budget);
+bool opc_torch_call_afford(uint64_t instructions);
+/* True: a copy to the host must fail, because what it reads is not computed yet. */
+bool opc_torch_call_refuses(void);
 size_t opc_fault_list(const opc_device_fault_t **out);
 void opc_fault_forget(void);
 

@@ -68,6 +68,10 @@ const char *opc_log_library(uint64_t address);
 /* Fills in the fields common to all calls. False: no log is open. */
 bool opc_call_begin(opc_cuda_call_t *call, opc_cuda_kind_t kind, const char *function, void *caller);
 void opc_call_end(const opc_cuda_call_t *call, int code);
+/* The number of calls in the log; and what became of this thread's open launches from the nth on. not_run: permanent.
+ */
+size_t opc_log_count(void);
+void opc_log_settle(size_t first, opc_cuda_ran_t ran, const char *not_run);
 
 /* Details of a call; `per_thread` depends on the function that was called. */
 void opc_note_stream(opc_cuda_call_t *call, cudaStream_t stream, bool per_thread);

@@ -1,7 +1,7 @@
 /* What became of the kernels of the simulated devices: how many ran, what they may still run, what they did wrong. */
 #include <string.h>
 
-#include "cuda/state/cudart.h"
+#include "cuda/state/cudart_table.h"
 
 enum { FAULTS_MAX = 32 };
 /* Before a case says how much it may use: about a second. */
@@ -14,7 +14,17 @@ static bool incomplete; /* since a case began, a kernel did not run */
 static opc_device_fault_t faults[FAULTS_MAX];
 static size_t fault_count;
 
+static bool leave_open(void) {
+  struct opc_torch_call *call = &opc_thread.torch_call;
+  if (!call->begun) return false;
+  call->open++;
+  opc_thread.ran = OPC_CUDA_REPLACED;
+  opc_thread.not_run = NULL;
+  return true;
+}
+
 void opc_run_note(opc_cuda_ran_t ran, const char *not_run, bool over_budget) {
+  if (ran == OPC_CUDA_RECORDED && leave_open()) return;
   opc_thread.ran = ran;
   opc_thread.not_run = not_run;
   pthread_mutex_lock(lock);
@@ -46,7 +56,7 @@ void opc_run_budget_set(uint64_t instructions) {
 
 bool opc_run_is_incomplete(void) {
   pthread_mutex_lock(lock);
-  const bool out = incomplete;
+  const bool out = incomplete || opc_thread.torch_call.open != 0;
   pthread_mutex_unlock(lock);
   return out;
 }
@@ -62,6 +72,53 @@ void opc_run_used(uint64_t instructions) {
   pthread_mutex_lock(lock);
   left = instructions < left ? left - instructions : 0;
   pthread_mutex_unlock(lock);
+}
+
+/* ---- calls of libtorch's operators ---- */
+
+bool opc_torch_call_begin(bool replaceable) {
+  struct opc_torch_call *call = &opc_thread.torch_call;
+  if (call->begun || opc_run_is_incomplete()) return false;
+  *call = (struct opc_torch_call){.begun = true, .replaceable = replaceable, .first_logged = opc_log_count()};
+  return true;
+}
+
+bool opc_torch_call_open(bool *out_refused, bool *out_lacks) {
+  *out_refused = opc_thread.torch_call.refused;
+  *out_lacks = opc_thread.torch_call.replaceable && opc_thread.torch_call.lacks;
+  return opc_thread.torch_call.open != 0;
+}
+
+bool opc_torch_call_afford(uint64_t instructions) {
+  pthread_mutex_lock(lock);
+  const bool enough = instructions <= left;
+  if (enough) left -= instructions;
+  pthread_mutex_unlock(lock);
+  return enough;
+}
+
+bool opc_torch_call_refuses(void) {
+  struct opc_torch_call *call = &opc_thread.torch_call;
+  const bool refuses = call->replaceable && call->open != 0;
+  call->refused |= refuses;
+  return refuses;
+}
+
+void opc_torch_call_end(const char *not_run, bool over_budget) {
+  const struct opc_torch_call call = opc_thread.torch_call;
+  opc_thread.torch_call = (struct opc_torch_call){0};
+  if (!not_run) {
+    if (call.refused || call.lacks) opc_thread.last_error = cudaSuccess;
+    pthread_mutex_lock(lock);
+    counts.replaced++;
+    pthread_mutex_unlock(lock);
+    return;
+  }
+  if (call.refused) opc_thread.last_error = cudaSuccess;
+  if (call.open == 0) return;
+  const char *kept = opc_log_intern(not_run);
+  for (uint64_t i = 0; i < call.open; i++) opc_run_note(OPC_CUDA_RECORDED, kept, over_budget);
+  opc_log_settle(call.first_logged, OPC_CUDA_RECORDED, kept);
 }
 
 /* ---- faults ---- */

@@ -101,6 +101,11 @@ opc_launch_api_t opc_launch_api = {
     .watch = opc_watch_set,
     .written = opc_watch_written,
     .schedule = opc_schedule_set,
+    .call_begin = opc_torch_call_begin,
+    .call_open = opc_torch_call_open,
+    .call_end = opc_torch_call_end,
+    .call_afford = opc_torch_call_afford,
+    .copy = opc_device_copy,
 };
 
 /* ---- when the library is loaded ---- */

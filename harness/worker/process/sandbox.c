@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "bridge/api/replaced.h"
 #include "memory/cpu_memory.h"
 #include "memory/growth.h"
 #include "memory/valgrind_requests.h"
@@ -94,6 +95,7 @@ void opc_sandbox_prepare(void) {
   opc_bridge_threads(1);
   opc_bridge_seed(0);
   opc_bridge_no_backtraces();
+  opc_bridge_replace_kernels();
 }
 
 static opc_status_t sandbox_set_up(const opc_sandbox_t *sandbox, opc_crash_record_t **out_record, opc_error_t *error) {
