@@ -151,8 +151,8 @@ static void note_outcome(const work_t *work, opc_kernel_program_t *program, cons
   const size_t count = outcome->finding_count < OPC_PTX_FINDINGS_KEPT ? outcome->finding_count : OPC_PTX_FINDINGS_KEPT;
   opc_run_used(outcome->lane_instructions);
   for (size_t i = 0; i < count; i++) fault_note(work->kernel, &outcome->findings[i]);
+  opc_watch_ended(program, outcome, threads);
   if (outcome->end == OPC_PTX_OVER_BUDGET) {
-    if (threads < program->threads_most) program->threads_most = threads;
     opc_run_note(OPC_CUDA_RECORDED,
                  not_run("it had not ended after %llu instructions", (unsigned long long)outcome->lane_instructions),
                  true);
@@ -186,7 +186,7 @@ static void run(const work_t *work, opc_kernel_program_t *program, const unsigne
     opc_run_note(OPC_CUDA_RECORDED, "out of memory", false);
   } else {
     opc_ptx_launch_t watched = launch;
-    opc_watch_launch(&watched);
+    opc_watch_launch(program, &watched);
     if (module) opc_variable_visit(module, device, variable_in, (void *)(uintptr_t)program->module);
     opc_ptx_launch_run(program->program, &watched, outcome);
     if (module) opc_variable_visit(module, device, variable_out, (void *)(uintptr_t)program->module);

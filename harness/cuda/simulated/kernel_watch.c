@@ -35,7 +35,15 @@ void opc_schedule_set(opc_schedule_t given, uint64_t seed) {
   pthread_mutex_unlock(&opc_lock_copies);
 }
 
-void opc_watch_launch(opc_ptx_launch_t *launch) {
+/* A kernel that waits for a block before it may not end in another order. One thread that waits runs as long for its
+ * instructions as 32 do for theirs. */
+static uint64_t budget_in_order(const opc_kernel_program_t *program, uint64_t budget) {
+  enum { TIMES = 2, SPARE = 1 << 20, MOST = 1 << 24 };
+  const uint64_t wanted = TIMES * program->instructions_most + SPARE, most = wanted < MOST ? wanted : MOST;
+  return schedule == OPC_SCHEDULE_ASCENDING || budget < most ? budget : most;
+}
+
+void opc_watch_launch(const opc_kernel_program_t *program, opc_ptx_launch_t *launch) {
   static const opc_ptx_order_t orders[] = {[OPC_SCHEDULE_ASCENDING] = OPC_PTX_ORDER_ASCENDING,
                                            [OPC_SCHEDULE_DESCENDING] = OPC_PTX_ORDER_DESCENDING,
                                            [OPC_SCHEDULE_SEEDED] = OPC_PTX_ORDER_SEEDED};
@@ -43,6 +51,14 @@ void opc_watch_launch(opc_ptx_launch_t *launch) {
   launch->written = memory;
   launch->order = orders[schedule];
   launch->seed = schedule_seed;
+  launch->budget = budget_in_order(program, launch->budget);
+}
+
+void opc_watch_ended(opc_kernel_program_t *program, const opc_ptx_outcome_t *outcome, uint64_t threads) {
+  if (schedule != OPC_SCHEDULE_ASCENDING) return;
+  if (outcome->end == OPC_PTX_OVER_BUDGET && threads < program->threads_most) program->threads_most = threads;
+  if (outcome->end != OPC_PTX_OVER_BUDGET && outcome->lane_instructions > program->instructions_most)
+    program->instructions_most = outcome->lane_instructions;
 }
 
 /* ---- memory ---- */

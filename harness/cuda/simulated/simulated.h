@@ -19,6 +19,7 @@ typedef struct opc_kernel_program {
   opc_ptx_program_t *program; /* NULL: it cannot be run, `why` says why */
   const char *why;            /* permanent */
   uint64_t threads_most;      /* a launch of so many threads went over the budget; UINT64_MAX: none did */
+  uint64_t instructions_most; /* of a launch in the usual order that ended */
 } opc_kernel_program_t;
 /* Under opc_lock_runs. NULL: out of memory. */
 opc_kernel_program_t *opc_kernel_program(opc_cuda_kernel_t *kernel);
@@ -37,8 +38,11 @@ void opc_watch_bound(const void *base, const void *data, size_t bytes);
 /* A new allocation, of which nothing is written yet; one that is gone. */
 void opc_watch_allocated(const void *data, size_t bytes);
 void opc_watch_released(uint64_t begin, uint64_t bytes);
-/* Under opc_lock_copies: what the launch is watched for, and its order. */
-void opc_watch_launch(opc_ptx_launch_t *launch);
+/* Under opc_lock_copies: what the launch is watched for, and its order. In another order than the usual one it may run
+ * little longer than in that. */
+void opc_watch_launch(const opc_kernel_program_t *program, opc_ptx_launch_t *launch);
+/* Under opc_lock_runs, after it. */
+void opc_watch_ended(opc_kernel_program_t *program, const opc_ptx_outcome_t *outcome, uint64_t threads);
 /* The kind of a fault that is only watched for. False: it is not one. */
 bool opc_watch_kind(opc_ptx_finding_kind_t kind, opc_device_fault_kind_t *out);
 /* What the fault says in addition if it is of such a kind. */
