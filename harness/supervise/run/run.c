@@ -173,7 +173,7 @@ static opc_status_t tell_loaded(opc_session_t *session, opc_error_t *error) {
   }
   OPC_RETURN_IF_ERROR(tell_left_out(session, error));
   if (loaded->sandbox_misses)
-    OPC_RETURN_IF_ERROR(opc_journal_note(session->journal, error, "operators run in a sandbox that is not complete: %s",
+    OPC_RETURN_IF_ERROR(opc_journal_note(session->journal, error, "the sandbox of the operators is not complete: %s",
                                          loaded->sandbox_misses));
   if (!loaded->exec_batch) return OPC_OK;
   return opc_journal_note(

@@ -99,7 +99,7 @@ static void worker_warm_up(void) {
 
 typedef struct options {
   opc_loading_t loading;
-  bool cuda, exec_batch, memcheck, no_sandbox;
+  bool cuda, exec_batch, memcheck, no_sandbox, gpu;
   long long memory_mib;
 } options_t;
 
@@ -131,6 +131,7 @@ static opc_status_t options_parse(int argc, char **argv, options_t *options, con
       lists->modules[module_count++] = optarg;
     } else if (option == 'm') {
       options->cuda = options->loading.cuda = strcmp(optarg, "cpu") != 0;
+      options->gpu = strcmp(optarg, "cuda") == 0;
     } else if (option == 'k') {
       options->loading.package = optarg;
       setenv("AOTI_RUNTIME_CHECK_INPUTS", "1", 0); /* if a model gets other inputs than it was compiled for, it reports
@@ -232,8 +233,10 @@ static opc_status_t worker_run(int argc, char **argv, const lists_t *lists, opc_
   OPC_RETURN_IF_ERROR(options_parse(argc, argv, &options, lists, error));
   setrlimit(RLIMIT_CORE, &no_core);
   OPC_RETURN_IF_ERROR(opc_child_folder_open(error));
-  if (!options.no_sandbox && !opc_valgrind_active()) opc_confine_open(opc_child_folder_root());
-  options.loading.sandbox_misses = opc_confine_missing();
+  const bool confined = !options.no_sandbox && !opc_valgrind_active();
+  if (confined && !options.gpu) opc_confine_open(opc_child_folder_root());
+  options.loading.sandbox_misses =
+      confined && options.gpu ? "it was never tried with a GPU, and is off here" : opc_confine_missing();
   return options.exec_batch ? batch_run(&options, error) : fork_server_run(&options, error);
 }
 
