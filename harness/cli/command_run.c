@@ -130,8 +130,7 @@ static const struct argp_option options[] = {
      "memcheck, racecheck, initcheck or synccheck: run the operators' kernels under NVIDIA's compute-sanitizer and "
      "report what it finds. Needs --device cuda; --check is memory by default then",
      3},
-    {"no-sandbox", KEY_NO_SANDBOX, NULL, 0, "Let operators write anywhere, use the network and leave processes behind",
-     3},
+    {"no-sandbox", KEY_NO_SANDBOX, NULL, 0, "Let operators write anywhere and use the network", 3},
     {"preload", OPC_KEY_PRELOAD, "LIB", 0, "Load this library first, without checking it", 3},
     {"torch", OPC_KEY_TORCH, "ROOT", 0,
      "The libtorch to use: the folder that contains lib/ (default: the one that LIB needs). all: one run with each "
