@@ -132,16 +132,25 @@ def torch_root(entry):
     return root.stdout
 
 
-def arguments(entry, python):
-    """What opcheck-c is given to run the library; raises NotAvailable."""
-    names = (REAL / entry["operators"]).read_text(encoding="utf-8").split() if "operators" in entry else []
-    selection = [word for name in names for word in ("--op", name)]
-    torch = ["--torch", torch_root(entry)]
+def library_folder(entry, python):
+    """Where the paths of the entry begin, as they would in site-packages; None for libtorch's own operators. Raises NotAvailable."""
     if entry["get"] == "libtorch":
-        return [*entry["arguments"], *selection, *torch]
+        return None
     folder = {"installed": installed, "wheel": unpacked_wheel, "source": built_source}[entry["get"]](entry, python)
     lost = missing(folder, entry)
     if lost:
         raise NotAvailable(f"{quoted(entry)} has no {', '.join(lost)} in {folder}")
+    return folder
+
+
+def arguments(entry, python, whole=False):
+    """What opcheck-c is given to run the library; whole: all of its operators, where the entry names some. Raises NotAvailable."""
+    named = "operators" in entry and not (whole and entry["libraries"])
+    names = (REAL / entry["operators"]).read_text(encoding="utf-8").split() if named else []
+    selection = [word for name in names for word in ("--op", name)]
+    torch = ["--torch", torch_root(entry)]
+    folder = library_folder(entry, python)
+    if not folder:
+        return [*entry["arguments"], *selection, *torch]
     preloads = [word for name in entry.get("preload", []) for word in ("--preload", str(folder / name))]
     return [*selection, *torch, *preloads, *(str(folder / name) for name in entry["libraries"])]

@@ -17,6 +17,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import against_python
 import against_tables
 import aten
+import corpus
+import ecosystem
 import our_side
 import parity_costs
 import precision
@@ -429,6 +431,80 @@ class Skips(unittest.TestCase):
         self.assertEqual([row[:5] for row in skips.skip_rows(told)], [["alias", "not_applicable", 2, 2, "… declares no alias"]])
         self.assertEqual(list(skips.pass_rows(told)), [["alias", 2, 2, "1", 1, "4", 1]])
         self.assertEqual(list(skips.other_rows(told)), [["alias", 1, 0, 0, 0, 0]])
+
+
+class Ecosystem(unittest.TestCase):
+    program = """# ns::op: stride.wrong_result
+# opcheck-c 0.1.0 found it with libtorch 2.11.0:
+#   /build/bin/opcheck-c run --samples /runs/found.json --torch /venv/torch --case 'ns::op/memory/cpu/-/s-1/x.sliced' /wheels/ns/_C.so
+import sys
+import torch
+ctypes.CDLL("/wheels/ns/base.so", ctypes.RTLD_GLOBAL)
+torch.ops.load_library("/wheels/ns/_C.so")
+"""
+
+    def row(self, name, problems, known, **more):
+        report = {"tool": {"version": "0.1.0", "torch": "2.11.0"}, "results": 90, "summary": {"checked": 3, "operators": 4}}
+        return {"entry": {"name": name, "version": "1.0", "get": "wheel"} | more, "name": name, "report": report, "problems": problems, "failed": [], "since": None,
+                "labels": {one: {"label": label, "second": label, "source": "a.cpp:1", "why": "because", "call": "op(x)"} for one, label in known.items()},
+                "seconds": 2.4}  # fmt: skip
+
+    @staticmethod
+    def problem(one, rule, severity="error"):
+        return {"id": one, "rule": rule, "severity": severity, "operators": ["ns::op"], "message": f"<{rule}>", "repro": "opcheck-c run lib.so"}
+
+    def rows(self):
+        problems = [self.problem("a", "meta.rejects"), self.problem("b", "signal.SIGSEGV"), self.problem("c", "memory.out_of_bounds_read"),
+                    self.problem("d", "stride.wrong_result"), self.problem("w", "state.printed", "warning")]  # fmt: skip
+        return [self.row("one", problems, {"a": "true", "b": "true", "c": "false", "w": "true"}),
+                self.row("aten", [self.problem("e", "signal.SIGSEGV")], {"e": "true"}, get="libtorch")]  # fmt: skip
+
+    def test_the_strongest_true_errors_come_first(self):
+        self.assertEqual([problem["id"] for _, problem, _ in ecosystem.strongest(self.rows())], ["b", "a"])
+
+    def test_a_program_for_readers_names_no_folder(self):
+        text = ecosystem.for_readers(self.program, pathlib.Path("/wheels"), pathlib.Path("/runs"))
+        self.assertIn('torch.ops.load_library(os.path.join(sysconfig.get_path("platlib"), "ns/_C.so"))', text)
+        self.assertIn("#   opcheck-c run --samples found.json --case 'ns::op/memory/cpu/-/s-1/x.sliced' ns/_C.so\nimport os\nimport sysconfig\nimport sys\n", text)
+        self.assertIn('ctypes.CDLL(os.path.join(sysconfig.get_path("platlib"), "ns/base.so"), ctypes.RTLD_GLOBAL)', text)
+        self.assertNotIn("/wheels", text)
+
+    def test_the_index_counts_what_readers_decided(self):
+        rows = self.rows()
+        rows[0]["since"] = dict.fromkeys(("worse", "changed", "gone"), 0) | {"new": 2, "fixed": 1}
+        page = ecosystem.index(rows, ["three <1.0>:\n did not build"], ["four 1.0"], [("01-one.md", "ns::op: <x>")], reports=True)
+        numbers = "".join(f"<td class=n>{number}</td>" for number in ("3 of 4", 90, 4, 2, 0, 1, 1, 1, 2))
+        self.assertIn(f'<a href="one.html">one 1.0</a></td>{numbers}<td><a href="one.compare.html">2 new, 1 fixed</a></td>', page)
+        self.assertIn("<td>2 libraries</td><td class=n>6 of 8</td><td class=n>180</td><td class=n>5</td><td class=n>3</td>", page)
+        self.assertIn("<li>three &lt;1.0&gt;: did not build</li>", page)
+        self.assertIn("Not part of this run: four 1.0.", page)
+        self.assertIn('<a href="issues/01-one.md">ns::op: &lt;x&gt;</a>', page)
+        self.assertNotIn(".html", ecosystem.index(rows, [], [], [], reports=False))
+
+    def test_an_issue_has_the_call_and_its_program(self):
+        row, problem, label = ecosystem.strongest(self.rows())[0]
+        text = ecosystem.issue_text(row, problem, label, "print()\n", "ns::op: FAILS: x")
+        for words in ("# ns::op: <signal.SIGSEGV>", "one 1.0, torch 2.11.0", "because (a.cpp:1)", "op(x)", "ns::op: FAILS: x", "```python\nprint()\n```"):
+            self.assertIn(words, text)
+
+    def options(self, folder, **more):
+        return type("Options", (), {"folder": folder, "parts": 2, "before": None, "issues": 10} | more)
+
+    def test_a_second_call_runs_only_what_is_missing(self):
+        entry, ran = {"name": "one", "version": "1.0"}, []
+
+        def opcheck(_, words, log):
+            ran.append(words)
+            log.write_text("worker died\n")
+            return 3 if len(ran) == 2 else 1
+
+        with tempfile.TemporaryDirectory() as folder, mock.patch.object(ecosystem, "opcheck", opcheck), contextlib.redirect_stderr(io.StringIO()):
+            options, place = self.options(pathlib.Path(folder)), pathlib.Path(folder) / "one"
+            with self.assertRaisesRegex(corpus.NotAvailable, "one 1.0, part 2: opcheck-c ended with 3: worker died"):
+                ecosystem.run_parts(options, "tool", entry, ["lib.so"], place)
+            parts = ecosystem.run_parts(options, "tool", entry, ["lib.so"], place)
+        self.assertEqual([words[2] for words in ran], ["1/2", "2/2", "2/2"])
+        self.assertEqual([part.name for part in parts], ["1-of-2.json.zst", "2-of-2.json.zst"])
 
 
 if __name__ == "__main__":
