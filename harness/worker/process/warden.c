@@ -144,14 +144,18 @@ static void made_keep(warden_t *warden, const char *entry) {
     warden->made_count++;
 }
 
+static bool may_make(const opc_confined_call_t *call) {
+  return call->verb == OPC_CALL_OPENS || call->verb == OPC_CALL_MAKES || call->verb == OPC_CALL_RENAMES;
+}
+
 /* In a folder for temporary files everybody may make files, and owns what came since the worker began. */
-static bool shared_allows(warden_t *warden, const char *path, size_t entry_length) {
+static bool shared_allows(warden_t *warden, const opc_confined_call_t *call, const char *path, size_t entry_length) {
   char entry[PATH_MAX];
   struct statx status;
   if (entry_length == 0) return access(path, F_OK) == 0; /* a file without a name in it (O_TMPFILE) */
   snprintf(entry, sizeof entry, "%.*s", (int)entry_length, path);
   if (statx(AT_FDCWD, entry, AT_SYMLINK_NOFOLLOW, STATX_BTIME | STATX_CTIME, &status) != 0) {
-    made_keep(warden, entry);
+    if (may_make(call)) made_keep(warden, entry);
     return true;
   }
   const struct statx_timestamp *made = status.stx_mask & STATX_BTIME ? &status.stx_btime : &status.stx_ctime;
@@ -177,7 +181,7 @@ static int judge_path(warden_t *warden, watch_t *watch, const opc_confined_call_
   if (!path_read(warden->report, &call->paths[index], follow, path)) return 0;
   const opc_place_t place = opc_place_of(path, &entry);
   if (place == OPC_PLACE_FREE) return 0;
-  if (place == OPC_PLACE_SHARED && shared_allows(warden, path, entry)) return 0;
+  if (place == OPC_PLACE_SHARED && shared_allows(warden, call, path, entry)) return 0;
   if (!would_succeed(warden->report, call, index, path)) return 0;
   if (is_bytecode(path)) return EACCES;
   const bool device = stat(path, &status) == 0 && (S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode));
