@@ -192,7 +192,6 @@ static opc_status_t launch(const opc_worker_command_t *command, const char *batc
     worker_process_add_option(arguments, &count, "--namespace", command->namespaces[i]);
   for (size_t i = 0; i < command->module_count; i++)
     worker_process_add_option(arguments, &count, "--module", command->modules[i]);
-  if (command->no_sandbox || launcher > 0) arguments[count++] = "--no-sandbox"; /* tools write files themselves */
   worker_process_add_option(arguments, &count, "--mode", command->mode);
   worker_process_add_option(arguments, &count, "--package", command->package);
   worker_process_add_option(arguments, &count, "--exec-batch", batch_memory);

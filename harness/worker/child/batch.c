@@ -63,18 +63,6 @@ static void case_input(const json_t *input, void *context) {
   json_decref(fitting);
 }
 
-/* The sandbox may be why it failed. */
-static json_t *message_with_refusals(const opc_crash_record_t *record, const opc_finding_t *finding) {
-  char last[sizeof record->refusals.last];
-  const char *message = opc_text_c(&finding->message);
-  if (record->refusals.count == record->refused_before || finding->verdict == OPC_VERDICT_PASS ||
-      finding->rule == OPC_RULE_state_outside)
-    return opc_json_string(message);
-  opc_refusals_last(&record->refusals, last);
-  OPC_SCOPED(opc_scope_free) char *whole = opc_string_format("%s; the sandbox refused it to %s", message, last);
-  return opc_json_string(whole ? whole : message);
-}
-
 /* An operator has about a hundred results: defaults that the reader assumes are left out (protocol.h). */
 static bool case_end(const char *case_id, const char *provenance, const opc_finding_t *finding, double seconds,
                      void *context) {
@@ -90,7 +78,7 @@ static bool case_end(const char *case_id, const char *provenance, const opc_find
   }
   if (finding->reason != OPC_SKIP_NONE)
     json_object_set_new_nocheck(result, "reason", json_string(opc_skip_reason_name(finding->reason)));
-  json_object_set_new_nocheck(result, "message", message_with_refusals(batch->record, finding));
+  json_object_set_new_nocheck(result, "message", opc_json_string(opc_text_c(&finding->message)));
   json_object_set_new_nocheck(result, "evidence", finding->evidence ? json_incref(finding->evidence) : json_object());
   json_object_set_new_nocheck(result, "seconds", json_real(seconds));
   opc_valgrind_case_end(batch->record->sequence, result);

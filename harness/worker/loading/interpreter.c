@@ -1,7 +1,6 @@
 #include "worker/loading/loading.h"
 
 #include <dlfcn.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "bridge/api/bridge.h"
@@ -76,13 +75,6 @@ bool opc_interpreter_hosts(void) { return request; }
 static bool interpreter_ask(const char *what, const char *word, char *text, size_t size) {
   text[0] = '\0';
   return request(what, word, text, size) == 0;
-}
-
-void opc_interpreter_setenv(const char *name, const char *value) {
-  char text[64];
-  setenv(name, value, 1);
-  OPC_SCOPED(opc_scope_free) char *word = request ? opc_string_format("%s=%s", name, value) : NULL;
-  if (word) (void)interpreter_ask("setenv", word, text, sizeof text);
 }
 
 static opc_status_t import(const char *module, opc_error_t *error) {

@@ -19,9 +19,8 @@ typedef struct opc_loading {
   size_t namespace_count;
   const char *const *modules; /* imported after the libraries */
   size_t module_count;
-  const char *package;        /* loaded after the libraries; may be NULL */
-  bool cuda;                  /* for a CUDA device */
-  const char *sandbox_misses; /* what the kernel lacks for the sandbox; "": nothing */
+  const char *package; /* loaded after the libraries; may be NULL */
+  bool cuda;           /* for a CUDA device */
   opc_channel_t *control;
 } opc_loading_t;
 
@@ -57,8 +56,6 @@ void opc_interpreter_use_large_pages(void);
 void opc_interpreter_set(opc_interpreter_request_t request);
 bool opc_interpreter_hosts(void);
 
-/* Sets a variable of the environment, also for the interpreter, which has a copy. */
-void opc_interpreter_setenv(const char *name, const char *value);
 /* OPC_ERR_LIBRARY: the module raised an exception. */
 opc_status_t opc_interpreter_import(const char *module, opc_error_t *error) OPC_CHECKED;
 /* Makes the first calls, which import much. */

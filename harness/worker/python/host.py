@@ -150,7 +150,6 @@ NAMED = set()  # the top-level packages of the modules that --python names
 HELD = []  # what must stay alive
 # What the worker may ask for, given a word. The answer is text; nothing is "".
 ANSWERS = {
-    b"setenv": lambda word: os.environ.update([word.split("=", 1)]) or "",
     b"import": lambda word: import_module(word) and "",
     b"imported": lambda word: "yes" if word in sys.modules else "",
     b"module file": lambda word: module_file(),
