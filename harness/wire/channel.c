@@ -30,7 +30,7 @@ static void keep_fds(opc_channel_t *channel, struct msghdr *message) {
     for (size_t i = 0; i < count; i++) {
       int fd;
       memcpy(&fd, CMSG_DATA(header) + i * sizeof fd, sizeof fd);
-      if (channel->fd_count < OPC_CHANNEL_FDS) channel->fds[channel->fd_count++] = fd;
+      if (channel->fd_count < sizeof channel->fds / sizeof channel->fds[0]) channel->fds[channel->fd_count++] = fd;
       else close(fd);
     }
   }

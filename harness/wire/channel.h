@@ -10,15 +10,15 @@
 
 #include "base/text.h"
 
-enum { OPC_CHANNEL_LINE_LIMIT = 4 << 20, OPC_CHANNEL_FDS = 4 };
+enum { OPC_CHANNEL_LINE_LIMIT = 4 << 20, OPC_CHANNEL_FDS = 4 /* of one object */ };
 
 typedef struct opc_channel {
   int fd; /* -1: closed */
   char *data;
   size_t length, capacity, scanned;
-  size_t line_limit; /* 0: OPC_CHANNEL_LINE_LIMIT */
-  bool ended;        /* end of file was read */
-  int fds[OPC_CHANNEL_FDS];
+  size_t line_limit;            /* 0: OPC_CHANNEL_LINE_LIMIT */
+  bool ended;                   /* end of file was read */
+  int fds[2 * OPC_CHANNEL_FDS]; /* of a line that is not complete yet, and of the next, which came with its end */
   size_t fd_count;
 } opc_channel_t;
 

@@ -141,12 +141,39 @@ static void test_a_channel_carries_both(void **state) {
   opc_channel_close(&here);
 }
 
+/* The end of the first object comes together with the second and its descriptors. */
+static void test_descriptors_stay_with_their_object(void **state) {
+  (void)state;
+  enum { LONG = 24 << 10 };
+  char text[LONG];
+  memset(text, 'x', LONG);
+  json_t *objects[2] = {json_pack("{s:s#}", "text", text, LONG), json_pack("{s:i}", "number", 1)};
+  opc_channel_t here = OPC_CHANNEL_INIT, there = OPC_CHANNEL_INIT;
+  opc_error_t error;
+  assert_int_equal(opc_channel_open(&here, &there.fd, &error), OPC_OK);
+  const int fds[OPC_CHANNEL_FDS] = {0, 1, 2, there.fd};
+  for (size_t i = 0; i < 2; i++)
+    assert_int_equal(opc_channel_send(&there, objects[i], fds, OPC_CHANNEL_FDS, &error), OPC_OK);
+  for (size_t i = 0; i < 2; i++) {
+    json_t *read = NULL;
+    assert_int_equal(opc_channel_next(&here, &read), OPC_CHANNEL_LINE);
+    assert_true(json_equal(objects[i], read));
+    json_decref(read);
+    json_decref(objects[i]);
+    for (size_t k = 0; k < OPC_CHANNEL_FDS; k++) assert_int_equal(close(opc_channel_take_fd(&here)), 0);
+  }
+  assert_int_equal(opc_channel_take_fd(&here), -1);
+  opc_channel_close(&there);
+  opc_channel_close(&here);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_plain_objects_come_back),
       cmocka_unit_test(test_others_are_left_to_json),
       cmocka_unit_test(test_hostile_lines_are_refused),
       cmocka_unit_test(test_a_channel_carries_both),
+      cmocka_unit_test(test_descriptors_stay_with_their_object),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
