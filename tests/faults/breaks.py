@@ -304,9 +304,9 @@ class Breaks:
             run = self.run("clock", arguments, inject=f"clock:{at}")
             code, left = run.wait()
             self.wrong(f"clock {number}", *left)
-            if code == 1:
+            if code in (1, 5):  # 5: nothing was called before an operator's time was over
                 self.is_whole("clock", whole, may_differ=True)
-            elif code == 3:  # the machine "stood still" while a worker was started
+            elif code == 3:  # while a worker was started
                 self.is_honest("clock", whole)
             else:
                 self.wrong(f"clock {number}", f"exit status {code}: {run.said()[-300:]}")

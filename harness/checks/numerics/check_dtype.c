@@ -261,6 +261,7 @@ static const double many_seconds = 0.5;
 static opc_status_t check_many(const opc_again_t *narrow, opc_dtype_t dtype, opc_finding_t *finding,
                                opc_error_t *error) {
   const double began = opc_clock_of(CLOCK_PROCESS_CPUTIME_ID);
+  const int64_t factor = opc_dtype_many_factor(dtype);
   bool can = finding->decided && finding->verdict == OPC_VERDICT_PASS;
   for (int own_values = 0; own_values < 2 && can && !finding->rule; own_values++) {
     OPC_SCOPED(opc_sample_clear) opc_sample_t sample = {0};
@@ -268,7 +269,7 @@ static opc_status_t check_many(const opc_again_t *narrow, opc_dtype_t dtype, opc
     OPC_SCOPED(opc_result_clear) opc_result_t got = {0};
     OPC_SCOPED(opc_finding_clear) opc_finding_t own = {0};
     if (opc_clock_of(CLOCK_PROCESS_CPUTIME_ID) - began > many_seconds) return OPC_OK;
-    OPC_RETURN_IF_ERROR(opc_dtype_many(narrow, &sample, &values, &can, error));
+    OPC_RETURN_IF_ERROR(opc_dtype_many(narrow, factor, &sample, &values, &can, error));
     if (!can) return OPC_OK;
     if (!own_values) opc_dtype_make_positive(&values);
     opc_again_t many = *narrow;
@@ -281,8 +282,11 @@ static opc_status_t check_many(const opc_again_t *narrow, opc_dtype_t dtype, opc
     opc_finding_clear(finding);
     *finding = own;
     own = (opc_finding_t){0};
-    opc_finding_note_variant(finding,
-                             own_values ? "rows 65 times as long" : "rows 65 times as long, of positive numbers");
+    OPC_SCOPED(opc_scope_free)
+    char *variant =
+        opc_string_format("rows %d times as long%s", (int)factor, own_values ? "" : ", of positive numbers");
+    if (!variant) return opc_out_of_memory(error);
+    opc_finding_note_variant(finding, variant);
   }
   return OPC_OK;
 }

@@ -64,10 +64,12 @@ static opc_status_t is_quick(const opc_again_t *again, bool *out, opc_error_t *e
   return OPC_OK;
 }
 
-opc_status_t opc_dtype_many(const opc_again_t *again, opc_sample_t *sample, opc_replay_t *values, bool *out_can,
-                            opc_error_t *error) {
+int64_t opc_dtype_many_factor(opc_dtype_t dtype) { return dtype == OPC_DTYPE_BFLOAT16 ? FEWER : MANY; }
+
+opc_status_t opc_dtype_many(const opc_again_t *again, int64_t factor, opc_sample_t *sample, opc_replay_t *values,
+                            bool *out_can, opc_error_t *error) {
   OPC_RETURN_IF_ERROR(is_quick(again, out_can, error));
-  return *out_can ? grow(again, MANY, sample, values, out_can, error) : OPC_OK;
+  return *out_can ? grow(again, factor, sample, values, out_can, error) : OPC_OK;
 }
 
 opc_status_t opc_dtype_try_many(const opc_again_t *many, opc_result_t *out, bool *out_quick, opc_error_t *error) {
