@@ -545,6 +545,12 @@ def memory():
     yield Form("shared", "{ .shared .align 8 .b64 place[64];\n.reg .b64 %a, %b;\n.reg .b32 %i;\nmov.u64 %a, place;\nmul.wide.u32 %b, %r2, 8;\nadd.u64 %a, %a, %b;\nst.shared.b64 [%a], %x10;\nbar.sync 0;\n"
                "cvta.shared.u64 %a, %a;\nisspacep.shared %p4, %a;\nisspacep.local %p5, %a;\nselp.u64 %x7, 2, 0, %p4;\n@%p5 add.u64 %x7, %x7, 1;\ncvta.to.shared.u64 %a, %a;\nxor.b64 %a, %a, 8;\nld.shared.b64 %x6, [%a];\n}",
                lambda xs, *_: [(xs[i ^ 1], 2) for i in range(32)], warp=True)
+    # Triton writes vectors of one.
+    yield Form("vector of one", "st.global.b32 [%x16+8], {%r10};\nld.global.b32 {%r5}, [%x16+8];\nst.global.b64 [%x16+8], {%x11};\nld.global.b64 {%x7}, [%x16+8];\ncvt.u64.u32 %x6, %r5;",
+               lambda x, y, _: (x & 0xffffffff, y))
+    yield Form("cache policy", "createpolicy.fractional.L2::evict_last.b64 %x17, 1.0;\nst.global.L1::evict_first.L2::cache_hint.v2.b32 [%x16+8], {%r10, %r11}, %x17;\n"
+               "ld.global.L1::evict_last.L2::cache_hint.b64 %x6, [%x16+8], %x17;\nld.global.L2::cache_hint.v2.b32 {%r5, %r6}, [%x16+8], %x17;\nmov.b64 %x7, {%r6, %r5};",
+               lambda x, y, _: (x & 0xffffffff | (y & 0xffffffff) << 32, y & 0xffffffff | (x & 0xffffffff) << 32))
     yield Form("ldu", "ldu.global.u64 %x6, [%x2];", lambda x, *_: x)
     for t in ("u32", "s32", "u64", "s64"):
         for op, function in (("min", min), ("max", max)):
@@ -557,6 +563,9 @@ def memory():
             yield atom(f"atom.global.{op}.{t}", t, function)
         yield atom(f"atom.global.exch.{t}", t, lambda old, value, _: value)
         yield atom(f"atom.relaxed.gpu.global.cas.{t}", t, lambda old, value, third: third if old == value else old, 3)
+    # As Triton writes them.
+    yield atom("atom.global.gpu.acq_rel.max.s32", "s32", lambda old, value, _: max(old, value))
+    yield atom("atom.global.acq_rel.gpu.cas.b32", "b32", lambda old, value, third: third if old == value else old, 3)
     yield atom("atom.global.inc.u32", "u32", lambda old, value, _: 0 if old >= value else old + 1)
     yield atom("atom.global.dec.u32", "u32", lambda old, value, _: value if old == 0 or old > value else old - 1)
     yield atom("atom.global.add.f32", "f32", lambda old, value, _: ex.F32.flush(ex.add(ex.F32, ex.F32.flush(old), ex.F32.flush(value))), special=FLOATS)
@@ -638,6 +647,9 @@ def copies():
     for name, more, oracle in (("8", "8", lambda x, y, z: x), ("zeros", "8, 4", lambda x, y, z: x & 0xffffffff), ("odd", "8, 5", lambda x, y, z: x & 0xffffffffff), ("ignored", "8, %p1", lambda x, y, z: 0 if x & 1 else x)):
         yield Form(f"cp.async {name}", f"{PLACE}cp.async.ca.shared.global [%x8], [%x2], {more};\ncp.async.commit_group;\ncp.async.wait_group 0;\nld.shared.v2.b64 {{%x6, %x7}}, [%x8];\n}}",
                    lambda x, y, z, f=oracle: (f(x, y, z), z))
+    for name, more, oracle in (("all", "8, %x17", lambda x, y, z: x), ("zeros", "8, 4, %x17", lambda x, y, z: x & 0xffffffff)):
+        yield Form(f"cp.async {name}, a cache policy", f"createpolicy.fractional.L2::evict_first.b64 %x17;\n{PLACE}cp.async.ca.shared.global.L2::cache_hint [%x8], [%x2], {more};\ncp.async.wait_all;\n"
+                   "ld.shared.v2.b64 {%x6, %x7}, [%x8];\n}", lambda x, y, z, f=oracle: (f(x, y, z), z))
     # Two groups; the first is finished when one is left.
     yield Form("cp.async groups", f"{PLACE}cp.async.ca.shared.global [%x8], [%x2], 8;\ncp.async.commit_group;\ncp.async.ca.shared.global [%x8+8], [%x3], 8;\ncp.async.commit_group;\ncp.async.wait_group 1;\n"
                "ld.shared.b64 %x6, [%x8];\ncp.async.wait_all;\nld.shared.b64 %x7, [%x8+8];\n}", lambda x, y, z: (x, y))

@@ -49,7 +49,7 @@ static void copied_to_change(const opc_ptx_warp_t *warp, const opc_ptx_copy_t *c
 
 /* How many bytes of each lane are read; the rest of what is stored are zeros. */
 static uint32_t source_bytes(const opc_ptx_warp_t *warp, const opc_ptx_op_t *op, unsigned lane, uint32_t bytes) {
-  if (op->slot[1] == OPC_PTX_NO_SLOT) return bytes;
+  if (op->slots < 2 || op->slot[1] == OPC_PTX_NO_SLOT) return bytes;
   if ((op->predicate & 2) != 0) return (opc_ptx_in_mask(warp, op, 1) >> lane & 1) != 0 ? 0 : bytes;
   const uint32_t wanted = (uint32_t)opc_ptx_in(warp, op, 1)[lane];
   return wanted < bytes ? wanted : bytes;

@@ -122,6 +122,9 @@ static void race_found(void *context, unsigned lane, const opc_races_side_t *oth
   const opc_ptx_touch_t *touch = racing->touch;
   opc_ptx_launch_state_t *launch = racing->warp->block->launch;
   const opc_ptx_op_t *op = &((const opc_ptx_op_t *)launch->program->ops.items)[other->op];
+  /* All threads of a block of Triton load the same number, and one stores another there: what the others have loaded is
+   * not used. */
+  if (launch->program->module->without_threads && other->block == racing->warp->block->number) return;
   const opc_ptx_finding_kind_t kind = stores_the_same(racing, lane, other) ? OPC_PTX_RACE_OF_EQUALS
                                       : is_in_warp(racing, op, other)      ? OPC_PTX_RACE_IN_WARP
                                                                            : OPC_PTX_RACE;

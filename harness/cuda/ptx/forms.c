@@ -119,13 +119,14 @@ bool opc_ptx_operand_fits(const opc_ptx_operand_t *operand, char letter, uint32_
     case 'd':
       return written;
     case 'D':
-      return vector == 1 ? written : several && operand->count == vector;
+      return (vector == 1 && written) || (several && operand->count == vector);
     case 'V':
       return several;
     case 'a':
+    case 'c':
       return value;
     case 'A':
-      return vector == 1 ? value : several && operand->count == vector;
+      return (vector == 1 && value) || (several && operand->count == vector);
     case 'W':
       return several;
     case 'p':

@@ -231,6 +231,8 @@ static bool decode_operand(maker_t *maker, instance_t *instance, char letter, co
       op->source_displacement = second.displacement;
       return true;
     }
+    case 'c':
+      return true;
     case 'l':
       op->target = operand->index;
       return true;

@@ -211,6 +211,7 @@ struct opc_ptx_module {
   opc_ptx_list_t files;     /* opc_ptx_file_t */
   opc_ptx_list_t variables; /* opc_ptx_symbol_t *, those of the module that have memory, by address */
   opc_ptx_names_t *names;
+  bool without_threads;      /* Triton made it: its source knows blocks, and no threads */
   opc_ptx_problem_t problem; /* the first that belongs to no function */
 };
 
