@@ -115,27 +115,27 @@ static opc_status_t simulated_run(opc_cuda_watch_t *watch, opc_call_label_t labe
   return OPC_OK;
 }
 
-static void pass_or_skip(const opc_cuda_watch_t *watch, const work_t *work, bool compared, opc_finding_t *finding) {
-  OPC_SCOPED(opc_text_clear) opc_text_t names = {0};
-  name_work(work, &names);
+static void launches_settle(const opc_cuda_watch_t *watch, const work_t *work, bool compared, opc_text_t *out,
+                            opc_finding_t *finding) {
   if (work->count == 0) {
     opc_finding_skip(finding, OPC_SKIP_NOT_APPLICABLE,
                      "the model ran on the simulated device, but no request to it was seen: requests to a runtime that "
                      "is linked statically into a library, nvcc's default, are not seen");
-  } else {
-    opc_finding_pass(
-        finding,
-        "the model ran on a simulated %s and asked it for %s; each launch succeeded%s; no values "
-        "were compared",
-        watch->facts.limits.architecture, opc_text_c(&names),
-        compared ? ", and the next run asked for the same"
-                 : ". The next run is not compared, because it may depend on values that a kernel should have written");
+    return;
   }
+  opc_text_addf(out, "the model ran on a simulated %s and asked it for ", watch->facts.limits.architecture);
+  name_work(work, out);
+  opc_text_addf(
+      out, "; each launch succeeded%s",
+      compared ? ", and the next run asked for the same"
+               : ". The next run is not compared, because it may depend on values that a kernel should have written");
+  if (opc_simulated_uncomputed(watch->context))
+    opc_finding_pass(finding, "%s; no values were compared: %s", opc_text_c(out), opc_simulated_kernels().not_run);
 }
 
 static void work_clear(work_t *work) { free(work->calls); }
 
-static opc_status_t check_runs(opc_cuda_watch_t *watch, opc_finding_t *finding, opc_error_t *error) {
+static opc_status_t check_runs(opc_cuda_watch_t *watch, opc_text_t *out, opc_finding_t *finding, opc_error_t *error) {
   OPC_SCOPED(work_clear) work_t first = {0}, second = {0};
   OPC_SCOPED(opc_text_clear) opc_text_t why = {0};
   bool decided = false;
@@ -152,11 +152,12 @@ static opc_status_t check_runs(opc_cuda_watch_t *watch, opc_finding_t *finding, 
   bool reads = opc_simulated_cause_in(&watch->facts.log, "", &why) == OPC_SIMULATED_READ,
        comparable = first.whole && second.whole && !reads;
   if (comparable) compare_work(&first, &second, finding);
-  if (!finding->decided) pass_or_skip(watch, &second, comparable, finding);
+  if (!finding->decided) launches_settle(watch, &second, comparable, out, finding);
   return OPC_OK;
 }
 
-opc_status_t opc_package_run_simulated(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
+opc_status_t opc_package_run_simulated(opc_case_context_t *context, opc_text_t *out, opc_finding_t *finding,
+                                       opc_error_t *error) {
   OPC_SCOPED(opc_cuda_watch_end) opc_cuda_watch_t watch = {0};
-  return opc_cuda_watch_begin(&watch, context, finding) ? check_runs(&watch, finding, error) : OPC_OK;
+  return opc_cuda_watch_begin(&watch, context, finding) ? check_runs(&watch, out, finding, error) : OPC_OK;
 }
