@@ -356,7 +356,7 @@ static opc_status_t check_sources(const run_command_t *run) {
     return opc_error_set(run->error, OPC_ERR_USAGE, "--python cannot be combined with --%s yet: leave it out",
                          to->memcheck ? "tool memcheck" : "sanitize");
   for (size_t i = 0; python && i < run->devices.count; i++) {
-    if (strcmp(run->devices.items[i], OPC_MODE_CPU) != 0)
+    if (strcmp(run->devices.items[i], OPC_MODE_CPU) != 0 && strcmp(run->devices.items[i], OPC_MODE_SIMULATED) != 0)
       return opc_error_set(run->error, OPC_ERR_USAGE, "--python cannot be combined with --device %s yet: leave it out",
                            run->devices.items[i]);
   }

@@ -41,7 +41,7 @@ def main(torch):
     if len(rows) != len(re.findall(r"^OPC_TORCH_TEXT\(", text, re.MULTILINE)):
         sys.exit(f"{TABLE}: not every row could be read")
     cpu_first = sorted(torch.glob("lib/lib*.so*"), key=lambda path: ("torch_cpu" not in path.name, path.stat().st_size))
-    files = {"LIBRARY": cpu_first, "PYTHON": sorted(torch.glob("_library/*.py"))}
+    files = {"LIBRARY": cpu_first, "PYTHON": [*sorted(torch.glob("_library/*.py")), *torch.glob("_ops.py")]}
     if not files["LIBRARY"]:
         print(f"SKIP: no libraries of libtorch in {torch}")
         sys.exit(77)

@@ -147,6 +147,6 @@ expect "no such program" 2 "cannot be executed: No such file or directory" run -
 /usr/bin/python3 -m venv --without-pip bare
 expect "a Python without torch" 2 "bare/bin/python3 has no torch: install it there" run --python prints.py --python-executable bare/bin/python3
 expect "another libtorch" 2 "--torch cannot be combined with --python" run --python prints.py --torch /no/such/torch
-expect "the simulated device" 2 "--python cannot be combined with --device cuda-sim yet" run --python prints.py --device cuda-sim
+expect "a GPU" 2 "--python cannot be combined with --device cuda yet" run --python prints.py --device cuda
 expect "Valgrind" 2 "--python cannot be combined with --tool memcheck yet" run --python prints.py --tool memcheck
 exit "$((failures > 0))"

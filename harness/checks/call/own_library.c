@@ -26,8 +26,17 @@ const char *opc_library_own_named(const char *name) {
   return NULL;
 }
 
+/* What Triton compiles into its cache to load and to launch the kernels of operators in Python. */
+static bool own_library_is_triton(const char *file) {
+  static const char *const names[] = {"__triton_launcher.", "cuda_utils."};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (strncmp(opc_base_name(file), names[i], strlen(names[i])) == 0) return true;
+  return false;
+}
+
 bool opc_library_is_own(const char *file) {
   char real[PATH_MAX];
+  if (own_library_is_triton(file)) return true;
   for (size_t i = 0; i < own_count; i++)
     if ((owns[i].given && strcmp(owns[i].given, file) == 0) || (owns[i].real && strcmp(owns[i].real, file) == 0))
       return true;

@@ -1,5 +1,5 @@
 /* Which objects of this process are under test: the libraries loaded to be checked, and the siblings loaded with them.
- * Not libtorch, CUDA or the --preload libraries.
+ * Not libtorch, CUDA or the --preload libraries. Libraries that Triton makes for a kernel are under test.
  *
  * Ownership: names are copied. Threads: set by one while loading, read afterwards by any. */
 #pragma once

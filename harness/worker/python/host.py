@@ -20,6 +20,7 @@ SCRIPT = sys.argv[1]
 # opcheck-c set START for the start of this interpreter. It set IMPORTS until all modules are imported: the threads of NumPy, SciPy and MKL
 # start when these are imported, and would make forking unsafe.
 START, IMPORTS = ("LD_PRELOAD", "PYTHONUNBUFFERED"), ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
+SIMULATED = os.environ.get("OPC_CUDA_MODE") == "simulated"
 SET = {name: os.environ.get(name) for name in (*START, *IMPORTS)}
 
 
@@ -95,6 +96,8 @@ def warm_up():
     operator(torch.zeros(2, 3))
     fake.warm_up(fake.leave())
     share_compiled_headers()
+    if SIMULATED:
+        part("host_cuda").start()
     part("host_state").start()
     warnings.showwarning = lambda *_, **__: None  # not what the operator prints: filters switch a warning off
     gc.collect()
@@ -191,6 +194,8 @@ def main():
     ctypes.PyDLL(None).opc_interpreter_use_large_pages()  # the worker is preloaded
     import torch  # noqa: F401
 
+    if SIMULATED:
+        part("host_cuda").begin()
     library = ctypes.PyDLL(worker)
     library.opc_interpreter_set(on_request)
     words = [b"opcheck-worker", *(os.fsencode(argument) for argument in arguments)]
