@@ -136,10 +136,7 @@ bool opc_bridge_cuda_initialised(void) {
 int opc_bridge_cuda_devices(void) {
   int count = 0;
   (void)opc::guarded(nullptr, [&] {
-    if (cuda_is_loaded()) {
-      opc::cuda_is_used();
-      count = static_cast<int>(at::detail::getCUDAHooks().deviceCount());
-    }
+    if (cuda_is_loaded()) count = static_cast<int>(at::detail::getCUDAHooks().deviceCount());
     return OPC_OK;
   });
   return count;

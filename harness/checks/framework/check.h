@@ -255,6 +255,11 @@ bool opc_device_zones_elsewhere(void);
 /* NULL: tensors lie between red zones; otherwise why they do not, as text. */
 const char *opc_device_zones_missing(void);
 
+/* Whether something was written next to tensors since opc_device_zones_reset (memory/device_zones.h), and its finding.
+ * What kernels wrote on the simulated device is among the accesses, too, which say more. */
+bool opc_device_zones_written(void);
+void opc_device_zones_report(opc_finding_t *finding);
+
 /* Calls the operator once and reports out-of-bounds writes next to its tensors. On a CUDA device, real or simulated; on
  * the simulated one also what its kernels read out of bounds and what they do wrong inside their memory. */
 opc_status_t opc_device_zones_check(opc_case_context_t *context, opc_finding_t *finding,

@@ -50,30 +50,43 @@ bool opc_device_zones_elsewhere(void) {
   return given && given[0] && given[0] != '0';
 }
 
-static bool set_up(void) {
+/* libtorch refuses another allocator once CUDA is initialised. */
+static enum { SET_UP, CACHE_IN_USE, NOT_SUPPORTED } set_up(void) {
   static opc_device_calls_t calls = {device_allocate, device_release, device_fill, read_memory, wait_for_device, NULL};
   static const opc_device_allocator_t allocator = {opc_device_zones_allocate, opc_device_zones_release};
   opc_error_t error = {0};
   if (!find_functions()) {
     snprintf(missing, sizeof missing, "the CUDA runtime's functions are not found in this process");
-    return false;
+    return NOT_SUPPORTED;
   }
   if (opc_cuda_simulated()) calls.bound = opc_launch()->bound;
   opc_device_zones_begin(&calls);
-  if (opc_cuda_allocator_set(&allocator, &error) == OPC_OK) return true;
+  if (opc_cuda_allocator_set(&allocator, &error) == OPC_OK) return SET_UP;
   snprintf(missing, sizeof missing, "%.500s", error.message);
-  return false;
+  return error.code == OPC_ERR_UNSUPPORTED ? NOT_SUPPORTED : CACHE_IN_USE;
+}
+
+/* From now on seeds are those of CUDA's generators too (opc_bridge_seed), also for an operator that takes no tensor. */
+static void initialise_cuda(void) { (void)opc_cuda_stream_current(0); }
+
+static void choose(bool zones) {
+  chosen = zones ? CHOICE_ZONES : CHOICE_CACHE;
+  if (zones) {
+    const int became = set_up();
+    if (became == SET_UP) missing[0] = '\0';
+    /* A call on the CPU has initialised CUDA: another process can still have red zones. */
+    if (became == CACHE_IN_USE && opc_call_count().made > 0) chosen = CHOICE_CACHE;
+  }
+  initialise_cuda();
 }
 
 bool opc_device_zones_choose(bool zones) {
   if (opc_device_zones_elsewhere()) {
     snprintf(missing, sizeof missing, "PYTORCH_NO_CUDA_MEMORY_CACHING is set: another tool watches this memory");
+    if (chosen == CHOICE_OPEN) choose(false);
     return true;
   }
-  if (chosen == CHOICE_OPEN) {
-    chosen = zones ? CHOICE_ZONES : CHOICE_CACHE;
-    if (zones && set_up()) missing[0] = '\0';
-  }
+  if (chosen == CHOICE_OPEN) choose(zones);
   return (chosen == CHOICE_ZONES) == zones;
 }
 
@@ -81,9 +94,10 @@ const char *opc_device_zones_missing(void) { return missing[0] ? missing : NULL;
 
 /* ---- the check ---- */
 
+/* call: NULL: not known. */
 static void name_hit(const opc_device_zone_hit_t *hit, const opc_call_t *call, const opc_output_t *outputs,
                      size_t output_count, char *out, size_t size) {
-  for (size_t i = 0; i < call->tensor_arg_count; i++) {
+  for (size_t i = 0; call && i < call->tensor_arg_count; i++) {
     if (call->tensor_args[i].before.storage_data != hit->data) continue;
     snprintf(out, size, "%s (%zu bytes)", call->tensor_args[i].path, hit->bytes);
     return;
@@ -93,7 +107,7 @@ static void name_hit(const opc_device_zone_hit_t *hit, const opc_call_t *call, c
     snprintf(out, size, "%s (%zu bytes)", outputs[i].path, hit->bytes);
     return;
   }
-  snprintf(out, size, "a tensor of %zu bytes that the operator made", hit->bytes);
+  snprintf(out, size, "a tensor of %zu bytes%s", hit->bytes, call ? " that the operator made" : "");
 }
 
 static void report_hits(const opc_call_t *call, const opc_output_t *outputs, size_t output_count,
@@ -122,6 +136,15 @@ static void report_hits(const opc_call_t *call, const opc_output_t *outputs, siz
   if (count) opc_finding_evidence(finding, "zones", list);
   else json_decref(list);
 }
+
+bool opc_device_zones_written(void) {
+  const opc_device_zone_hit_t *hits;
+  if (opc_device_zones_missing()) return false;
+  opc_device_zones_verify();
+  return opc_device_zones_hits(&hits) > 0;
+}
+
+void opc_device_zones_report(opc_finding_t *finding) { report_hits(NULL, NULL, 0, finding); }
 
 static opc_status_t call_and_verify(opc_case_context_t *context, opc_call_t *call, opc_finding_t *finding,
                                     opc_error_t *error) {

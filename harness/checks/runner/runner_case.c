@@ -10,6 +10,7 @@
 #include "checks/cuda/cuda_watch.h"
 #include "checks/framework/global_state.h"
 #include "memory/cpu_memory.h"
+#include "memory/device_zones.h"
 #include "memory/valgrind_requests.h"
 #include "model/json/json_write.h"
 
@@ -106,7 +107,9 @@ static const char *untracked_in(const opc_run_t *run, const opc_case_context_t *
 /* Out-of-bounds accesses while a check other than memory ran. If the input is not known to be valid, the result depends
  * on that memory, and proves nothing for this check. */
 static void report_accesses(const opc_case_context_t *context, opc_finding_t *finding) {
-  bool touched = opc_accesses_count(OPC_ACCESSES_INVALID) && !(context->rule->judge & OPC_JUDGE_ACCESSES);
+  const bool others = !(context->rule->judge & OPC_JUDGE_ACCESSES), accessed = opc_accesses_count(OPC_ACCESSES_INVALID);
+  const bool written = others && context->simulated && opc_device_zones_written();
+  const bool touched = others && (accessed || written);
   if (touched && !opc_provenance_is_valid(&context->provenance)) {
     opc_finding_clear(finding);
     *finding = (opc_finding_t){0};
@@ -118,6 +121,7 @@ static void report_accesses(const opc_case_context_t *context, opc_finding_t *fi
     return;
   }
   opc_accesses_report(context, OPC_ACCESSES_INVALID, OPC_ACCESSES_ALL, NULL, finding);
+  if (written && !accessed) opc_device_zones_report(finding);
 }
 
 static bool is_undeclared_change(opc_rule_id_t rule) {
@@ -213,7 +217,8 @@ static bool takes_lone_tensor(const opc_sample_t *sample) {
 /* Another process must run the case: device memory has another allocator here. */
 static bool needs_other_allocator(const opc_run_t *run, const opc_case_context_t *context,
                                   const opc_planned_case_t *planned) {
-  const bool zones = opc_case_table_needs(&opc_case_tables[run->check]) & OPC_NEEDS_DEVICE_ZONES;
+  const unsigned needs = opc_case_table_needs(&opc_case_tables[run->check]);
+  const bool zones = context->simulated ? !(needs & OPC_NEEDS_CUDA_CACHE) : (needs & OPC_NEEDS_DEVICE_ZONES) != 0;
   return planned->action != OPC_PLAN_SKIP && context->device.type == OPC_DEVICE_CUDA && !opc_device_zones_choose(zones);
 }
 
@@ -345,6 +350,7 @@ bool opc_run_case(opc_run_t *run, const char *id_text, opc_case_context_t *conte
   if (!opc_case_is_declared(context)) opc_cpu_memory_guard(OPC_GUARD_BEHIND);
   opc_guard_accesses_reset();
   opc_device_faults_reset();
+  opc_device_zones_reset();
   opc_changed_argument_forget();
   if (context->simulated) opc_simulated_case_begin();
   const opc_kernel_counts_t kernels_before = opc_simulated_kernels();

@@ -109,6 +109,8 @@ static void fault_place(const opc_ptx_finding_t *finding, opc_device_fault_t *ou
   if (strcmp(finding->space, "global") != 0 || out->kind != OPC_FAULT_OUTSIDE) return;
   const bool inside = opc_range_find(finding->address, &range);
   if (range.bytes == 0) return;
+  const bool in_part = range.part_bytes == 0 || finding->address - range.part < range.part_bytes;
+  if (inside && !range.live && !in_part) return; /* next to a tensor that is gone: that one has nothing to do with it */
   out->nearest = range.part_bytes != 0 ? range.part : range.base;
   out->nearest_bytes = range.part_bytes != 0 ? range.part_bytes : range.bytes;
   if (inside && !range.live) out->place = OPC_CUDA_FREED;

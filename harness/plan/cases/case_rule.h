@@ -91,8 +91,10 @@ enum {
 
 /* What a check requires of the process; applies to all its cases if any rule says so. */
 enum {
-  OPC_NEEDS_DEVICE_ZONES = 1 << 0, /* CUDA tensors lie between red zones (checks/framework/check.h) */
-  OPC_NEEDS_NO_KERNEL = 1 << 1     /* it also has cases if no kernel serves the device */
+  OPC_NEEDS_DEVICE_ZONES = 1 << 0, /* CUDA tensors lie between red zones (checks/framework/check.h) on a GPU too; on the
+                                      simulated device they do in all checks but those with OPC_NEEDS_CUDA_CACHE */
+  OPC_NEEDS_NO_KERNEL = 1 << 1,    /* it also has cases if no kernel serves the device */
+  OPC_NEEDS_CUDA_CACHE = 1 << 2    /* CUDA tensors lie in libtorch's own allocator, whose memory or streams it checks */
 };
 
 /* What a check's run() reads instead of the variant's name. */
