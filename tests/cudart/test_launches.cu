@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include <cooperative_groups.h>
+#include <dlfcn.h>
 
 #include "cuda/log/launch.h"
 
@@ -18,7 +19,7 @@ struct Large {
 
 __constant__ float table[16];
 __device__ int counter;
-__managed__ int both = 0;
+__managed__ int both = 3;
 
 __global__ void plain(float *out, const float *in, int count, double factor) {
   int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
@@ -40,6 +41,11 @@ __global__ void __launch_bounds__(1024, 1) sharing(float *out) {
   both = 1;
 }
 __global__ void nothing() {}
+__global__ void adds(int more) {
+  both += more;
+  counter += more;
+}
+__global__ void adds_at(int *at, int more) { *at += more; }
 
 static int failures;
 static const opc_launch_api_t *api;
@@ -221,6 +227,76 @@ static void test_variables() {
   EXPECT(both == 5);
 }
 
+// Host code, a kernel that names the variable, and one that is given its address.
+static void test_managed() {
+  void *address = nullptr;
+  int count = -1;
+  const int none = 0;
+  EXPECT(both == 3);
+  api->kernel_budget(UINT64_C(1) << 20);
+  adds<<<1, 1>>>(4);
+  EXPECT_CODE(cudaSuccess, cudaDeviceSynchronize());
+  EXPECT(both == 7);
+  both = 10;
+  adds<<<1, 1>>>(5);
+  adds_at<<<1, 1>>>(&both, 100);
+  EXPECT_CODE(cudaSuccess, cudaDeviceSynchronize());
+  EXPECT(both == 115);
+  EXPECT_CODE(cudaSuccess, cudaGetSymbolAddress(&address, both));
+  EXPECT(address == &both);
+  EXPECT_CODE(cudaSuccess, cudaSetDevice(1));  // one memory for all devices
+  adds<<<1, 1>>>(1);
+  EXPECT_CODE(cudaSuccess, cudaDeviceSynchronize());
+  EXPECT(both == 116);
+  EXPECT_CODE(cudaSuccess, cudaSetDevice(0));
+  EXPECT_CODE(cudaSuccess, cudaMemcpyToSymbol(counter, &none, sizeof none));
+  EXPECT_CODE(cudaSuccess, cudaGetSymbolAddress(&address, counter));
+  adds<<<1, 1>>>(2);
+  adds_at<<<1, 1>>>(static_cast<int *>(address), 40);
+  EXPECT_CODE(cudaSuccess, cudaMemcpyFromSymbol(&count, counter, sizeof count));
+  EXPECT(count == 42);
+}
+
+// cuLaunchKernel with all parameters in one buffer.
+static void test_buffer(float *out) {
+  using Launch = int(cudaFunction_t, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, cudaStream_t,
+                     void **, void **);
+  struct {
+    float *out;
+    const float *in;
+    int count;
+    double factor;
+  } buffer = {out, out + 16, 3, 2};
+  size_t size = sizeof buffer, too_small = sizeof buffer - 1;
+  void *end = nullptr, *pointer_key = reinterpret_cast<void *>(1), *size_key = reinterpret_cast<void *>(2);
+  void *extra[] = {pointer_key, &buffer, size_key, &size, end};
+  void *small[] = {pointer_key, &buffer, size_key, &too_small, end}, *unsized[] = {pointer_key, &buffer, end};
+  void *unknown[] = {reinterpret_cast<void *>(7), &buffer, end}, *empty[] = {end}, *arguments[] = {&out};
+  cudaFunction_t function, without;
+  float values[16], in[] = {1, 2, 3}, got[4] = {9, 9, 9, 9};
+  for (float &value : values) value = 10;
+  auto *launch = reinterpret_cast<Launch *>(dlsym(RTLD_DEFAULT, "cuLaunchKernel"));
+  if (!launch) launch = reinterpret_cast<Launch *>(dlsym(dlopen("libcuda.so.1", RTLD_NOW), "cuLaunchKernel"));
+  EXPECT_CODE(cudaSuccess, cudaMemcpyToSymbol(table, values, sizeof values));
+  EXPECT_CODE(cudaSuccess, cudaMemcpy(out, got, sizeof got, cudaMemcpyHostToDevice));
+  EXPECT_CODE(cudaSuccess, cudaMemcpy(out + 16, in, sizeof in, cudaMemcpyHostToDevice));
+  EXPECT_CODE(cudaSuccess, cudaGetFuncBySymbol(&function, reinterpret_cast<const void *>(plain)));
+  EXPECT_CODE(cudaSuccess, cudaGetFuncBySymbol(&without, reinterpret_cast<const void *>(nothing)));
+  api->kernel_budget(UINT64_C(1) << 20);
+  api->log_begin();
+  EXPECT(launch(function, 1, 1, 1, 32, 1, 1, 0, nullptr, nullptr, extra) == 0);
+  const opc_cuda_log_t log = api->log_end();
+  EXPECT(launched(log, 0)->ran == OPC_CUDA_RAN_EXACT && launched(log, 0)->pointer_count == 2);
+  EXPECT_CODE(cudaSuccess, cudaMemcpy(got, out, sizeof got, cudaMemcpyDeviceToHost));
+  EXPECT(got[0] == 20 && got[1] == 40 && got[2] == 60 && got[3] == 9);
+  EXPECT(launch(without, 1, 1, 1, 32, 1, 1, 0, nullptr, nullptr, empty) == 0);
+  EXPECT(launch(function, 1, 1, 1, 32, 1, 1, 0, nullptr, nullptr, small) == cudaErrorInvalidValue);
+  EXPECT(launch(function, 1, 1, 1, 32, 1, 1, 0, nullptr, nullptr, unsized) == cudaErrorInvalidValue);
+  EXPECT(launch(function, 1, 1, 1, 32, 1, 1, 0, nullptr, nullptr, unknown) == cudaErrorInvalidValue);
+  EXPECT(launch(function, 1, 1, 1, 32, 1, 1, 0, nullptr, nullptr, empty) == cudaErrorInvalidValue);
+  EXPECT(launch(function, 1, 1, 1, 32, 1, 1, 0, nullptr, arguments, extra) == cudaErrorInvalidValue);
+}
+
 static void test_occupancy() {
   int blocks = 0, block = 0, grid = 0;
   EXPECT_CODE(cudaSuccess, cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, nothing, 1024, 0));
@@ -245,6 +321,8 @@ int main(int argc, char **argv) {
   if (argc > 1 && std::strcmp(argv[1], "no-image") == 0) return only_no_image();
   EXPECT_CODE(cudaSuccess, cudaMalloc(&out, 4096));
   EXPECT_CODE(cudaSuccess, cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  test_managed();
+  test_buffer(out);
   test_limits(out);
   test_shared(out);
   test_other_launches(out, stream);

@@ -113,28 +113,57 @@ static int module_function(void **out, void *handle, const char *name) {
 
 /* ---- functions ---- */
 
+/* Pointers to each of a kernel's parameters, which were given as such (`parameters`) or in one buffer (`extra`). */
+static int parameters_of(const void *function, void **parameters, void **extra, void *items[OPC_KERNEL_PARAMETERS],
+                         void ***out) {
+  unsigned char *buffer = NULL;
+  const size_t *size = NULL;
+  *out = parameters;
+  if (!extra) return SUCCESS;
+  if (parameters) return INVALID_VALUE;
+  for (; extra[0] != CU_LAUNCH_PARAM_END; extra += 2) {
+    if (extra[0] == CU_LAUNCH_PARAM_BUFFER_POINTER) buffer = extra[1];
+    else if (extra[0] == CU_LAUNCH_PARAM_BUFFER_SIZE) size = extra[1];
+    else return INVALID_VALUE;
+  }
+  opc_cuda_kernel_t *kernel = opc_kernel_find(function);
+  const opc_kernel_image_t *image = kernel ? opc_kernel_image(kernel) : NULL;
+  if (!image || !image->parameters_known || image->parameter_count == 0) return SUCCESS;
+  if (!buffer || !size) return INVALID_VALUE;
+  for (size_t i = 0; i < image->parameter_count; i++) {
+    const opc_parameter_t *parameter = &image->parameters[i];
+    if (parameter->size > *size || parameter->offset > *size - parameter->size) return INVALID_VALUE;
+    items[i] = buffer + parameter->offset;
+  }
+  *out = items;
+  return SUCCESS;
+}
+
 typedef struct driver_module_launch {
   const char *name;
   const void *function, *caller;
   dim3 grid, block;
   unsigned shared;
   cudaStream_t stream;
-  void **parameters;
+  void **parameters, **extra;
   bool cooperative;
 } launch_t;
 
 static int driver_module_launch(const launch_t *given) {
   opc_cuda_call_t call;
   cudaError_t code = cudaSuccess;
+  void *items[OPC_KERNEL_PARAMETERS], **parameters;
+  const int given_wrong = parameters_of(given->function, given->parameters, given->extra, items, &parameters);
   const bool noted = opc_call_begin(&call, OPC_CUDA_LAUNCH, given->name, (void *)(uintptr_t)given->caller);
   if (noted)
-    opc_note_launch(&call, given->function, given->grid, given->block, given->parameters, given->shared, given->stream,
-                    false, given->cooperative);
+    opc_note_launch(&call, given->function, given->grid, given->block, parameters, given->shared, given->stream, false,
+                    given->cooperative);
   opc_thread.per_thread = false;
   const bool injected = opc_injection_takes(&code);
-  if (!injected)
+  if (!injected && given_wrong) code = cudaErrorInvalidValue;
+  else if (!injected)
     code = (given->cooperative ? opc_sim_cudaLaunchCooperativeKernel : opc_sim_cudaLaunchKernel)(
-        given->function, given->grid, given->block, given->parameters, given->shared, given->stream);
+        given->function, given->grid, given->block, parameters, given->shared, given->stream);
   if (noted) call.injected = injected;
   if (noted) opc_call_end(&call, (int)code);
   return result_of(code);
@@ -143,7 +172,6 @@ static int driver_module_launch(const launch_t *given) {
 static int launch_kernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                          unsigned block_y, unsigned block_z, unsigned shared, cudaStream_t stream, void **parameters,
                          void **extra) {
-  (void)extra; /* parameters in one buffer: its contents are not read */
   return driver_module_launch(&(launch_t){"cuLaunchKernel",
                                           function,
                                           __builtin_return_address(0),
@@ -152,6 +180,7 @@ static int launch_kernel(void *function, unsigned grid_x, unsigned grid_y, unsig
                                           shared,
                                           stream,
                                           parameters,
+                                          extra,
                                           false});
 }
 
@@ -166,6 +195,7 @@ static int launch_cooperative(void *function, unsigned grid_x, unsigned grid_y, 
                                           shared,
                                           stream,
                                           parameters,
+                                          NULL,
                                           true});
 }
 
@@ -173,8 +203,8 @@ static int launch_cooperative(void *function, unsigned grid_x, unsigned grid_y, 
 static int launch_config(const CUlaunchConfig *given, void *function, void **parameters, void **extra) {
   opc_cuda_call_t call;
   cudaError_t code = cudaSuccess;
-  (void)extra;
-  if (!given) return INVALID_VALUE;
+  void *items[OPC_KERNEL_PARAMETERS];
+  if (!given || parameters_of(function, parameters, extra, items, &parameters) != SUCCESS) return INVALID_VALUE;
   const cudaLaunchConfig_t config = {.gridDim = {given->gridDimX, given->gridDimY, given->gridDimZ},
                                      .blockDim = {given->blockDimX, given->blockDimY, given->blockDimZ},
                                      .dynamicSmemBytes = given->sharedMemBytes,

@@ -105,10 +105,10 @@ void opc_kernel_programs_end(opc_module_t *module) {
 
 /* ---- variables ---- */
 
-void opc_variable_begin(const void *host, int device) {
-  opc_variable_t *variable = opc_variable_of(host);
-  if (!variable || variable->begun[device] || variable->at[device] == 0 || !variable->module) return;
-  pthread_mutex_lock(&opc_lock_runs);
+/* Under opc_lock_runs. Managed memory is the same on all devices. */
+static void variable_begin(opc_variable_t *variable, int device, void *context) {
+  (void)context;
+  if (variable->begun[device] || !variable->module) return;
   const texts_t *texts = texts_of(variable->module);
   for (size_t i = 0; texts && i < texts->count; i++) {
     size_t size = 0;
@@ -117,6 +117,23 @@ void opc_variable_begin(const void *host, int device) {
     opc_device_copy(variable->at[device], (uint64_t)(uintptr_t)from, size < variable->bytes ? size : variable->bytes);
     break;
   }
-  variable->begun[device] = true;
+  for (int i = 0; i < OPC_SIMULATED_DEVICES; i++) variable->begun[i] |= variable->at[i] == variable->at[device];
+}
+
+void opc_variable_begin(const void *host, int device) {
+  opc_variable_t *variable = opc_variable_of(host);
+  if (!variable || variable->begun[device] || variable->at[device] == 0) return;
+  pthread_mutex_lock(&opc_lock_runs);
+  variable_begin(variable, device, NULL);
+  pthread_mutex_unlock(&opc_lock_runs);
+}
+
+void opc_variables_begin(const opc_module_t *module, int device) {
+  opc_variable_visit(module, device, variable_begin, NULL);
+}
+
+void opc_managed_begin(const opc_module_t *module) {
+  pthread_mutex_lock(&opc_lock_runs);
+  if (module) opc_variables_begin(module, 0); /* no other variable has memory before its first use */
   pthread_mutex_unlock(&opc_lock_runs);
 }

@@ -23,7 +23,7 @@ static const char *pack(const work_t *work, const opc_kernel_program_t *program,
   if (bytes == 0) return "";
   if (bytes > PARAMETER_BYTES) return "its parameters take more than 32 KiB";
   if (!image || !image->parameters_known) return "the sizes of its parameters are not known";
-  if (!work->arguments) return "its parameters were given in one buffer";
+  if (!work->arguments) return "it was given no parameters";
   for (size_t i = 0; i < image->parameter_count; i++) {
     const opc_parameter_t *parameter = &image->parameters[i];
     if (parameter->size > bytes || parameter->offset > bytes - parameter->size || !work->arguments[i])
@@ -69,17 +69,43 @@ static bool memory_find(void *context, uint64_t address, opc_ptx_range_t *out) {
   return address >= out->begin && address < out->end;
 }
 
-/* Host code has its own memory of a variable; the program has another one. */
+/* Host code has its own memory of a variable, which kernels may also be given a pointer to; the program has another
+ * one. What it changes there is copied back. */
+typedef struct variables {
+  const opc_ptx_module_t *module;
+  unsigned char *before; /* what the program's memory of each held, in the order of the visits */
+  size_t bytes;
+  bool full; /* out of memory: all is copied back */
+} variables_t;
+
+static unsigned char *variable_of_program(const variables_t *all, const opc_variable_t *variable, size_t *out_bytes) {
+  unsigned char *found = opc_ptx_module_variable(all->module, variable->name, out_bytes);
+  if (found && *out_bytes > variable->bytes) *out_bytes = variable->bytes;
+  return found;
+}
+
 static void variable_in(opc_variable_t *variable, int device, void *context) {
-  size_t size = 0;
-  void *to = opc_ptx_module_variable(context, variable->name, &size);
-  if (to) memcpy(to, (const void *)(uintptr_t)variable->at[device], size < variable->bytes ? size : variable->bytes);
+  variables_t *all = context;
+  size_t bytes = 0;
+  unsigned char *to = variable_of_program(all, variable, &bytes);
+  if (!to || bytes == 0) return;
+  memcpy(to, (const void *)(uintptr_t)variable->at[device], bytes);
+  unsigned char *grown = all->full ? NULL : realloc(all->before, all->bytes + bytes);
+  all->full = !grown;
+  if (!grown) return;
+  memcpy(grown + all->bytes, to, bytes);
+  all->before = grown;
+  all->bytes += bytes;
 }
 
 static void variable_out(opc_variable_t *variable, int device, void *context) {
-  size_t size = 0;
-  const void *from = opc_ptx_module_variable(context, variable->name, &size);
-  if (from) memcpy((void *)(uintptr_t)variable->at[device], from, size < variable->bytes ? size : variable->bytes);
+  variables_t *all = context;
+  size_t bytes = 0;
+  const unsigned char *from = variable_of_program(all, variable, &bytes);
+  unsigned char *to = (unsigned char *)(uintptr_t)variable->at[device];
+  for (size_t i = 0; from && i < bytes; i++)
+    if (all->full || from[i] != all->before[all->bytes + i]) to[i] = from[i];
+  if (from) all->bytes += bytes;
 }
 
 /* ---- what it did wrong ---- */
@@ -184,14 +210,18 @@ static void run(const work_t *work, opc_kernel_program_t *program, const unsigne
   opc_ptx_outcome_t *outcome = malloc(sizeof *outcome);
   opc_module_t *module = work->kernel->module;
   const int device = opc_thread.device;
+  if (module) opc_variables_begin(module, device);
   if (!outcome || !opc_device_open_all()) {
     opc_run_note(OPC_CUDA_RECORDED, "out of memory", false);
   } else {
     opc_ptx_launch_t watched = launch;
     opc_watch_launch(program, &watched);
-    if (module) opc_variable_visit(module, device, variable_in, (void *)(uintptr_t)program->module);
+    variables_t variables = {.module = program->module};
+    if (module) opc_variable_visit(module, device, variable_in, &variables);
     opc_ptx_launch_run(program->program, &watched, outcome);
-    if (module) opc_variable_visit(module, device, variable_out, (void *)(uintptr_t)program->module);
+    variables.bytes = 0;
+    if (module) opc_variable_visit(module, device, variable_out, &variables);
+    free(variables.before);
     opc_device_close_all();
     note_outcome(work, program, outcome, threads);
   }

@@ -27,6 +27,10 @@ opc_kernel_program_t *opc_kernel_program(opc_cuda_kernel_t *kernel);
 void opc_kernel_programs_end(opc_module_t *module);
 /* The variable has its initial values from now on. */
 void opc_variable_begin(const void *host, int device);
+/* The same for those of a module that have memory on the device, under opc_lock_runs. */
+void opc_variables_begin(const opc_module_t *module, int device);
+/* The same for a module's managed variables; NULL is fine. */
+void opc_managed_begin(const opc_module_t *module);
 
 /* ---- what kernels that run are watched for, and the order of their blocks (kernel_watch.c) ---- */
 

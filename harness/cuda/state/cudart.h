@@ -225,14 +225,15 @@ const char *opc_kernel_library(opc_cuda_kernel_t *kernel);
 cudaError_t opc_kernel_fits(opc_cuda_kernel_t *kernel);
 
 typedef struct opc_variable {
-  const void *host;
+  const void *host; /* what stands for it in host code; of a managed one its memory */
   opc_module_t *module;
   const char *name; /* in device code; lives as long as the library */
   uint64_t bytes;
   uint64_t at[OPC_SIMULATED_DEVICES]; /* 0: not allocated yet */
   bool begun[OPC_SIMULATED_DEVICES];  /* it has its initial values */
 } opc_variable_t;
-void opc_variable_add(opc_module_t *module, const void *host, const char *name, uint64_t bytes);
+/* NULL: there is no room for it. */
+opc_variable_t *opc_variable_add(opc_module_t *module, const void *host, const char *name, uint64_t bytes);
 opc_variable_t *opc_variable_of(const void *host); /* NULL: there is no such variable */
 /* Those of a module that have memory on the device. */
 void opc_variable_visit(const opc_module_t *module, int device,

@@ -174,14 +174,16 @@ const opc_kernel_image_t *opc_kernel_image(opc_cuda_kernel_t *kernel) {
 
 /* ---- variables in device code ---- */
 
-void opc_variable_add(opc_module_t *module, const void *host, const char *name, uint64_t bytes) {
+opc_variable_t *opc_variable_add(opc_module_t *module, const void *host, const char *name, uint64_t bytes) {
+  opc_variable_t *added = NULL;
   pthread_mutex_lock(&opc_lock_kernels);
   if (module && variable_count < VARIABLES_MAX) {
-    variables[variable_count++] =
-        (opc_variable_t){.host = host, .module = module, .name = name ? name : "", .bytes = bytes};
+    added = &variables[variable_count++];
+    *added = (opc_variable_t){.host = host, .module = module, .name = name ? name : "", .bytes = bytes};
     module->end_variable = variable_count;
   }
   pthread_mutex_unlock(&opc_lock_kernels);
+  return added;
 }
 
 static opc_variable_t *variable_of(const void *host) {

@@ -117,8 +117,7 @@ void __cudaRegisterVar(void **handle, char *host, char *device, const char *name
   if (!opc_runtime.simulated) opc_real_registry.variable(handle, host, device, name, external, size, constant, global);
 }
 
-/* Host code may read the pointer any time after __cudaInitModule. Its contents are zero at first: the initial values
- * are in the image, which is not loaded. */
+/* Host code may read the pointer any time after __cudaInitModule, which fills the memory. */
 void __cudaRegisterManagedVar(void **handle, void **host, char *device, const char *name, int external, size_t size,
                               int constant, int global) {
   if (!opc_runtime.simulated) {
@@ -128,6 +127,12 @@ void __cudaRegisterManagedVar(void **handle, void **host, char *device, const ch
   const uint64_t at = opc_device_place(OPC_CUDA_MANAGED, 0, size);
   opc_range_add((void *)(uintptr_t)at, size, OPC_CUDA_MANAGED, 0, (uint64_t)(uintptr_t)__builtin_return_address(0), 0);
   *host = (void *)(uintptr_t)at;
+  opc_variable_t *variable = opc_variable_add(opc_module_find(handle), *host, name, size);
+  for (int i = 0; variable && i < OPC_SIMULATED_DEVICES; i++) variable->at[i] = at;
 }
 
-char __cudaInitModule(void **handle) { return opc_runtime.simulated ? 1 : opc_real_registry.init(handle); }
+char __cudaInitModule(void **handle) {
+  if (!opc_runtime.simulated) return opc_real_registry.init(handle);
+  opc_managed_begin(opc_module_find(handle));
+  return 1;
+}
