@@ -9,6 +9,7 @@ static opc_device_fault_t device_faults[OPC_ACCESSES_MAX]; /* accesses point at 
 static size_t device_fault_count;
 static opc_device_fault_t fatal;
 static bool has_fatal;
+static bool of_others;
 
 /* "x", if the allocation is the storage of this argument. */
 static void fault_label(const opc_call_t *call, const opc_device_fault_t *fault, opc_guard_block_t *block) {
@@ -91,6 +92,7 @@ void opc_device_faults_take(const opc_call_t *call) {
   bool watched = false;
   for (size_t i = 0; i < count; i++) {
     if (!opc_library_is_own(faults[i].kernel_library)) continue;
+    if (of_others) continue;
     watched |= faults[i].kind >= OPC_FAULT_RACE;
     if (faults[i].kind == OPC_FAULT_OUTSIDE) {
       fault_access_add(call, &faults[i]);
@@ -103,10 +105,18 @@ void opc_device_faults_take(const opc_call_t *call) {
   launch->faults_forget();
 }
 
+void opc_device_faults_of_others(bool on) {
+  static const opc_call_t none = {.outcome = OPC_CALL_REJECTED};
+  if (on == of_others) return;
+  opc_device_faults_take(&none); /* of a backward after the last call */
+  of_others = on;
+}
+
 void opc_device_faults_reset(void) {
   if (opc_cuda_simulated()) opc_launch()->faults_forget();
   device_fault_count = 0;
   has_fatal = false;
+  of_others = false;
 }
 
 const opc_device_fault_t *opc_device_fault_fatal(void) { return has_fatal ? &fatal : NULL; }

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "checks/call/device_faults.h"
 #include "checks/runner/runner.h"
 #include "model/json/json_write.h"
 #include "wire/channel.h"
@@ -20,9 +21,13 @@ typedef struct batch {
   opc_error_t *error;
 } batch_t;
 
-/* A check's `announce` has no context; a child has one crash record. */
+/* A check's `announce` has no context; a child has one crash record. A backward belongs to the call before it. */
 static opc_crash_record_t *crash_record;
-static void announce(opc_call_label_t label) { opc_crash_case_announce(crash_record, label); }
+static void announce(opc_call_label_t label) {
+  opc_crash_case_announce(crash_record, label);
+  if (label.kind != OPC_CALL_KIND_BACKWARD)
+    opc_device_faults_of_others(opc_call_kind_whose(label.kind) == OPC_CALL_WHOSE_OTHERS);
+}
 
 /* ---- answers ---- */
 
