@@ -12,8 +12,8 @@
  * copies; off: not any more. Only where all tensors have memory of their own (device_zones.h) is it known what is new.
  */
 void opc_device_faults_watch(bool on);
-/* On: the calls from now on have arguments that the check made, for which nobody vouches (model/case/call_kind.def); what
- * their kernels do wrong is not kept. */
+/* On: the calls from now on have arguments that the check made, for which nobody vouches (model/case/call_kind.def);
+ * what their kernels do wrong is not kept. */
 void opc_device_faults_of_others(bool on);
 /* Before a call: its arguments are written. */
 void opc_device_faults_begin(const opc_call_t *call);
