@@ -6,6 +6,7 @@ check_gpu.py broken OPCHECK LIBRARY EXPECTATION   a library of fixtures/cuda or 
 check_gpu.py sanitize OPCHECK LIBRARY             compute-sanitizer's memcheck over the reference operators: nothing found, every case watched
 check_gpu.py wrappers OPCHECK PROGRAM LIBRARY     what the wrappers cost a call: PROGRAM with LIBRARY preloaded, against none
 check_gpu.py package OPCHECK LIBRARY FOLDER EXAMPLE  the packages of scripts/export-model for CUDA: run twice, all bits equal to the input's; in the C program EXAMPLE too
+check_gpu.py machine OPCHECK LIBRARY              check device on the GPU and on the simulated device: the same bits wherever the PTX machine is exact
 check_gpu.py battery OPCHECK LIBRARY              time of 100 variants of the reference operator, with start-up
 
 With OPC_GPU_FOLDER set each leaves its reports there, and NAME.facts.json with what it measured (scripts/gpu-suite collects them).
@@ -18,6 +19,8 @@ import subprocess
 import sys
 import tempfile
 import time
+
+import compare_values
 
 SKIPPED = 77
 WRAPPER_LIMIT_NS = 1000
@@ -49,8 +52,8 @@ def place_of(name):
     return os.path.join(tempfile.mkdtemp(prefix="opcheck-gpu-"), name)
 
 
-def run(opcheck, place, arguments):
-    command = [opcheck, "run", "--device", "cuda", "--json", place + ".json", "--junit", place + ".xml", *arguments]
+def run(opcheck, place, arguments, device="cuda"):
+    command = [opcheck, "run", "--device", device, "--json", place + ".json", "--junit", place + ".xml", *arguments]
     began = time.monotonic()
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     seconds = time.monotonic() - began
@@ -164,6 +167,14 @@ def battery(opcheck, library):
     return leave(place, {"cases": len(called), "seconds": seconds, "seconds_of_100": each}, wrong)
 
 
+def machine(opcheck, library):
+    devices(opcheck)
+    place = place_of("machine")
+    reports = [run(opcheck, f"{place}-{device}", ["--check", "device,determinism", "--neighbours", "0", library], device)[1] for device in ("cuda", "cuda-sim")]
+    counts, differ = compare_values.compare(*reports)
+    return leave(place, {"counts": counts}, compare_values.wrong_with(counts, differ, compare_values.LEAST))
+
+
 def package(opcheck, library, folder, example):
     devices(opcheck)
     place = place_of("package")
@@ -183,7 +194,8 @@ def package(opcheck, library, folder, example):
 
 
 def main():
-    commands = {"package": (package, 4), "reference": (reference, 2), "broken": (broken, 3), "sanitize": (sanitize, 2), "wrappers": (wrappers, 3), "battery": (battery, 2)}
+    commands = {"package": (package, 4), "reference": (reference, 2), "broken": (broken, 3), "sanitize": (sanitize, 2), "wrappers": (wrappers, 3), "battery": (battery, 2),
+                "machine": (machine, 2)}
     if len(sys.argv) < 2 or sys.argv[1] not in commands or len(sys.argv) - 2 != commands[sys.argv[1]][1]:
         sys.exit(__doc__)
     # CTest gives a test its GPU by number, where it has a file of resources.

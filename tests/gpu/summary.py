@@ -60,6 +60,9 @@ def timings(facts):
         lines.append(f"| {battery['cases']} cases of the reference operator, with start-up | {battery['seconds']:.1f} s; of 100: {battery['seconds_of_100']:.1f} s |")
     for name, seconds in facts.get("package", {}).get("seconds", {}).items():
         lines.append(f"| opcheck-c package {name}.pt2 | {seconds:.1f} s |")
+    if "machine" in facts:
+        counts = ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in sorted(facts["machine"]["counts"].items()))
+        lines.append(f"| cases of the reference operators, the GPU's bits against those of the PTX machine | {counts} |")
     for name in ("reference", "sanitize"):
         if name in facts:
             lines.append(f"| {'every check' if name == 'reference' else 'compute-sanitizer memcheck'} over the reference operators | {facts[name]['seconds']:.1f} s |")

@@ -29,12 +29,13 @@ def summary(cases, facts):
 class Summary(unittest.TestCase):
     def test_everything_is_told(self):
         facts = {"battery": {"cases": 200, "seconds": 12.0, "seconds_of_100": 6.0, "wrong": ["too slow"]}, "wrappers": {"cost_ns": {"f": 12.4}, "wrong": []},
+                 "machine": {"counts": {"equal": 30, "only_gpu": 2}, "wrong": []},
                  "package": {"seconds": {"model_cuda": 4.4}, "wrong": []},
                  "device_guard": {"operators": 1, "left_out": ["o::p: r.s needs 2 GPUs"], "seconds": 1.0, "wrong": []}}
         done = summary(PASSED + FAILED + SKIPPED, facts)
         self.assertEqual(done.returncode, 0, done.stderr)
         for words in ("1 passed, 1 failed, 1 skipped", "synthetic, compute capability 9.0, 2 GiB", "CUDA 13.1", "gpu.c: no such thing", "battery: too slow", "f 12 ns", "model_cuda.pt2 | 4.4 s",
-                      "of 100: 6.0 s", "3 s to build, 4 s to run", "- o::p: r.s needs 2 GPUs"):
+                      "of 100: 6.0 s", "equal 30, only gpu 2", "3 s to build, 4 s to run", "- o::p: r.s needs 2 GPUs"):
             self.assertIn(words, done.stdout)
 
     def test_nothing_is_no_evidence(self):

@@ -108,6 +108,23 @@ static opc_status_t compare_with_cpu(comparison_t *comparison, opc_finding_t *fi
   return opc_finding_pass(finding, "%lld values have the bits of the CPU kernel's", (long long)numel);
 }
 
+/* FNV-1a of all values' bits. */
+static uint64_t values_digest(const opc_result_t *result) {
+  uint64_t digest = UINT64_C(0xcbf29ce484222325);
+  for (size_t i = 0; i < result->count; i++) {
+    const unsigned char *bytes = result->items[i].bytes;
+    for (size_t k = 0; bytes && k < result->items[i].size; k++) digest = (digest ^ bytes[k]) * UINT64_C(0x100000001b3);
+  }
+  return digest;
+}
+
+/* So that a GPU's values can be compared with those of the simulated device (tests/gpu/compare_values.py). */
+static void add_digest(const opc_result_t *result, opc_finding_t *finding) {
+  char text[24];
+  snprintf(text, sizeof text, "%016llx", (unsigned long long)values_digest(result));
+  opc_finding_evidence(finding, "digest", json_string(text));
+}
+
 static void comparison_clear(comparison_t *comparison) {
   opc_result_clear(&comparison->cuda);
   opc_result_clear(&comparison->cpu);
@@ -121,7 +138,9 @@ static opc_status_t check_values(opc_case_context_t *context, opc_finding_t *fin
   if (!opc_case_call_keeping(context, &comparison.values, &call, finding)) return OPC_OK;
   OPC_RETURN_IF_ERROR(opc_result_take(&comparison.cuda, &call, OPC_RESULT_ARGUMENTS, error));
   opc_call_clear(&call);
-  return compare_with_cpu(&comparison, finding, error);
+  OPC_RETURN_IF_ERROR(compare_with_cpu(&comparison, finding, error));
+  if (finding->decided && finding->verdict != OPC_VERDICT_SKIP) add_digest(&comparison.cuda, finding);
+  return OPC_OK;
 }
 
 opc_status_t opc_device_values_check(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) {
