@@ -10,7 +10,7 @@ OPC_TORCH_SMOKE=(2.6 2.15)
 
 OPC_DEBIAN_PACKAGES=(
   gcc g++ cmake ninja-build ccache pkg-config libjansson-dev libxml2-dev libxml2-utils libelf-dev libdw-dev libxxhash-dev zlib1g-dev libzstd-dev
-  libzip-dev nlohmann-json3-dev libcmocka-dev python3-venv python3-pip valgrind patchelf dpkg-dev zsh groff-base)
+  libzip-dev libseccomp-dev nlohmann-json3-dev libcmocka-dev python3-venv python3-pip valgrind patchelf dpkg-dev zsh groff-base)
 # --full: the browser of tests/html.
 OPC_DEBIAN_BROWSER=(chromium)
 # --full: the cluster of tests/slurm.

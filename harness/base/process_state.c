@@ -33,6 +33,41 @@ static uint64_t environment_hash(void) {
   return sum;
 }
 
+/* ---- refusals, processes ---- */
+
+static const opc_refusals_t *watched;
+
+void opc_refusals_watch(const opc_refusals_t *refusals) { watched = refusals; }
+
+void opc_refusals_last(const opc_refusals_t *refusals, char out[sizeof(((opc_refusals_t *)0)->last)]) {
+  memcpy(out, refusals->last, sizeof refusals->last);
+  out[sizeof refusals->last - 1] = '\0';
+  for (char *at = out; *at; at++)
+    if ((unsigned char)*at < ' ') *at = '?';
+}
+
+/* The letter of a process's state in /proc; '\0': it is gone. */
+static char process_letter(pid_t pid) {
+  char path[64], line[512];
+  snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+  FILE *file = fopen(path, "re");
+  const char *end = file && fgets(line, sizeof line, file) ? strrchr(line, ')') : NULL; /* the name may be anything */
+  if (file) fclose(file);
+  return end && end[1] == ' ' ? end[2] : '\0';
+}
+
+static void started_read(opc_process_state_t *state) {
+  enum { AT_MOST = 64 };
+  pid_t started[AT_MOST];
+  const size_t count = opc_process_children(getpid(), started, AT_MOST);
+  for (size_t i = 0; i < count; i++) {
+    const char letter = process_letter(started[i]);
+    if (letter == '\0' || letter == 'Z' || letter == 'X') continue;
+    state->started++;
+    state->latest = started[i];
+  }
+}
+
 static void stream_read(int fd, struct opc_stream_state *stream) {
   struct stat status;
   *stream = (struct opc_stream_state){0};
@@ -59,6 +94,8 @@ void opc_process_state_read(opc_process_state_t *state) {
   pthread_sigmask(SIG_SETMASK, NULL, &state->blocked);
   for (int number = 1; number < OPC_SIGNALS; number++) sigaction(number, NULL, &state->actions[number]);
   state->environment = environment_hash();
+  state->refusals = watched ? watched->count : 0;
+  started_read(state);
 }
 
 /* ---- keeping and restoring ---- */
@@ -239,6 +276,27 @@ static void signals_compare(const opc_process_state_t *before, const opc_process
   }
 }
 
+static void refusals_compare(uint32_t before, uint32_t after, opc_text_t *out) {
+  char last[sizeof watched->last];
+  if (before == after || !watched) return;
+  opc_refusals_last(watched, last);
+  opc_text_addf(clause(out), "the sandbox refused it to %s", last);
+  if (after - before > 1) opc_text_addf(out, " (and %u more)", (unsigned)(after - before - 1));
+}
+
+static void started_compare(const opc_process_state_t *before, const opc_process_state_t *after, opc_text_t *out) {
+  char path[64], name[64] = "";
+  if (after->started <= before->started) return;
+  snprintf(path, sizeof path, "/proc/%d/comm", (int)after->latest);
+  FILE *file = fopen(path, "re");
+  if (file && fgets(name, sizeof name, file)) name[strcspn(name, "\n")] = '\0';
+  if (file) fclose(file);
+  const size_t more = after->started - before->started;
+  opc_text_addf(clause(out), "%zu process%s that it started still run%s", more, more == 1 ? "" : "es",
+                more == 1 ? "s" : "");
+  if (name[0] != '\0') opc_text_addf(out, " (%s)", name);
+}
+
 void opc_process_state_compare(const opc_process_state_t *before, const opc_process_state_t *after,
                                opc_text_t *const out[OPC_PROCESS_PARTS]) {
   opc_text_t *rest = out[OPC_PROCESS_SURROUNDINGS];
@@ -248,6 +306,8 @@ void opc_process_state_compare(const opc_process_state_t *before, const opc_proc
   if (!CPU_EQUAL(&before->processors, &after->processors))
     opc_text_addf(clause(out[OPC_PROCESS_PROCESSORS]), "the thread could run on %d processors and can run on %d",
                   CPU_COUNT(&before->processors), CPU_COUNT(&after->processors));
+  refusals_compare(before->refusals, after->refusals, out[OPC_PROCESS_REFUSALS]);
+  started_compare(before, after, out[OPC_PROCESS_STARTED]);
   if (strcmp(before->directory, after->directory) != 0)
     opc_text_addf(clause(rest), "the working directory is %s", after->directory[0] ? after->directory : "gone");
   if (before->umask != after->umask)

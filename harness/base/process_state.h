@@ -25,6 +25,19 @@ void opc_fp_control_write(opc_fp_control_t control);
 /* The same mode, but denormal inputs count as zero and denormal results become zero. */
 opc_fp_control_t opc_fp_control_flushing(opc_fp_control_t control);
 
+/* What the sandbox refused this process and those that it started. Another process writes it, and it may hold
+ * anything. */
+typedef struct opc_refusals {
+  volatile uint32_t count;
+  volatile uint32_t crowded; /* half of the processes that it may have are there; the process itself clears it */
+  pid_t pid;                 /* of this process */
+  char last[252];            /* "write to /etc/hosts" */
+} opc_refusals_t;
+/* This process's own, for the rest of its life; NULL: nobody counts them. */
+void opc_refusals_watch(const opc_refusals_t *refusals);
+/* The last one, without control characters; `out` has room for it. */
+void opc_refusals_last(const opc_refusals_t *refusals, char out[sizeof(((opc_refusals_t *)0)->last)]);
+
 typedef struct opc_process_state {
   opc_fp_control_t fp;
   struct opc_stream_state {
@@ -42,9 +55,12 @@ typedef struct opc_process_state {
   sigset_t blocked;
   struct sigaction actions[OPC_SIGNALS]; /* index: signal number */
   uint64_t environment;                  /* a hash */
+  uint32_t refusals;                     /* opc_refusals_watch */
+  size_t started;                        /* processes that it started and that run */
+  pid_t latest;                          /* of these; 0: none */
 } opc_process_state_t;
 
-/* About 10 us. Flushes stdout. */
+/* About 20 us. Flushes stdout. */
 void opc_process_state_read(opc_process_state_t *state);
 /* Reads the state and copies what opc_process_state_restore needs later. Only the first call has an effect; the state
  * that it read is the one to restore. */
@@ -58,6 +74,8 @@ typedef enum opc_process_part {
   OPC_PROCESS_FLOATING_POINT = 0,
   OPC_PROCESS_STREAMS,      /* closed, another file, another mode */
   OPC_PROCESS_PROCESSORS,   /* that the thread may run on (affinity) */
+  OPC_PROCESS_REFUSALS,     /* accesses outside that the sandbox refused */
+  OPC_PROCESS_STARTED,      /* processes that still run */
   OPC_PROCESS_SURROUNDINGS, /* everything else */
   OPC_PROCESS_PARTS
 } opc_process_part_t;
@@ -65,6 +83,15 @@ typedef enum opc_process_part {
  * streams. */
 void opc_process_state_compare(const opc_process_state_t *before, const opc_process_state_t *after,
                                opc_text_t *const out[OPC_PROCESS_PARTS]);
+
+/* The processes that its threads started and that have not been waited for; returns their number, at most `size`. */
+size_t opc_process_children(pid_t pid, pid_t *out, size_t size);
+
+/* Kills the processes that children in the sandbox left behind, which this process adopts (PR_SET_CHILD_SUBREAPER), and
+ * what those started. known: its own children. */
+void opc_strays_kill(const pid_t *known, size_t count);
+/* Kills all processes that this one started or adopted. */
+void opc_children_kill(void);
 
 /* Resources that this process uses now; shows what calls leave behind.
  *

@@ -56,6 +56,22 @@ static opc_status_t threads_count(size_t *out, opc_error_t *error) {
   return OPC_OK;
 }
 
+size_t opc_process_children(pid_t pid, pid_t *out, size_t size) {
+  char path[96];
+  size_t count = 0;
+  snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+  DIR *threads = opendir(path);
+  for (const struct dirent *thread; threads && (thread = readdir(threads));) {
+    if (thread->d_name[0] == '.') continue;
+    snprintf(path, sizeof path, "/proc/%d/task/%.20s/children", (int)pid, thread->d_name);
+    FILE *file = fopen(path, "re"); /* NULL: the thread has ended */
+    for (int child; file && count < size && fscanf(file, "%d", &child) == 1;) out[count++] = child;
+    if (file) fclose(file);
+  }
+  if (threads) closedir(threads);
+  return count;
+}
+
 /* A program built with AddressSanitizer does not use glibc's malloc; then the sanitizer's function answers
  * (sanitizer/allocator_interface.h). */
 extern size_t __sanitizer_get_current_allocated_bytes(void) __attribute__((weak));

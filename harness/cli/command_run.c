@@ -33,6 +33,7 @@ enum {
   KEY_WRITE_BASELINE,
   KEY_STRICT,
   KEY_UNTRUSTED_INPUT,
+  KEY_NO_SANDBOX,
   KEY_REQUIRE_CHECKED,
   KEY_VERBOSE,
   KEY_COVERAGE,
@@ -129,6 +130,7 @@ static const struct argp_option options[] = {
      "memcheck, racecheck, initcheck or synccheck: run the operators' kernels under NVIDIA's compute-sanitizer and "
      "report what it finds. Needs --device cuda; --check is memory by default then",
      3},
+    {"no-sandbox", KEY_NO_SANDBOX, NULL, 0, "Let operators write anywhere and use the network", 3},
     {"preload", OPC_KEY_PRELOAD, "LIB", 0, "Load this library first, without checking it", 3},
     {"torch", OPC_KEY_TORCH, "ROOT", 0,
      "The libtorch to use: the folder that contains lib/ (default: the one that LIB needs). all: one run with each "
@@ -533,6 +535,9 @@ static error_t run_parse(int key, char *value, struct argp_state *state) {
       break;
     case KEY_UNTRUSTED_INPUT:
       to->untrusted_input = true;
+      break;
+    case KEY_NO_SANDBOX:
+      to->no_sandbox = true;
       break;
     case KEY_NO_SEARCH:
       to->no_search = true;

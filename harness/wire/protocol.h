@@ -4,7 +4,7 @@
  *
  * 0. Command line:
  *    opcheck-worker [--preload LIB]… [--mode cpu|cuda|cuda-sim] [--exec-batch MEMORY_MIB] [--namespace NS]…
- *                   [--module NAME]… [--tool memcheck] [--package MODEL.pt2] LIB…
+ *                   [--module NAME]… [--tool memcheck] [--sandbox SINCE] [--package MODEL.pt2] LIB…
  *    stdout and stderr are already a memfd (its tail is evidence), stdin is /dev/null, LD_LIBRARY_PATH is set for
  *    --torch.
  *    --exec-batch: one process per batch, for libraries that make forking unsafe. Fd 3 reports the loading as usual and
@@ -23,6 +23,7 @@
  *    modes have no limit either: CUDA reserves far more than it uses, and so does the simulated device. In these modes
  *    the wrappers of the CUDA runtime (cuda/log/launch.h) are preloaded; LD_PRELOAD is restored to the user's value
  *    before anything else happens.
+ *    --sandbox: children run in it (worker/process/confine.h). SINCE: when the run began, in seconds since 1970.
  *    Exit code 125 of the worker or a child: internal error, its output says why. Each child is a process group of
  *    its own (setpgid(0, 0)), so that processes that it forks can be ended with it.
  *
@@ -43,9 +44,11 @@
  *                                                     last, sorted by name
  *      {"t":"class", …opc_class_to_json…}
  *      {"t":"terminate","message":TEXT}               from the std::terminate handler
- *      {"t":"ready","pid":N,"threads":N,"cuda_initialised":false,"cpu_seconds":S}
+ *      {"t":"ready","pid":N,"threads":N,"cuda_initialised":false,"cpu_seconds":S,"sandbox":TEXT}
  *                                                     S: of the process so far; threads > 1 or cuda_initialised:
- *                                                     forking is unsafe, use --exec-batch
+ *                                                     forking is unsafe, use --exec-batch.
+ *                                                     TEXT: what the sandbox cannot do on this kernel, "" if
+ *                                                     nothing
  *      {"t":"forked","child":ID,"pid":N}              with a pidfd by SCM_RIGHTS
  *      {"t":"reaped","child":ID,"status":WAITSTATUS,"max_rss_kib":N}
  *                                                     its process group was killed, its working directory removed
@@ -130,6 +133,8 @@
 
 #include <stdint.h>
 
+#include "base/process_state.h"
+
 enum {
   OPC_PROTOCOL_VERSION = 1,
   OPC_CONTROL_FD = 3,
@@ -151,6 +156,8 @@ typedef struct opc_crash_record {
   char why[128];                           /* why the case is tried; "" for a try */
   char provenance[32];                     /* of the case's input (model/case/case.h); "" if it has none */
   uint32_t call_kind;                      /* opc_call_kind_t of the running call (model/case/case.h) */
+  uint32_t refused_before;                 /* refusals.count when the case began */
+  opc_refusals_t refusals;                 /* of this child and what it started; the warden writes them */
   char detail[128];                        /* more about it, for people; of ON_LAYOUT: the layout */
   char input[OPC_CRASH_RECORD_INPUT_SIZE]; /* the arguments of a case named by "only" or "to", as a JSON object of
                                               strings; "" for any other */

@@ -125,6 +125,10 @@ operators builds once "os.path.exists('$folder/built') or os.system('timeout 5 s
     never 'time.sleep(60); return x + 1'
   printf 'compiled = {}\n'; } >compiles.py
 expect "an operator that waits for a compiler" 0 "PASSED: 1 of 1" run --python builds.py --check alias --timeout 2
+echo precious >older
+operators changes one "os.system('echo x 2>/dev/null >>$folder/older'); return x + 1" >changes.py
+expect "but an older file beside the module stays" 0 "state.outside" run --python changes.py --check state
+grep -qx precious older || failures=$((failures + 1))
 expect "and one that compiles by itself" 0 "PASSED: 1 of 1" run --python compiles.py --check alias --op compiles::each_time
 expect "one that never returns" 5 "if the operator compiles at its first call, give a longer --timeout" run --python compiles.py --check alias --op compiles::never --timeout 1 --verbose
 

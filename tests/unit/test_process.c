@@ -67,7 +67,7 @@ static void what_is_held_is_counted(void **state) {
 static void expect_found(opc_process_part_t part, const char *words) {
   const opc_process_state_t *kept = opc_process_state_keep();
   opc_text_t texts[OPC_PROCESS_PARTS] = {0};
-  opc_text_t *const out[OPC_PROCESS_PARTS] = {&texts[0], &texts[1], &texts[2], &texts[3]};
+  opc_text_t *const out[OPC_PROCESS_PARTS] = {&texts[0], &texts[1], &texts[2], &texts[3], &texts[4], &texts[5]};
   opc_process_state_t now;
   opc_process_state_read(&now);
   opc_process_state_compare(kept, &now, out);

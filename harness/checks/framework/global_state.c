@@ -13,6 +13,8 @@ const opc_rule_id_t opc_state_rules[OPC_STATE_KINDS] = {
     [OPC_STATE_FLOATING_POINT] = OPC_RULE_state_floating_point,
     [OPC_STATE_STREAMS] = OPC_RULE_state_streams,
     [OPC_STATE_PROCESS] = OPC_RULE_state_process,
+    [OPC_STATE_OUTSIDE] = OPC_RULE_state_outside,
+    [OPC_STATE_STARTED] = OPC_RULE_state_started,
     [OPC_STATE_PYTHON] = OPC_RULE_state_python,
     [OPC_STATE_PRINTED] = OPC_RULE_state_printed,
 };
@@ -182,6 +184,8 @@ void opc_state_compare(const opc_state_t *before, const opc_state_t *after, opc_
       [OPC_PROCESS_FLOATING_POINT] = &out->texts[OPC_STATE_FLOATING_POINT],
       [OPC_PROCESS_STREAMS] = &out->texts[OPC_STATE_STREAMS],
       [OPC_PROCESS_PROCESSORS] = &out->texts[OPC_STATE_THREADS],
+      [OPC_PROCESS_REFUSALS] = &out->texts[OPC_STATE_OUTSIDE],
+      [OPC_PROCESS_STARTED] = &out->texts[OPC_STATE_STARTED],
       [OPC_PROCESS_SURROUNDINGS] = &out->texts[OPC_STATE_PROCESS],
   };
   opc_process_state_compare(&before->process, &after->process, parts);

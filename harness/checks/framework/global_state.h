@@ -26,7 +26,9 @@ typedef enum opc_state_kind {
   OPC_STATE_FLOATING_POINT,
   OPC_STATE_STREAMS,
   OPC_STATE_PROCESS,
-  OPC_STATE_PYTHON, /* what only the interpreter knows: check_state.c asks it */
+  OPC_STATE_OUTSIDE, /* what the sandbox refused */
+  OPC_STATE_STARTED, /* processes that still run */
+  OPC_STATE_PYTHON,  /* what only the interpreter knows: check_state.c asks it */
   OPC_STATE_PRINTED,
   OPC_STATE_KINDS
 } opc_state_kind_t;

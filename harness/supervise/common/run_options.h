@@ -79,6 +79,8 @@ typedef struct opc_run_options {
   const json_t *shard_times;    /* --shard-times: operator -> seconds that it took before; NULL: not known */
   const char *case_id;          /* --case: only this case; NULL: all */
   const char *emit_language, *emit_file; /* --emit: a program that shows the finding of `case_id`; NULL: none */
+  bool no_sandbox;                       /* --no-sandbox: operators may do what they like */
+  double since;                          /* when the run began, by CLOCK_REALTIME; 0: nothing runs */
   bool untrusted_input;                  /* --untrusted-input: an unchecked argument is an error */
   const opc_rule_choice_t *choices;      /* of the project, by rule; NULL: none */
   const char *settings_file;             /* .opcheck-c.json, which was read; NULL: there is none */

@@ -181,6 +181,14 @@ static void add_call(const scene_t *scene, opc_text_t *out) {
   opc_call_kind_describe(scene->call, scene->box.detail, out);
 }
 
+/* The sandbox may be why it ended. */
+static void add_refusal(const scene_t *scene, opc_text_t *out) {
+  char last[sizeof scene->box.refusals.last];
+  if (scene->call == OPC_CALL_KIND_NONE || scene->box.refusals.count == scene->box.refused_before) return;
+  opc_refusals_last(&scene->box.refusals, last);
+  opc_text_addf(out, "; the sandbox refused it to %s", last);
+}
+
 /* assert and CHECK print the error before they abort. */
 static void add_last_line(const char *printed, opc_text_t *out) {
   const char *end = strrchr(printed, '\n'), *line = end ? end + 1 : printed;
@@ -207,6 +215,7 @@ opc_status_t opc_crash_describe(const opc_child_t *child, opc_symboliser_t *symb
   out->asked_meta = scene->call == OPC_CALL_KIND_META_OF_SEARCH;
   opc_words_out(out->message.data);
   add_call(scene, &out->message);
+  add_refusal(scene, &out->message);
   if (scene->frames.own) opc_frame_place(scene->frames.own, out->place, sizeof out->place);
   else snprintf(out->place, sizeof out->place, "status %d", child->status);
 

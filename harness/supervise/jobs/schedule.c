@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/process_state.h"
 #include "supervise/jobs/parts.h"
 #include "supervise/jobs/time_left.h"
 #include "supervise/jobs/turns.h"
@@ -265,6 +266,13 @@ static opc_status_t read_own_control(opc_child_t *child, opc_error_t *error) {
   }
 }
 
+/* This process adopts what a process of its own leaves behind. */
+static void strays_of_own(const schedule_t *schedule) {
+  OPC_SCOPED(opc_scope_free) pid_t *known = calloc(schedule->child_count + 1, sizeof *known);
+  for (size_t i = 0; known && i < schedule->child_count; i++) known[i] = schedule->children[i]->pid;
+  if (known) opc_strays_kill(known, schedule->child_count);
+}
+
 static opc_status_t serve_children(schedule_t *schedule, opc_error_t *error) {
   for (size_t i = 0; i < schedule->child_count;) {
     opc_child_t *child = schedule->children[i];
@@ -276,7 +284,9 @@ static opc_status_t serve_children(schedule_t *schedule, opc_error_t *error) {
                           task && task->phase ? task->phase->seconds(task) : schedule->session->options->timeout);
     if (child->reaped || opc_child_reap(child)) {
       const opc_status_t status = child_ended(child, error);
+      const bool own = child->own;
       drop_child(schedule, i);
+      if (own && !schedule->session->options->no_sandbox) strays_of_own(schedule);
       OPC_RETURN_IF_ERROR(status);
       continue;
     }

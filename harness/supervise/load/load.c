@@ -174,6 +174,9 @@ static opc_status_t on_message(attempt_t *attempt, json_t *message, opc_error_t 
   } else if (strcmp(type, "ready") == 0) {
     attempt->ready = true;
     loaded->threads = (int)json_integer_value(json_object_get(message, "threads"));
+    const char *misses = json_string_value(json_object_get(message, "sandbox"));
+    free(loaded->sandbox_misses);
+    loaded->sandbox_misses = misses && misses[0] != '\0' ? opc_string_copy(misses) : NULL;
     loaded->cpu_seconds = json_number_value(json_object_get(message, "cpu_seconds"));
     loaded->cuda_initialised = json_is_true(json_object_get(message, "cuda_initialised"));
     loaded->exec_batch = loaded->threads > 1 || loaded->cuda_initialised;
@@ -260,6 +263,7 @@ opc_status_t opc_load_command(const opc_run_options_t *options, const opc_loaded
                                 .mode = loaded->mode,
                                 .cuda_wrappers = loaded->cuda.wrappers,
                                 .cuda_architecture = options->cuda_architecture,
+                                .sandbox_since = options->no_sandbox ? 0 : options->since,
                                 .launcher = opc_memcheck_launcher(loaded->memcheck)};
   for (size_t i = 0; i < loaded->library_count; i++) {
     const opc_library_t *library = &loaded->libraries[loaded->order[i]];
@@ -517,6 +521,7 @@ void opc_loaded_clear(opc_loaded_t *loaded) {
   }
   free(loaded->libraries);
   free(loaded->preloads);
+  free(loaded->sandbox_misses);
   free(loaded->order);
   opc_worker_plan_clear(&loaded->plan);
   opc_python_host_clear(&loaded->python);

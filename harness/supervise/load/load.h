@@ -53,7 +53,8 @@ typedef struct opc_loaded {
   opc_cuda_plan_t cuda;                /* for a CUDA device, real or simulated */
   const struct opc_memcheck *memcheck; /* not NULL: the worker runs under Valgrind */
   char torch[32], cuda_version[32];
-  double cpu_seconds; /* processor time that the worker needed for loading */
+  char *sandbox_misses; /* what the kernel lacks for the children's sandbox; NULL: nothing */
+  double cpu_seconds;   /* processor time that the worker needed for loading */
   int threads;
   bool cuda_initialised;
   bool exec_batch; /* forking is unsafe: one process per batch */

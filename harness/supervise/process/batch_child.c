@@ -1,5 +1,6 @@
 #include "supervise/process/batch_child.h"
 
+#include "base/process_state.h"
 #include "supervise/process/hang_place.h"
 
 #include <errno.h>

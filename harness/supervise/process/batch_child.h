@@ -85,8 +85,6 @@ void opc_child_close(opc_child_t *child);
 double opc_process_cpu(pid_t pid);
 /* True if one of its threads runs, or waits for a processor or in the kernel (state D, such as for a disk). */
 bool opc_process_is_runnable(pid_t pid);
-/* The processes that its threads started and that have not been waited for; returns their number, at most `size`. */
-size_t opc_process_children(pid_t pid, pid_t *out, size_t size);
 /* True if a process that it started, or one that those started, executes another program and is runnable: a compiler,
  * for example. */
 bool opc_process_runs_a_program(pid_t pid);

@@ -4,6 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/process_state.h"
+
 enum { CHILDREN_MAX = 16, DEPTH_MAX = 8 };
 
 double opc_process_cpu(pid_t pid) {
@@ -40,18 +42,6 @@ bool opc_process_is_runnable(pid_t pid) {
   }
   if (threads) closedir(threads);
   return runnable;
-}
-
-size_t opc_process_children(pid_t pid, pid_t *out, size_t size) {
-  size_t count = 0;
-  DIR *threads = threads_of(pid);
-  for (const struct dirent *thread; threads && (thread = readdir(threads));) {
-    FILE *file = file_of(pid, thread, "children");
-    for (int child; file && count < size && fscanf(file, "%d", &child) == 1;) out[count++] = child;
-    if (file) fclose(file);
-  }
-  if (threads) closedir(threads);
-  return count;
 }
 
 /* "" if it has ended. */

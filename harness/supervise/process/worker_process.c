@@ -174,6 +174,8 @@ static opc_status_t launch(const opc_worker_command_t *command, const char *batc
                                       command->library_count,
                                   sizeof *arguments);
   if (!arguments) return opc_out_of_memory(error);
+  char since[32];
+  snprintf(since, sizeof since, "%.6f", command->sandbox_since);
   size_t count = 0;
   for (size_t i = 0; i < launcher; i++) arguments[count++] = command->launcher->words[i];
   if (hosted(command)) {
@@ -192,6 +194,8 @@ static opc_status_t launch(const opc_worker_command_t *command, const char *batc
     worker_process_add_option(arguments, &count, "--namespace", command->namespaces[i]);
   for (size_t i = 0; i < command->module_count; i++)
     worker_process_add_option(arguments, &count, "--module", command->modules[i]);
+  /* Valgrind and compute-sanitizer write files themselves. */
+  if (command->sandbox_since > 0 && launcher == 0) worker_process_add_option(arguments, &count, "--sandbox", since);
   worker_process_add_option(arguments, &count, "--mode", command->mode);
   worker_process_add_option(arguments, &count, "--package", command->package);
   worker_process_add_option(arguments, &count, "--exec-batch", batch_memory);

@@ -48,6 +48,7 @@ typedef struct opc_worker_command {
   const char *mode;                /* OPC_MODE_… */
   const char *cuda_wrappers;       /* preloaded; NULL: none */
   const char *cuda_architecture;   /* of the simulated devices: "sm_90" */
+  double sandbox_since;            /* when the run began; 0: no sandbox, and a launched worker has none either */
   const opc_launcher_t *launcher;  /* NULL: none */
 } opc_worker_command_t;
 

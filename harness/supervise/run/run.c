@@ -4,8 +4,10 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
+#include "base/process_state.h"
 #include "inspect/facts.h"
 #include "inspect/package.h"
 #include "model/json/json_write.h"
@@ -170,6 +172,9 @@ static opc_status_t tell_loaded(opc_session_t *session, opc_error_t *error) {
     OPC_RETURN_IF_ERROR(opc_journal_write(session->journal, json_incref(class_), error));
   }
   OPC_RETURN_IF_ERROR(tell_left_out(session, error));
+  if (loaded->sandbox_misses)
+    OPC_RETURN_IF_ERROR(opc_journal_note(session->journal, error, "the sandbox of the operators is not complete: %s",
+                                         loaded->sandbox_misses));
   if (!loaded->exec_batch) return OPC_OK;
   return opc_journal_note(
       session->journal, error,
@@ -526,9 +531,11 @@ static int code_of(opc_status_t status) {
 
 opc_status_t opc_run_execute(const opc_run_options_t *options, int *out_exit_code, opc_error_t *error) {
   opc_run_options_t own = *options;
+  own.since = opc_clock_of(CLOCK_REALTIME);
   opc_session_t session = {.options = &own, .began = opc_clock()};
   *out_exit_code = 3;
   opc_interrupt_begin();
+  if (!own.no_sandbox) prctl(PR_SET_CHILD_SUBREAPER, 1); /* for what a worker that dies leaves behind */
   opc_status_t status = run_run(&session, &own, out_exit_code, error);
   if (session.journal) {
     const bool failed = status != OPC_OK, complete = !failed || session.finished;
@@ -563,6 +570,7 @@ opc_status_t opc_run_execute(const opc_run_options_t *options, int *out_exit_cod
   json_decref(session.absent);
   opc_case_result_free(session.shown);
   opc_journal_close(session.journal);
+  if (!own.no_sandbox) opc_strays_kill(NULL, 0);
   opc_interrupt_end();
   return status;
 }

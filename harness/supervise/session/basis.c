@@ -139,6 +139,7 @@ opc_status_t opc_basis_make(opc_session_t *session, opc_error_t *error) {
   opc_json_put(&basis, "--timeout", json_real(options->timeout));
   opc_json_put(&basis, "--operator-time", json_real(options->operator_time));
   opc_json_put(&basis, "--memory", json_integer(options->memory_mib));
+  opc_json_put(&basis, "--no-sandbox", json_boolean(options->no_sandbox));
   opc_json_put(&basis, "--untrusted-input", json_boolean(options->untrusted_input));
   opc_json_put(&basis, "--tool or --sanitize", opc_json_text(tool));
   opc_json_put(&basis, "--preload", basis_preloads(session));

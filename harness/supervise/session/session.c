@@ -79,6 +79,7 @@ char *opc_repro_line(const opc_session_t *session, const opc_operator_t *op, con
     opc_text_addf(&line, " --operator-time %g", options->operator_time);
   if (options->memory_mib != plain.memory_mib) opc_text_addf(&line, " --memory %d", options->memory_mib);
   if (options->torch_root) shell_option(&line, "--torch", options->torch_root);
+  if (options->no_sandbox) opc_text_add(&line, " --no-sandbox");
   if (options->untrusted_input) opc_text_add(&line, " --untrusted-input");
   if (options->xfail_file) shell_option(&line, "--xfail", options->xfail_file);
   for (size_t i = 0; i < options->preload_count; i++) shell_option(&line, "--preload", options->preloads[i]);

@@ -68,6 +68,28 @@ static void case_input(const json_t *input, void *context) {
   json_decref(fitting);
 }
 
+/* Processes that an operator leaves at each call are its cases' findings. All together they would reach the limit in a
+ * later case, which is not to blame. */
+static void batch_case_end(const batch_t *batch) {
+  opc_crash_case_end(batch->record);
+  if (!batch->record->refusals.crowded) return;
+  opc_children_kill();
+  batch->record->refusals.crowded = 0;
+}
+
+/* The sandbox may be why it failed. */
+static json_t *message_with_refusals(const opc_crash_record_t *record, const opc_finding_t *finding) {
+  char last[sizeof record->refusals.last];
+  const char *message = opc_text_c(&finding->message);
+  const bool failed = finding->verdict == OPC_VERDICT_FAIL || finding->verdict == OPC_VERDICT_ERROR ||
+                      finding->reason == OPC_SKIP_REJECTED;
+  if (record->refusals.count == record->refused_before || !failed || finding->rule == OPC_RULE_state_outside)
+    return opc_json_string(message);
+  opc_refusals_last(&record->refusals, last);
+  OPC_SCOPED(opc_scope_free) char *whole = opc_string_format("%s; the sandbox refused it to %s", message, last);
+  return opc_json_string(whole ? whole : message);
+}
+
 /* An operator has about a hundred results: defaults that the reader assumes are left out (protocol.h). */
 static bool case_end(const char *case_id, const char *provenance, const opc_finding_t *finding, double seconds,
                      void *context) {
@@ -83,14 +105,14 @@ static bool case_end(const char *case_id, const char *provenance, const opc_find
   }
   if (finding->reason != OPC_SKIP_NONE)
     json_object_set_new_nocheck(result, "reason", json_string(opc_skip_reason_name(finding->reason)));
-  json_object_set_new_nocheck(result, "message", opc_json_string(opc_text_c(&finding->message)));
+  json_object_set_new_nocheck(result, "message", message_with_refusals(batch->record, finding));
   json_object_set_new_nocheck(result, "evidence", finding->evidence ? json_incref(finding->evidence) : json_object());
   json_object_set_new_nocheck(result, "seconds", json_real(seconds));
   opc_valgrind_case_end(batch->record->sequence, result);
   batch->status = batch_answer(batch, result);
   /* Stored after the result: if the process dies in between, that still belongs to this case, and so does a closed
    * channel. */
-  if (!batch->status) opc_crash_case_end(batch->record);
+  if (!batch->status) batch_case_end(batch);
   return !batch->status;
 }
 
@@ -235,7 +257,7 @@ static opc_status_t try_run(batch_t *batch, const json_t *command) {
     opc_valgrind_case_end(batch->record->sequence, tried);
     OPC_RETURN_IF_ERROR(batch_answer(batch, tried));
   }
-  opc_crash_case_end(batch->record);
+  batch_case_end(batch);
   return OPC_OK;
 }
 

@@ -31,6 +31,16 @@ static int remove_entry(const char *path, const struct stat *status, int type, s
 
 void opc_child_folder_remove(const char *path) { nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT); }
 
+void opc_child_folder_close_others(int kept) {
+  const bool closed = kept < 0 ? syscall(SYS_close_range, 0u, ~0u, 0u) == 0
+                               : (kept == 0 || syscall(SYS_close_range, 0u, (unsigned)kept - 1, 0u) == 0) &&
+                                     syscall(SYS_close_range, (unsigned)kept + 1, ~0u, 0u) == 0;
+  for (int fd = 0; !closed && fd < OLD_KERNEL_FDS; fd++)
+    if (fd != kept) close(fd);
+}
+
+const char *opc_child_folder_root(void) { return scratch_root; }
+
 /* The janitor outlives the worker. So it must hold no descriptor whose closing others wait for, and must not be in the
  * process group that is killed. */
 static _Noreturn void janitor_run(pid_t worker) {
@@ -38,8 +48,7 @@ static _Noreturn void janitor_run(pid_t worker) {
   signal(SIGHUP, SIG_IGN);
   prctl(PR_SET_NAME, "opcheck-janitor");
   if (chdir("/") != 0) _exit(1);
-  if (syscall(SYS_close_range, 0u, ~0u, 0u) != 0)
-    for (int fd = 0; fd < OLD_KERNEL_FDS; fd++) close(fd);
+  opc_child_folder_close_others(-1);
   struct pollfd ended = {.fd = opc_pidfd_open(worker), .events = POLLIN};
   /* Also checks its parent: before the pidfd was open, the number may have been reused for another process, and
    * Valgrind has no pidfds. */

@@ -11,6 +11,10 @@
 
 /* Called once, at the start of the worker. */
 opc_status_t opc_child_folder_open(opc_error_t *error) OPC_CHECKED;
+/* Absolute; "" before opc_child_folder_open. */
+const char *opc_child_folder_root(void);
+/* Closes all descriptors but this one; -1: all. */
+void opc_child_folder_close_others(int kept);
 /* Makes an empty directory for a child; `out` has PATH_MAX bytes. */
 opc_status_t opc_child_folder_make(char out[PATH_MAX], opc_error_t *error) OPC_CHECKED;
 /* Removes a directory with its contents. */

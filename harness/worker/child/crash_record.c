@@ -18,6 +18,7 @@ void opc_crash_case_begin(opc_crash_record_t *record, const char *case_id, opc_c
   record->input[0] = '\0';
   opc_crash_case_announce(record, label);
   record->started_ns = now_ns();
+  record->refused_before = record->refusals.count;
   record->sequence++;
   opc_valgrind_case_begin(record->sequence);
   /* The other side reads while this one writes: it checks `running` first. */

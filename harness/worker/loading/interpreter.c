@@ -1,6 +1,7 @@
 #include "worker/loading/loading.h"
 
 #include <dlfcn.h>
+#include <limits.h>
 #include <string.h>
 
 #include "bridge/api/bridge.h"
@@ -75,6 +76,10 @@ bool opc_interpreter_hosts(void) { return request; }
 static bool interpreter_ask(const char *what, const char *word, char *text, size_t size) {
   text[0] = '\0';
   return request(what, word, text, size) == 0;
+}
+
+bool opc_interpreter_folder(const char *module, char *out) {
+  return request && interpreter_ask("folder", module, out, PATH_MAX);
 }
 
 static opc_status_t import(const char *module, opc_error_t *error) {

@@ -249,9 +249,9 @@ static opc_status_t load_all(const opc_loading_t *loading, json_t *all, opc_erro
   for (size_t i = 0; i < loading->namespace_count; i++)
     OPC_RETURN_IF_ERROR(list_namespace(loading, loading->namespaces[i], all, error));
   return loading_send(loading,
-                      json_pack("{s:s, s:i, s:i, s:b, s:f}", "t", "ready", "pid", (int)getpid(), "threads",
+                      json_pack("{s:s, s:i, s:i, s:b, s:f, s:s}", "t", "ready", "pid", (int)getpid(), "threads",
                                 thread_count(), "cuda_initialised", opc_bridge_cuda_initialised(), "cpu_seconds",
-                                opc_clock_of(CLOCK_PROCESS_CPUTIME_ID)),
+                                opc_clock_of(CLOCK_PROCESS_CPUTIME_ID), "sandbox", loading->sandbox_misses),
                       error);
 }
 

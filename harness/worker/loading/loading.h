@@ -19,8 +19,9 @@ typedef struct opc_loading {
   size_t namespace_count;
   const char *const *modules; /* imported after the libraries */
   size_t module_count;
-  const char *package; /* loaded after the libraries; may be NULL */
-  bool cuda;           /* for a CUDA device */
+  const char *package;        /* loaded after the libraries; may be NULL */
+  bool cuda;                  /* for a CUDA device */
+  const char *sandbox_misses; /* what the kernel lacks for the sandbox; "": nothing */
   opc_channel_t *control;
 } opc_loading_t;
 
@@ -56,6 +57,9 @@ void opc_interpreter_use_large_pages(void);
 void opc_interpreter_set(opc_interpreter_request_t request);
 bool opc_interpreter_hosts(void);
 
+/* The folder of a module's file, or of its top-level package; imports nothing. `out` has PATH_MAX bytes. False: it is
+ * not known. */
+bool opc_interpreter_folder(const char *module, char *out);
 /* OPC_ERR_LIBRARY: the module raised an exception. */
 opc_status_t opc_interpreter_import(const char *module, opc_error_t *error) OPC_CHECKED;
 /* Makes the first calls, which import much. */

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/process_state.h"
 #include "base/system.h"
 #include "memory/heap_pages.h"
 #include "memory/valgrind_requests.h"
@@ -135,6 +136,18 @@ static bool child_reap(const fork_server_child_t *child, int options, int *out_s
   return true;
 }
 
+/* A child was the one that adopted its daemons; now this process is. */
+static void strays_end(const fork_server_t *fork_server) {
+  size_t count = 0;
+  for (const fork_server_child_t *child = fork_server->children; child; child = child->next) count++;
+  OPC_SCOPED(opc_scope_free) pid_t *known = calloc(count + 1, sizeof *known);
+  if (!known) return;
+  count = 0;
+  for (const fork_server_child_t *child = fork_server->children; child; child = child->next)
+    known[count++] = child->pid;
+  opc_strays_kill(known, count);
+}
+
 static opc_status_t reap_ended(fork_server_t *fork_server, opc_error_t *error) {
   opc_status_t first = OPC_OK;
   for (fork_server_child_t **link = &fork_server->children; *link;) {
@@ -146,6 +159,7 @@ static opc_status_t reap_ended(fork_server_t *fork_server, opc_error_t *error) {
       continue;
     }
     *link = child->next;
+    strays_end(fork_server);
     if (!first)
       first = fork_server_send(fork_server,
                                json_pack("{s:s, s:I, s:i, s:I}", "t", "reaped", "child", child->id, "status", status,
@@ -166,6 +180,7 @@ static void kill_all(fork_server_t *fork_server) {
     (void)child_reap(child, 0, &status, &usage);
     free(child);
   }
+  strays_end(fork_server);
 }
 
 /* ---- the loop ---- */

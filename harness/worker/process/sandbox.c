@@ -13,8 +13,9 @@
 #include "memory/valgrind_requests.h"
 #include "worker/child/batch.h"
 #include "worker/child/try.h"
+#include "worker/process/confine.h"
 
-enum { SANDBOX_FILE_LIMIT = 64 << 20, SANDBOX_STACK_LIMIT = 64 << 20 };
+enum { SANDBOX_FILE_LIMIT = 64 << 20, SANDBOX_STACK_LIMIT = 64 << 20, SANDBOX_FILES_LIMIT = 4096 };
 /* Valgrind's own files belong to this process, and so does its data about each byte: whether it is defined, and its
  * origin. */
 enum { VALGRIND_FILE_LIMIT = 1 << 30, VALGRIND_OWN = 1 << 30, VALGRIND_SHARE = 4 };
@@ -57,6 +58,7 @@ static void limits_set(long long memory_mib, rlim_t file_limit) {
   struct rlimit stack;
   if (getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur > SANDBOX_STACK_LIMIT)
     sandbox_limit_set(RLIMIT_STACK, SANDBOX_STACK_LIMIT);
+  sandbox_limit_set(RLIMIT_NOFILE, SANDBOX_FILES_LIMIT);
   if (memory_mib <= 0) return;
   rlim_t bytes = (rlim_t)memory_mib << 20;
   opc_peak_limit((size_t)bytes);
@@ -105,7 +107,6 @@ static opc_status_t sandbox_set_up(const opc_sandbox_t *sandbox, opc_crash_recor
   signals_reset();
   OPC_RETURN_IF_ERROR(streams_set(sandbox->output, error));
   OPC_RETURN_IF_ERROR(opc_crash_map(sandbox->crash_record, out_record, error));
-  close(sandbox->crash_record);
   OPC_RETURN_IF_ERROR(opc_crash_install(*out_record, error));
   if (chdir(sandbox->directory) != 0)
     return opc_error_set(error, OPC_ERR_SYSTEM, "cannot enter %s: %s", sandbox->directory, strerror(errno));
@@ -115,6 +116,9 @@ static opc_status_t sandbox_set_up(const opc_sandbox_t *sandbox, opc_crash_recor
   opc_scratch_memory_plain();
   opc_bridge_before_call(opc_scratch_memory_before_call);
   limits_set(sandbox->memory_mib, file_bytes(sandbox->operators));
+  opc_refusals_watch(&(*out_record)->refusals);
+  OPC_RETURN_IF_ERROR(opc_confine_enter(sandbox->crash_record, error));
+  close(sandbox->crash_record);
   return OPC_OK;
 }
 

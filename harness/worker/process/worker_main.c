@@ -13,6 +13,7 @@
 #include "wire/protocol.h"
 #include "worker/child/child_folder.h"
 #include "worker/loading/loading.h"
+#include "worker/process/confine.h"
 #include "worker/process/fork_server.h"
 
 /* Work that every child would repeat: the first calls in a process bind libtorch's functions by name and trigger its
@@ -98,7 +99,8 @@ static void worker_warm_up(void) {
 
 typedef struct options {
   opc_loading_t loading;
-  bool cuda, exec_batch, memcheck;
+  bool cuda, exec_batch, memcheck, gpu;
+  double sandbox_since; /* 0: no sandbox */
   long long memory_mib;
 } options_t;
 
@@ -107,11 +109,15 @@ typedef struct lists { /* of options that may be repeated, as many as there are 
 } lists_t;
 
 static opc_status_t options_parse(int argc, char **argv, options_t *options, const lists_t *lists, opc_error_t *error) {
-  static const struct option longs[] = {
-      {"exec-batch", required_argument, NULL, 'e'}, {"preload", required_argument, NULL, 'p'},
-      {"mode", required_argument, NULL, 'm'},       {"namespace", required_argument, NULL, 'n'},
-      {"module", required_argument, NULL, 'y'},     {"tool", required_argument, NULL, 't'},
-      {"package", required_argument, NULL, 'k'},    {NULL, 0, NULL, 0}};
+  static const struct option longs[] = {{"exec-batch", required_argument, NULL, 'e'},
+                                        {"preload", required_argument, NULL, 'p'},
+                                        {"mode", required_argument, NULL, 'm'},
+                                        {"namespace", required_argument, NULL, 'n'},
+                                        {"module", required_argument, NULL, 'y'},
+                                        {"tool", required_argument, NULL, 't'},
+                                        {"package", required_argument, NULL, 'k'},
+                                        {"sandbox", required_argument, NULL, 's'},
+                                        {NULL, 0, NULL, 0}};
   size_t preload_count = 0, namespace_count = 0, module_count = 0;
   opterr = optind = 0; /* optind: an interpreter may have used getopt */
   for (int option; (option = getopt_long(argc, argv, "+", longs, NULL)) != -1;) {
@@ -126,10 +132,13 @@ static opc_status_t options_parse(int argc, char **argv, options_t *options, con
       lists->modules[module_count++] = optarg;
     } else if (option == 'm') {
       options->cuda = options->loading.cuda = strcmp(optarg, "cpu") != 0;
+      options->gpu = strcmp(optarg, "cuda") == 0;
     } else if (option == 'k') {
       options->loading.package = optarg;
       setenv("AOTI_RUNTIME_CHECK_INPUTS", "1", 0); /* if a model gets other inputs than it was compiled for, it reports
                                                       that instead of reading out of bounds */
+    } else if (option == 's') {
+      options->sandbox_since = atof(optarg);
     } else if (option == 't') {
       options->memcheck = strcmp(optarg, "memcheck") == 0;
     } else {
@@ -225,6 +234,10 @@ static opc_status_t worker_run(int argc, char **argv, const lists_t *lists, opc_
   OPC_RETURN_IF_ERROR(options_parse(argc, argv, &options, lists, error));
   setrlimit(RLIMIT_CORE, &no_core);
   OPC_RETURN_IF_ERROR(opc_child_folder_open(error));
+  const bool confined = options.sandbox_since > 0 && !opc_valgrind_active();
+  if (confined && !options.gpu) opc_confine_open(&options.loading, options.sandbox_since);
+  options.loading.sandbox_misses =
+      confined && options.gpu ? "it was never tried with a GPU, and is off here" : opc_confine_missing();
   return options.exec_batch ? batch_run(&options, error) : fork_server_run(&options, error);
 }
 

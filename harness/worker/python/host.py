@@ -53,6 +53,14 @@ def import_module(name):
     return load_file(os.path.basename(path)[:-3], path)
 
 
+def folder_of(name):
+    """Where a module's file is, or its top-level package. Nothing is imported."""
+    if name.endswith(".py"):
+        return os.path.dirname(os.path.abspath(name))
+    spec = importlib.util.find_spec(name.partition(".")[0])
+    return next(iter(spec.submodule_search_locations or [os.path.dirname(spec.origin or "")])) if spec else ""
+
+
 def part(name):
     """Another file of this folder, which the user's modules cannot hide."""
     known = f"opcheck_c_{name}"
@@ -153,6 +161,7 @@ NAMED = set()  # the top-level packages of the modules that --python names
 HELD = []  # what must stay alive
 # What the worker may ask for, given a word. The answer is text; nothing is "".
 ANSWERS = {
+    b"folder": lambda word: folder_of(word),
     b"import": lambda word: import_module(word) and "",
     b"imported": lambda word: "yes" if word in sys.modules else "",
     b"module file": lambda word: module_file(),
