@@ -14,6 +14,8 @@
 extern "C" {
 #endif
 
+#define OPC_LIBTORCH "libtorch" /* what stands for the file of libtorch's own operators */
+
 typedef struct opc_elf_file {
   char *path;
   const char **needed; /* DT_NEEDED, in file order */

@@ -66,8 +66,9 @@ bool opc_fatbin_visit(const unsigned char *bytes, size_t size, void (*visit)(con
 bool opc_gpu_codes_serve(const opc_gpu_codes_t *codes, unsigned architecture);
 /* PTX without suffix, which can also be compiled for later GPUs. */
 bool opc_gpu_codes_have_lasting_ptx(const opc_gpu_codes_t *codes);
-/* Whether a library has any PTX, which the simulated device can run. A file that is no library, a package or a Python
- * module, may bring PTX when it runs: true. Remembers the last library; threads: one. */
+/* Whether a library has any PTX, which the simulated device can run; file is opc_operator_t.library. A package or a
+ * Python module may bring PTX when it runs: true. Of libtorch's own operators none has any. Remembers the last library;
+ * threads: one. */
 bool opc_gpu_library_has_ptx(const char *file);
 unsigned opc_gpu_codes_newest(const opc_gpu_codes_t *codes); /* newest architecture with machine code; 0: none */
 

@@ -36,8 +36,9 @@ bool opc_gpu_library_has_ptx(const char *file) {
   if (!file || strlen(file) >= sizeof known) return false;
   if (strcmp(file, known) == 0) return answer;
   snprintf(known, sizeof known, "%s", file);
-  answer = opc_elf_open(file, &elf, NULL) != OPC_OK;
-  if (answer) return true;
+  const bool opened = opc_elf_open(file, &elf, NULL) == OPC_OK;
+  answer = !opened && strcmp(file, OPC_LIBTORCH) != 0;
+  if (!opened) return answer;
   opc_gpu_codes_t codes = {0};
   const unsigned char *bytes = opc_elf_section(elf, ".nv_fatbin", &size);
   if (bytes) opc_fatbin_read(bytes, size, &codes);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "inspect/digest.h"
+#include "inspect/elf_file.h"
 #include "model/package/model_package.h"
 #include "supervise/common/run_options.h"
 #include "supervise/process/worker_process.h"
@@ -26,8 +27,6 @@ typedef struct opc_library {
   char digest[OPC_DIGEST_SIZE]; /* of the file and those that it needs; "": none */
   const char *checked_as;       /* its file name among library_operators; NULL: not checked */
 } opc_library_t;
-
-#define OPC_LIBTORCH "libtorch"
 
 typedef struct opc_loaded {
   opc_library_t *libraries;
