@@ -65,7 +65,7 @@ class Run:
     """One run in a folder of its own, with a folder for temporary files that must be empty afterwards."""
 
     def __init__(self, folder, command, environment):
-        self.folder, self.temporary = folder, folder / "tmp"
+        self.folder, self.temporary, self.ended = folder, folder / "tmp", True
         shutil.rmtree(folder, ignore_errors=True)
         self.temporary.mkdir(parents=True)
         self.output = (folder / "output.txt").open("w+", errors="replace")
@@ -73,20 +73,15 @@ class Run:
         self.process = subprocess.Popen(command, stdout=self.output, stderr=self.output, stdin=subprocess.DEVNULL, env=values, cwd=folder)
 
     def wait(self):
-        """The exit status; what is left of it; KiB that opcheck-c had at most. A run that does not end is killed, which is a mistake."""
-        late, usage = time.monotonic() + TIMEOUT, None
-        while usage is None:
-            pid, status, used = os.wait4(self.process.pid, os.WNOHANG)
-            if pid:
-                usage, self.process.returncode = used, os.waitstatus_to_exitcode(status)
-            elif time.monotonic() > late:
-                os.kill(self.process.pid, signal.SIGKILL)
-                late = float("inf")
-                self.process.late = True
-            else:
-                time.sleep(0.01)
+        """The exit status, and what is wrong with how it ended, in words. A run that does not end is killed."""
+        try:
+            self.process.wait(TIMEOUT)
+        except subprocess.TimeoutExpired:
+            self.ended = False
+            self.process.kill()
+            self.process.wait()
         self.output.close()
-        return self.process.returncode, [*self.left(), *(["the run did not end"] if hasattr(self.process, "late") else [])]
+        return self.process.returncode, [*self.left(), *([] if self.ended else ["the run did not end"])]
 
     def left(self):
         ended = time.monotonic() + ENDED
@@ -352,7 +347,7 @@ def main():
     parser.add_argument("--points", type=int, default=200)
     parser.add_argument("--crowd", type=int, default=1000)
     parser.add_argument("--alone", action="store_true", help="nothing else runs on this machine: shared memory that is new was left by a run")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     parts = ("kill", "disk", "calls", "clock", "flood", "crowd")
     unknown = [part for part in options.parts if part not in parts]
     if unknown:
