@@ -83,6 +83,19 @@ static void test_calls(void **state) {
                  "a call with 0 arguments of a function with 1");
 }
 
+/* Each function calls the one before it twice: a thousand million calls of nothing. */
+static void test_too_many_calls(void **state) {
+  (void)state;
+  enum { FUNCTIONS = 30, SIZE = 4096 };
+  char text[SIZE] = HEAD ".func f0()\n{\n}\n";
+  size_t length = strlen(text);
+  for (int i = 1; i < FUNCTIONS; i++)
+    length += (size_t)snprintf(text + length, SIZE - length, ".func f%d()\n{\ncall.uni f%d;\ncall.uni f%d;\n}\n", i,
+                               i - 1, i - 1);
+  snprintf(text + length, SIZE - length, ".entry k()\n{\ncall.uni f%d;\n}\n", FUNCTIONS - 1);
+  assert_problem(text, 25, "", "more than 16384 calls"); /* where the last one would be */
+}
+
 static void test_not_ptx(void **state) {
   (void)state;
   assert_problem("", 0, "", "the text is empty");
@@ -202,6 +215,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_missing_instructions),
                                      cmocka_unit_test(test_names),
                                      cmocka_unit_test(test_calls),
+                                     cmocka_unit_test(test_too_many_calls),
                                      cmocka_unit_test(test_not_ptx),
                                      cmocka_unit_test(test_damage_stays),
                                      cmocka_unit_test(test_everything_counts),

@@ -6,7 +6,7 @@
 
 #include "cuda/ptx/ptx_machine.h"
 
-enum { OPS_MOST = 1 << 18, DEPTH_MOST = 64, FRAME_MOST = 1 << 24, SHARED_MOST = 1 << 28 };
+enum { OPS_MOST = 1 << 18, CALLS_MOST = 1 << 14, DEPTH_MOST = 64, FRAME_MOST = 1 << 24, SHARED_MOST = 1 << 28 };
 
 /* A variable's place in the frame of local memory, or in shared memory. */
 typedef struct place {
@@ -28,7 +28,7 @@ typedef struct maker {
   opc_ptx_arena_t scratch;
   opc_ptx_list_t shared; /* place_t */
   opc_ptx_problem_t *problem;
-  uint32_t depth;
+  uint32_t depth, calls;
 } maker_t;
 
 static bool refuse(maker_t *maker, uint32_t line, const char *format, ...) __attribute__((format(printf, 3, 4)));
@@ -408,6 +408,8 @@ static bool inline_call(maker_t *maker, instance_t *caller, const opc_ptx_statem
   uint32_t around;
   if (is_being_called(caller, function)) return refuse(maker, statement->line, "recursion: %s", function->text_name);
   if (maker->depth == DEPTH_MOST) return refuse(maker, statement->line, "calls that are nested too deep");
+  if (maker->calls++ == CALLS_MOST)
+    return refuse(maker, statement->line, "more than %d calls, with those of the functions that it calls", CALLS_MOST);
   if (function->problem.message[0] != '\0') {
     *maker->problem = function->problem;
     return false;
