@@ -301,6 +301,8 @@ class Breaks:
             self.wrong(f"clock {number}", *left)
             if code in (0, 1, 5):  # an operator whose time is over at the jump is named as not checked
                 self.is_whole("clock", whole, may_differ=True)
+                if code != 1 and not re.search(r"not checked\n +operators +faults::\w+ \(budget\)", run.said()):
+                    self.wrong(f"clock {number}", f"exit status {code}, and no operator is named: {run.said()[-300:]}")
             elif code in (3, 4):  # while a worker was started, or the library loaded
                 self.is_honest("clock", whole)
             else:

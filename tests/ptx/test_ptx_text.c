@@ -1,4 +1,5 @@
 /* Reading PTX: what is understood, what is refused and with which words, and damaged texts. */
+#include "cuda/ptx/ptx_text.h"
 #include "ptx_test.h"
 
 #define HEAD ".version 9.0\n.target sm_90\n.address_size 64\n"
@@ -94,6 +95,26 @@ static void test_too_many_calls(void **state) {
                                i - 1, i - 1);
   snprintf(text + length, SIZE - length, ".entry k()\n{\ncall.uni f%d;\n}\n", FUNCTIONS - 1);
   assert_problem(text, 25, "", "more than 16384 calls"); /* where the last one would be */
+}
+
+static bool is_without_threads(const char *bytes) {
+  char text[512];
+  opc_ptx_problem_t problem;
+  snprintf(text, sizeof text, HEAD ".entry k()\n{\nret;\n}\n.section .debug_info\n{\n.b8 %s\n}\n", bytes);
+  opc_ptx_module_t *module = opc_ptx_module_read(text, strlen(text), &problem);
+  assert_non_null(module);
+  const bool without = module->without_threads;
+  opc_ptx_module_free(module);
+  return without;
+}
+
+/* The name of the compiler; a folder of that name is none. */
+static void test_made_by_triton(void **state) {
+  (void)state;
+  assert_true(is_without_threads("1, 116, 114, 105, 116, 111, 110, 0"));
+  assert_false(is_without_threads("1, 47, 116, 114, 105, 116, 111, 110, 0"));     /* /triton */
+  assert_false(is_without_threads("1, 116, 114, 105, 116, 111, 110, 115, 0"));    /* tritons */
+  assert_false(is_without_threads("1, 116, 116, 114, 105, 116, 111, 110, 0, 0")); /* ttriton */
 }
 
 static void test_not_ptx(void **state) {
@@ -216,6 +237,7 @@ int main(void) {
                                      cmocka_unit_test(test_names),
                                      cmocka_unit_test(test_calls),
                                      cmocka_unit_test(test_too_many_calls),
+                                     cmocka_unit_test(test_made_by_triton),
                                      cmocka_unit_test(test_not_ptx),
                                      cmocka_unit_test(test_damage_stays),
                                      cmocka_unit_test(test_everything_counts),

@@ -179,17 +179,19 @@ static bool address_size(opc_ptx_parser_t *parser) {
   return bits == 64 || opc_ptx_fail(parser, "addresses of %u bits are not known", (unsigned)bits);
 }
 
-/* .section .debug_info { .b8 116 … }, with the name of the compiler */
+/* .section .debug_info { .b8 116 … }, with the name of the compiler. A path that ends in it is no such name. */
 static bool module_section(opc_ptx_parser_t *parser) {
   static const char triton[] = "triton";
+  uint64_t byte, before = 0;
   size_t read = 0;
   while (parser->lexer.token != OPC_PTX_END && !opc_ptx_lexer_at(&parser->lexer, '}')) {
-    uint64_t byte;
     if (parser->lexer.token == OPC_PTX_NUMBER &&
         opc_ptx_number_read(parser->lexer.span, &byte) == OPC_PTX_NUMBER_INTEGER) {
-      read = byte == (uint64_t)triton[read] ? read + 1 : byte == (uint64_t)triton[0];
+      if (byte != (uint64_t)triton[read]) read = 0;
+      if (byte == (uint64_t)triton[read] && (read > 0 || before < ' ')) read++;
       if (read == sizeof triton) parser->module->without_threads = true;
       if (read == sizeof triton) read = 0;
+      before = byte;
     }
     opc_ptx_lexer_next(&parser->lexer);
   }

@@ -69,7 +69,7 @@ opc_status_t opc_child_folder_open(opc_error_t *error) {
   /* Absolute: a library may change the working directory. */
   if (length < 0 || (size_t)length >= sizeof made || !mkdtemp(made) || !realpath(made, scratch_root))
     return opc_error_set(error, OPC_ERR_SYSTEM,
-                         "cannot make a working directory in %s: %s; free some space, or set TMPDIR", folder,
+                         "cannot make a working directory in %s: %s; set TMPDIR to another folder", folder,
                          strerror(errno));
   pid_t worker = getpid();
   pid_t janitor = fork();
@@ -82,7 +82,7 @@ opc_status_t opc_child_folder_make(char out[PATH_MAX], opc_error_t *error) {
   int length = snprintf(out, PATH_MAX, "%s/child-XXXXXX", scratch_root);
   if (length < 0 || length >= PATH_MAX || !mkdtemp(out))
     return opc_error_set(error, OPC_ERR_SYSTEM,
-                         "cannot make a working directory in %s: %s; free some space, or set TMPDIR", scratch_root,
+                         "cannot make a working directory in %s: %s; set TMPDIR to another folder", scratch_root,
                          strerror(errno));
   return OPC_OK;
 }
