@@ -116,6 +116,7 @@ opc_change_state_t opc_change_make(const opc_operator_t *op, const opc_sample_t 
 typedef enum opc_turn {
   OPC_TURN_OPTIONS = 0, /* other floating-point numbers and every flag inverted, or one of the two */
   OPC_TURN_DTYPE,       /* float64 in place of another floating dtype, float32 in place of float64 */
+  OPC_TURN_LARGER,      /* larger tensors: memory that is as large as the first call wanted is too small */
   OPC_TURNS
 } opc_turn_t;
 opc_change_state_t opc_change_turn(const opc_operator_t *op, const opc_sample_t *sample, opc_turn_t turn,
@@ -227,6 +228,9 @@ const char *opc_subprocess_before(const opc_subprocess_t *subprocess);
 const char *opc_subprocess_changed(const opc_subprocess_t *subprocess);
 /* What differs in the calls of TURNED_FIRST and TURNED_AFTER, as text. */
 const char *opc_subprocess_turned(const opc_subprocess_t *subprocess, opc_turn_t turn);
+/* The call of TURNED_AFTER with OPC_TURN_LARGER left its memory, or ended its process with *out_signal (0: it did not);
+ * as the first call of a process it returned. */
+bool opc_subprocess_larger_fails(const opc_subprocess_t *subprocess, int *out_signal);
 /* How many calls threw. */
 size_t opc_subprocess_refused(const opc_subprocess_t *subprocess);
 /* True: some call drew numbers from a generator; this includes calls on changed arguments. */

@@ -214,6 +214,18 @@ static void compare_turned(aggregate_t *run, const opc_subprocess_t *subprocess,
                    opc_text_c(&text), run->context->samples[0].name);
 }
 
+static void report_larger(aggregate_t *run, const opc_subprocess_t *subprocess) {
+  const char *larger = opc_subprocess_turned(subprocess, OPC_TURN_LARGER);
+  int number;
+  if (!opc_subprocess_larger_fails(subprocess, &number)) return;
+  opc_finding_note_variant(run->finding, larger);
+  opc_finding_fail(
+      run->finding, OPC_RULE_determinism_order,
+      "%s, after calls as the sample is: it %s%s, and as the only call of a process it does not; sample %s", larger,
+      number ? "ends the process with " : "reads or writes outside its tensors", number ? strsignal(number) : "",
+      run->context->samples[0].name);
+}
+
 static void report_signal(aggregate_t *run, const opc_subprocess_t *subprocess) {
   opc_subprocess_stage_t stage;
   int number = opc_subprocess_signal(subprocess, &stage);
@@ -238,6 +250,7 @@ static opc_status_t check_order(aggregate_t *run, const opc_subprocess_t *subpro
   }
   for (opc_turn_t turn = 0; turn < OPC_TURNS && !out_of_bounds && !run->finding->decided; turn++)
     compare_turned(run, subprocess, turn);
+  if (!out_of_bounds && !run->finding->decided) report_larger(run, subprocess);
   report_signal(run, subprocess);
   if (run->compared) add_done(run, "in other orders");
   if (run->compared && opc_subprocess_refused(subprocess)) add_done(run, "after calls that threw");

@@ -140,7 +140,25 @@ static opc_change_state_t change_dtype(const opc_sample_t *sample, opc_sample_t 
   return OPC_CHANGE_MADE;
 }
 
+/* Of every tensor, whatever was learned of their relations: calls with other sizes in one process taught those. */
+static opc_change_state_t change_larger(const opc_operator_t *op, const opc_sample_t *sample, opc_sample_t *out,
+                                        char *what, size_t size) {
+  opc_sample_t unrelated = *sample;
+  opc_error_t ignored;
+  unrelated.relations = NULL;
+  snprintf(what, size, "a call on larger tensors");
+  return opc_variant_apply(&unrelated, op, "all.larger", out, &ignored) == OPC_OK ? OPC_CHANGE_MADE
+                                                                                  : OPC_CHANGE_NOT_HERE;
+}
+
 opc_change_state_t opc_change_turn(const opc_operator_t *op, const opc_sample_t *sample, opc_turn_t turn,
                                    opc_sample_t *out, char *what, size_t size) {
-  return turn == OPC_TURN_DTYPE ? change_dtype(sample, out, what, size) : change_options(op, sample, out, what, size);
+  switch (turn) {
+    case OPC_TURN_DTYPE:
+      return change_dtype(sample, out, what, size);
+    case OPC_TURN_LARGER:
+      return change_larger(op, sample, out, what, size);
+    default:
+      return change_options(op, sample, out, what, size);
+  }
 }

@@ -26,6 +26,8 @@ typedef struct subprocess_log {
   opc_subprocess_stage_t stage;
   bool calling; /* a call of the stage is running, on arguments that the operator accepts */
   bool out_of_bounds, random;
+  bool larger_outside; /* larger tensors last: the call read or wrote outside its memory */
+  int larger_signal;   /* it ended the process; 0: it did not */
   opc_enlargement_t large, medium;
   opc_batch_t batches[OPC_SUBPROCESS_SAMPLES];
   size_t refused;
@@ -212,7 +214,7 @@ static bool can_be_turned(const life_t *life, opc_turn_t turn) {
 }
 
 /* True in a child with its own time limit, which must exit; false in its parent, when the child has ended. */
-static bool in_child(void) {
+static bool in_child(int *out_status) {
   pid_t parent = getpid(), child = fork();
   if (child == 0) {
     struct itimerval most = {.it_value = {.tv_sec = SECONDS_MOST / 2}};
@@ -221,7 +223,8 @@ static bool in_child(void) {
     setitimer(ITIMER_REAL, &most, NULL);
     return true;
   }
-  while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR) {
+  *out_status = 0;
+  while (child > 0 && waitpid(child, out_status, 0) < 0 && errno == EINTR) {
   }
   return false;
 }
@@ -229,7 +232,8 @@ static bool in_child(void) {
 /* A result that is cached under an incomplete key is right for the first caller: this process makes only this call, so
  * it comes first. */
 static void turned_first(life_t *life, opc_turn_t turn) {
-  if (!can_be_turned(life, turn) || !in_child()) return;
+  int ignored;
+  if (!can_be_turned(life, turn) || !in_child(&ignored)) return;
   opc_trial_outcome_t outcome = {0};
   if (turned_call(life, turn, &outcome)) record_write(life->log, OPC_SUBPROCESS_TURNED_FIRST, turn, &outcome);
   _exit(0);
@@ -258,6 +262,19 @@ static void turned_last(life_t *life, opc_turn_t turn) {
     record_write(life->log, OPC_SUBPROCESS_TURNED_AFTER, turn, &last);
 }
 
+/* Larger tensors last. The call may write outside its memory, so it has a process of its own. */
+static void larger_last(life_t *life) {
+  OPC_SCOPED(opc_trial_outcome_clear) opc_trial_outcome_t first = {0};
+  int status;
+  if (!find_turned(life, OPC_TURN_LARGER, &first)) return;
+  if (in_child(&status)) {
+    turned_last(life, OPC_TURN_LARGER);
+    life->log->larger_outside = opc_trial_out_of_bounds();
+    _exit(0);
+  }
+  if (WIFSIGNALED(status) && !was_ended(WTERMSIG(status))) life->log->larger_signal = WTERMSIG(status);
+}
+
 /* ---- batches ---- */
 
 /* Of the first sample, and of those that promise something. */
@@ -277,9 +294,10 @@ static opc_status_t batches_look(life_t *life, opc_error_t *error) {
 /* Batches of other sizes may crash. */
 static void batches_run(life_t *life) {
   bool any = false;
+  int status;
   opc_error_t ignored;
   for (size_t i = 0; i < life->count; i++) any |= has_batch(life, i);
-  if (any && in_child()) _exit(batches_look(life, &ignored) == OPC_OK ? 0 : 1);
+  if (any && in_child(&status)) _exit(batches_look(life, &ignored) == OPC_OK ? 0 : 1);
 }
 
 /* All stages that do not change the arguments. */
@@ -302,8 +320,9 @@ static opc_status_t life_run(life_t *life, opc_error_t *error) {
   life->log->out_of_bounds = opc_trial_out_of_bounds();
   OPC_RETURN_IF_ERROR(status);
   if (!life->log->out_of_bounds) batches_run(life);
+  if (!life->log->out_of_bounds) larger_last(life);
   OPC_RETURN_IF_ERROR(changes_run(life, error));
-  for (opc_turn_t turn = 0; turn < OPC_TURNS && !opc_trial_out_of_bounds(); turn++) turned_last(life, turn);
+  for (opc_turn_t turn = 0; turn < OPC_TURN_LARGER && !opc_trial_out_of_bounds(); turn++) turned_last(life, turn);
   return OPC_OK;
 }
 
@@ -391,6 +410,10 @@ const char *opc_subprocess_before(const opc_subprocess_t *subprocess) { return s
 const char *opc_subprocess_changed(const opc_subprocess_t *subprocess) { return subprocess->log->changed; }
 const char *opc_subprocess_turned(const opc_subprocess_t *subprocess, opc_turn_t turn) {
   return subprocess->log->turned[turn];
+}
+bool opc_subprocess_larger_fails(const opc_subprocess_t *subprocess, int *out_signal) {
+  *out_signal = subprocess->log->larger_signal;
+  return subprocess->log->larger_outside || *out_signal;
 }
 size_t opc_subprocess_refused(const opc_subprocess_t *subprocess) { return subprocess->log->refused; }
 bool opc_subprocess_random(const opc_subprocess_t *subprocess) { return subprocess->log->random; }
