@@ -14,6 +14,11 @@ opc_status_t opc_equivalent_ignored(opc_case_context_t *context, opc_finding_t *
 /* For the unmodified sample: whether the operator reads only 32 bits of its int64 numbers. */
 opc_status_t opc_equivalent_narrow(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) OPC_CHECKED;
 
+/* For a file's unmodified sample, whose result is `plain`: whether elements are NaN whatever finite numbers the
+ * floating tensors hold. Decides the finding only if it fails. */
+opc_status_t opc_equivalent_nan(opc_case_context_t *context, const opc_result_t *plain, opc_finding_t *finding,
+                                opc_error_t *error) OPC_CHECKED;
+
 /* For a sample in float64: whether the operator keeps fewer bits of a number argument (float, Scalar) than its tensors
  * have. */
 opc_status_t opc_equivalent_float(opc_case_context_t *context, opc_finding_t *finding, opc_error_t *error) OPC_CHECKED;

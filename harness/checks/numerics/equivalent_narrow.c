@@ -254,6 +254,8 @@ opc_status_t opc_equivalent_narrow(opc_case_context_t *context, opc_finding_t *f
   OPC_RETURN_IF_ERROR(opc_result_take(&plain, &call, OPC_RESULT_ARGUMENTS, error));
   if (!context->id.dtype[0]) /* the own dtype */
     OPC_RETURN_IF_ERROR(opc_equivalent_padding(&again, &call, true, &rows, finding, error));
+  if (!context->id.dtype[0] && !finding->decided)
+    OPC_RETURN_IF_ERROR(opc_equivalent_nan(context, &plain, finding, error));
   if (finding->decided) return OPC_OK;
   if (opc_result_numel(&plain) > 0 && !gives_narrow_integers(&plain))
     return check_tensors_and_numbers(&narrow, &call, finding, error);
