@@ -77,6 +77,7 @@ static void test_families(void **state) {
       {OPC_FAMILY_STRING_WORD, "mode must be either zigzag or plain", "zigzag"},
       {OPC_FAMILY_STRING_WORD, "unknown mode, try 'round'", "round"},
       {OPC_FAMILY_OPTIONAL, "bias is required", "float32"},
+      {OPC_FAMILY_REQUIRES_GRAD, "element 0 of tensors does not require grad and does not have a grad_fn", "grad"},
       {OPC_FAMILY_NUMBER_SET, "groups: 3", "float32[5, 6] 3 [1, 1]"},
       {OPC_FAMILY_NAMED, "input is odd", "true"},
   };
@@ -93,7 +94,11 @@ static void test_families(void **state) {
       describe(&candidates.items[k].sample, &text);
       bool zeros = strcmp(rows[i].wanted, "zeros") == 0 &&
                    candidates.items[k].sample.arguments[6].tensor->fill.kind == OPC_FILL_ZEROS;
-      found |= candidates.items[k].family == rows[i].family && (zeros || strstr(opc_text_c(&text), rows[i].wanted));
+      bool grad = strcmp(rows[i].wanted, "grad") == 0 &&
+                  candidates.items[k].sample.arguments[1].tensor->requires_grad &&
+                  !candidates.items[k].sample.arguments[6].tensor->requires_grad;
+      found |=
+          candidates.items[k].family == rows[i].family && (zeros || grad || strstr(opc_text_c(&text), rows[i].wanted));
     }
     if (!found)
       fail_msg("no candidate of '%s' is %s (%zu candidates)", rows[i].message, rows[i].wanted, candidates.count);

@@ -111,6 +111,7 @@ bool opc_search_is_backward_of(const opc_operator_t *op, const opc_operator_t *f
   X(NUMBER_SET, "number-set")           \
   X(STRING_WORD, "string-word")         \
   X(OPTIONAL, "optional")               \
+  X(REQUIRES_GRAD, "requires-grad")     \
   X(NAMED, "named")                     \
   X(OPTION, "option")                   \
   X(KNOWN, "known")                     \

@@ -22,6 +22,12 @@ bool opc_search_is_contradicted(const opc_search_t *search) {
   return search->kept_count > 0;
 }
 
+/* Mistakes need a few elements: two zeros among others, say. */
+static int worth_of(const opc_kept_t *kept) {
+  enum { FEW = 4 };
+  return 4 * kept->depends_on_values + 2 * kept->rich + (kept->numel >= FEW);
+}
+
 /* Accepted tuples that differ in shape, at most `limit`: the richest first; among equals, the smallest. Those that the
  * Meta kernel refuses count only if there are no others. */
 static size_t search_result_choose(const opc_search_t *search, size_t chosen[], size_t limit) {
@@ -35,8 +41,7 @@ static size_t search_result_choose(const opc_search_t *search, size_t chosen[], 
       for (size_t k = 0; k < count; k++) taken |= search->kept[chosen[k]].shape == kept->shape;
       if (taken || kept->contradicted != contradicted) continue;
       const opc_kept_t *other = best < OPC_KEPT_MAX ? &search->kept[best] : NULL;
-      int rank = kept->rich + 2 * kept->depends_on_values,
-          other_rank = other ? other->rich + 2 * other->depends_on_values : -1;
+      const int rank = worth_of(kept), other_rank = other ? worth_of(other) : -1;
       if (!other || rank > other_rank || (rank == other_rank && kept->numel < other->numel)) best = i;
     }
     if (best == OPC_KEPT_MAX) break;

@@ -15,6 +15,7 @@ static uint64_t digest_value(const opc_value_t *value, uint64_t digest, bool sha
     const int64_t fields[] = {spec->ndim, (int64_t)spec->dtype, (int64_t)spec->fill.kind, spec->fill.hi};
     digest = mix(digest, fields, shapes_only ? sizeof fields[0] : sizeof fields);
     digest = mix(digest, spec->sizes, (size_t)spec->ndim * sizeof spec->sizes[0]);
+    if (spec->requires_grad) digest = mix(digest, &spec->requires_grad, sizeof spec->requires_grad);
     if (!shapes_only && spec->fill.kind == OPC_FILL_FULL)
       digest = mix(digest, &spec->fill.value.i, sizeof spec->fill.value.i);
     for (size_t i = 0; !shapes_only && spec->fill.kind == OPC_FILL_VALUES && i < spec->fill.value_count; i++)

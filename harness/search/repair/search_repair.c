@@ -30,6 +30,7 @@ static const struct {
     {OPC_FAMILY_INT_VALUES, opc_repair_int_values, 10},
     {OPC_FAMILY_STRING_WORD, opc_repair_string_word, 8},
     {OPC_FAMILY_OPTIONAL, opc_repair_optional, 4},
+    {OPC_FAMILY_REQUIRES_GRAD, opc_repair_requires_grad, 1},
     {OPC_FAMILY_NUMBER_SET, opc_repair_number_set, 6},
     {OPC_FAMILY_NAMED, opc_repair_named, 6},
 };

@@ -63,6 +63,7 @@ void opc_repair_index_range(opc_repair_t *r);
 void opc_repair_int_values(opc_repair_t *r);
 void opc_repair_string_word(opc_repair_t *r);
 void opc_repair_optional(opc_repair_t *r);
+void opc_repair_requires_grad(opc_repair_t *r);
 void opc_repair_named(opc_repair_t *r);
 
 /* Words that an error message names as values of a string argument.

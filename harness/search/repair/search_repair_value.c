@@ -306,6 +306,21 @@ void opc_repair_optional(opc_repair_t *r) {
   }
 }
 
+/* Libtorch's words where a derivative was not prepared, and what authors say themselves. */
+void opc_repair_requires_grad(opc_repair_t *r) {
+  bool changed = false;
+  if (!opc_clue_has(r->clue, "requires_grad|require grad|requires grad|require gradients|grad_fn|autograd_meta") ||
+      !opc_repair_begin(r))
+    return;
+  for (size_t i = 0; i < r->count; i++) {
+    const opc_value_t *value = r->copy[i].value;
+    if (value->kind != OPC_VALUE_TENSOR || !opc_dtype_is_inexact(value->tensor->dtype)) continue;
+    changed |= !value->tensor->requires_grad;
+    value->tensor->requires_grad = true;
+  }
+  opc_repair_end(r, changed);
+}
+
 /* Draws the named arguments anew, and flips every switch. */
 void opc_repair_named(opc_repair_t *r) {
   enum { DRAWS = 3 };
