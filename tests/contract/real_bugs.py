@@ -47,7 +47,7 @@ def rows_of(expectations, report, mode):
         shown = shown_by(name, expectation["twin"], found, mode) if broken else []
         says = (", ".join(shown) or not_found(name, expectation["twin"], found, mode)) if broken else counted(wrong) or "no error"
         rows.append({"name": name, "broken": broken, "holds": bool(shown) if broken else not wrong, "open": mode in expectation.get("open", []),
-                     "says": says + (" (no input was found)" if name in uncalled else "")})
+                     "named": bool(shown) or "(warning)" in says, "says": says + (" (no input was found)" if name in uncalled else "")})
     return rows
 
 
@@ -112,6 +112,7 @@ def opcheck_of_python(options):
 
 def sum_of(name, areas):
     total = {key: sum(area[key] for area in areas) for key in ("bugs", *MODES, "python")}
+    total["named"] = {mode: sum(area["named"][mode] for area in areas) for mode in MODES}
     return {"name": name, **total, "seconds": [sum(area["seconds"][i] for area in areas) for i in range(len(MODES))]}
 
 
@@ -123,6 +124,7 @@ def write_evidence(options):
         expectations = measured["with_samples"][0]
         rows = {mode: {row["name"]: row for row in measured[mode][2]} for mode in MODES}
         found = {"python": 0, **{mode: 0 for mode in MODES}}
+        named = dict.fromkeys(MODES, 0)
         for name, expectation in expectations.items():
             if expectation["primary"] is None:
                 false += [f"`{name}` {MODES[mode]}: {rows[mode][name]['says']}" for mode in MODES if not rows[mode][name]["holds"]]
@@ -131,10 +133,11 @@ def write_evidence(options):
             found["python"] += bool(python)
             for mode in MODES:
                 found[mode] += rows[mode][name]["holds"]
+                named[mode] += rows[mode][name]["named"]
             issue = re.sub(r"https://github\.com/([^/]+/[^/]+)/(?:issues|pull)/", r"\1#", expectation["issue"])
             bugs.append(f"| `{name.removeprefix(options.prefix + '_')}` | {expectation['kind']} | [{issue}]({expectation['issue']}) | {' | '.join(rows[mode][name]['says'] for mode in MODES)} | "
                         f"{', '.join(python) or 'not found'} |")
-        areas.append({"name": name_of(path), "bugs": len(expectations) // 2, **found, "seconds": [measured[mode][3] for mode in MODES]})
+        areas.append({"name": name_of(path), "bugs": len(expectations) // 2, **found, "named": named, "seconds": [measured[mode][3] for mode in MODES]})
     lines = ["# Bugs that really happened, rebuilt", "",
              f"Written by `tests/contract/real_bugs.py --write-evidence` on {options.date}, seed {SEED}, torch {torch}; {os.cpu_count()} processors, load average {os.getloadavg()[2]:.0f}, by",
              "other work too. `fixtures/real_bugs` has the operators: each bug was in a public operator library, and is rebuilt in small from its issue, with a fixed twin.",
@@ -143,11 +146,11 @@ def write_evidence(options):
              "|---|---|---|---|---|---|---|---|"]
     yardstick = [area for area in areas if area["name"] in YARDSTICK]
     for area in [*areas, sum_of("all", areas), sum_of("of these, the yardstick", yardstick)]:
-        found = [area[key] for key in ("name", "bugs", *MODES, "python")]
+        found = [area["name"], area["bugs"], *(f"{area[mode]} ({area['named'][mode]})" for mode in MODES), area["python"]]
         lines.append(f"| {' | '.join(map(str, found))} | {' / '.join(f'{one:.1f}' for one in area['seconds'])} |")
     lines += ["", f"*The yardstick* is the areas {', '.join(area['name'] for area in yardstick)}: chosen on 2026-11-29, and committed with what was found that day.", "",
               "A bug is *found* by an error that its twin does not have: with samples, in the same case; without, of a rule that its twin does not have at all, or else by such",
-              "a warning. By Python's opcheck it is found if a test fails on the plain sample, with inputs that require grad or without, and passes on its twin.", "",
+              "a warning. In parentheses: those for which there is at least a warning of a rule that the twin does not have. By Python's opcheck it is found if a test fails on the plain sample, with inputs that require grad or without, and passes on its twin.", "",
               "*With the twin as reference*: the same samples, and `--reference` names the fixed twin of each: what a user has who keeps a slow version. It shows which inputs are",
               "tried, as nothing can be said about a wrong value without a reference.", "",
               "*With the input that shows the bug*: the call that the issue names, as a sample. A fixed twin may refuse it.", "",
