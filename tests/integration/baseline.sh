@@ -106,7 +106,7 @@ expect "lines that a run may need" 1 "kept.txt: 2 lines removed" env BASELINE_OP
 cp output last
 expect "stay" 0 same same kept.txt <(head -3 before.txt)
 expect "no case" 0 'before.txt:1: "baseline_ops::writes/memory/cpu/-/large/plain" matched no case of this run; --update-xfail leaves it' sed 's/kept.txt/before.txt/' last
-expect "no sample" 0 'kept.txt:2: cases that "baseline_ops::dense/*" matches pass, and others could not be tried in this run; --update-xfail leaves it' cat last
+expect "no sample" 0 'kept.txt:2: cases that "baseline_ops::dense/*" matches pass, and others could not be tried in this run: the line stays' cat last
 expect "a line that stays is an error with --strict" 1 'large/plain" matched no case of this run, which is an error with --strict; --update-xfail leaves it' "${few[@]}" --strict --xfail kept.txt --update-xfail "$library"
 printf 'problem=%s issue 7\n' "$id" >kept.txt
 expect "a problem of an operator that has no samples" 1 "kept.txt: no line is out of date" env BASELINE_OPS=fixed "${few[@]}" --xfail kept.txt --update-xfail "$library"

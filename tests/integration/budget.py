@@ -49,6 +49,14 @@ def with_too_little():
     assert any(one["check"] == "registration" and one["verdict"] == "pass" for one in new["results"])
 
 
+def with_too_little_for_an_operator():
+    known = pathlib.Path(FOLDER) / "known_of_one.txt"
+    known.write_text("quick_ops::sleeps/*  nothing is wrong with it\n")
+    new, _ = report("one.json", "--samples", SAMPLES, "--op", "sleeps", "--operator-time", 0.01, "--xfail", known, QUICK, code=(0, 5))
+    assert {"pass", "skip"} == {one["verdict"] for one in new["results"]} and any(one["reason"] == "budget" for one in new["results"])
+    assert any("others could not be tried in this run: the line stays" in note for note in new["notes"]), new["notes"]
+
+
 def with_none():
     """What no time was left for is not fixed, and a line of the baseline stays."""
     baseline = pathlib.Path(FOLDER) / "baseline.txt"
@@ -71,5 +79,6 @@ def with_none():
 pathlib.Path(FOLDER).mkdir(parents=True, exist_ok=True)
 with_enough_time()
 with_too_little()
+with_too_little_for_an_operator()
 with_none()
 print("ok")

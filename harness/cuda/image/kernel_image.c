@@ -223,4 +223,6 @@ void *opc_image_wrap(const void *given, size_t size) {
   return out;
 }
 
-void opc_image_wrapped_free(void *wrapper) { munmap(wrapper, ((wrapped_t *)wrapper)->mapped); }
+void opc_image_wrapped_free(void *wrapper) {
+  if (wrapper) munmap(wrapper, ((wrapped_t *)wrapper)->mapped);
+}

@@ -312,8 +312,8 @@ static opc_status_t tell_unused(opc_session_t *session, opc_xfail_entry_t *entry
 
 static opc_status_t tell_skipped(opc_session_t *session, const opc_xfail_entry_t *entry, opc_error_t *error) {
   return opc_journal_note(session->journal, error,
-                          "%s:%d: cases that \"%s\" matches pass, and others could not be tried in this run; "
-                          "--update-xfail leaves it",
+                          "%s:%d: cases that \"%s\" matches pass, and others could not be tried in this run: the line "
+                          "stays",
                           session->xfail->file, entry->line, entry->pattern);
 }
 
