@@ -99,7 +99,7 @@ def strength(problem):
 
 
 def strongest(rows):
-    """[(row, problem, label)] of the errors that both readers found true, the strongest first. libtorch's own operators are left out: their labels are
+    """[(row, problem, label)] of the errors that are labelled true, the strongest first. libtorch's own operators are left out: their labels are
     about opcheck-c, not about PyTorch."""
     true = [(row, problem, row["labels"][problem["id"]]) for row in rows if row["entry"]["get"] != "libtorch" for problem in of_severity(row, "error")
             if problem["id"] in row["labels"] and labels.standing_label(row["labels"][problem["id"]]) == "true"]  # fmt: skip
@@ -305,8 +305,8 @@ def index(rows, lost, unasked, issues, reports):
 </style></head><body>
 <h1>Public operator libraries, checked by opcheck-c</h1>
 <p>{datetime.date.today().isoformat()}, opcheck-c {tool['version']}, libtorch {html.escape(versions)}. Written by <code>scripts/ecosystem</code>. No library has samples: all inputs were
-found by the search. Of the errors, <em>true</em> is a defect that a valid call shows, <em>input</em> needs input that no user would pass, <em>false</em> is a mistake of opcheck-c;
-two readers decided. <em>Not read</em>: nobody has decided yet.</p>
+found by the search. Of the errors, <em>true</em> is a defect that a valid call shows, <em>input</em> needs input that no user would pass, <em>false</em> is a mistake of opcheck-c,
+as one or two readers of the source decided. <em>Not read</em>: nobody has decided yet.</p>
 <table><thead><tr>{titles}</tr></thead><tbody>
 {lines}
 <tr class="sum">{sum_cells(rows)}</tr>

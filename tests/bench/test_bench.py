@@ -146,6 +146,21 @@ class Precision(unittest.TestCase):
     def label(self, number, label, second=""):
         return {f"{number:016x}": {"id": f"{number:016x}", "label": label, "second": second}}
 
+    def test_only_operators_and_classes_count_as_called(self):
+        def result(operator, check, verdict="pass"):
+            return {"operator": operator, "check": check, "verdict": verdict, "rule": None, "severity": None}
+
+        results = [result("ns::op", "memory"), result("ns::Box", "class"), result("ns::other", "registration"), result("ns::other", "memory", "skip"),
+                   result("library::ns.so", "state")]  # fmt: skip
+        report = {"results": results, "operators": [{"name": "ns::op"}, {"name": "ns::other"}], "classes": [{"name": "ns::Box"}], "problems": [], "libraries": [],
+                  "tool": {}}  # fmt: skip
+        with tempfile.TemporaryDirectory() as folder:
+            base = pathlib.Path(folder) / "one"
+            for end, value in ((".json", report), (".run", {"seconds": 1.0}), (".xml", None)):
+                base.with_suffix(end).write_text(json.dumps(value), encoding="utf-8")
+            row = precision.figures({"name": "one"}, base)
+        self.assertEqual((row["operators"], row["called"], row["cases"]), (3, 2, 5))
+
     def test_disagreement_counts_as_false(self):
         known = self.label(1, "true") | self.label(2, "true", "input") | self.label(3, "input", "input")
         counts = precision.counted([self.problem(number) for number in (1, 2, 3, 4)], known)
