@@ -99,24 +99,53 @@ def strength(problem):
 
 
 def strongest(rows):
-    """[(row, problem, label)] of the errors that both readers found true, the strongest first. libtorch's own operators are left out: their labels are
+    """[(row, problem, label)] of the errors that are labelled true, the strongest first. libtorch's own operators are left out: their labels are
     about opcheck-c, not about PyTorch."""
     true = [(row, problem, row["labels"][problem["id"]]) for row in rows if row["entry"]["get"] != "libtorch" for problem in of_severity(row, "error")
             if problem["id"] in row["labels"] and labels.standing_label(row["labels"][problem["id"]]) == "true"]  # fmt: skip
     return sorted(true, key=lambda one: (strength(one[1]), one[0]["name"], one[1]["id"]))
 
 
+def ran(python, path, folder):
+    """(exit status, what it prints) of a program; (None, "") if it takes too long."""
+    try:
+        ended = subprocess.run([python, str(path)], capture_output=True, text=True, errors="replace", timeout=120, check=False, cwd=folder)
+    except subprocess.TimeoutExpired:
+        return None, ""
+    return ended.returncode, ended.stdout.strip()
+
+
 def program_of(tool, row, problem, path, python, folder):
     """Has opcheck-c write a program that shows the problem, and runs it: what it prints, or None if there is no program or it does not fail."""
     command = [tool, *shlex.split(problem["repro"])[1:], "--emit", "python", str(path)]
     subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False, cwd=folder)
-    if not path.is_file():
-        return None
-    try:
-        ended = subprocess.run([python, str(path)], capture_output=True, text=True, errors="replace", timeout=120, check=False, cwd=folder)
-    except subprocess.TimeoutExpired:
-        return None
-    return ended.stdout.strip() if ended.returncode == 1 else None
+    code, printed = ran(python, path, folder) if path.is_file() else (None, "")
+    return printed if code == 1 else None
+
+
+CONTIGUOUS = """def contiguous(value):
+    if isinstance(value, torch.Tensor):
+        return value.resolve_conj().resolve_neg().contiguous()
+    if isinstance(value, dict):
+        return {name: contiguous(item) for name, item in value.items()}
+    return [contiguous(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+def arguments():
+    return tuple(map(contiguous, arguments_as_found()))
+
+
+def arguments_as_found():"""
+
+
+def control_of(problem, path, python, folder):
+    """A sentence that says what the program prints when every tensor is contiguous, for a problem that only another layout shows; "" where it fails then, too."""
+    if problem.get("change") != "layout":
+        return ""
+    control = path.with_suffix(".control.py")
+    control.write_text(path.read_text(encoding="utf-8").replace("def arguments():", CONTIGUOUS, 1), encoding="utf-8")
+    code, printed = ran(python, control, folder)
+    return f"\nWith `.contiguous()` on every tensor it prints `{printed}`.\n" if code == 0 else ""
 
 
 def for_readers(program, *folders):
@@ -133,14 +162,34 @@ def for_readers(program, *folders):
     return "\n".join([*lines[:first], *needed, *lines[first:]])
 
 
+NOT_CONTIGUOUS = re.compile(r"\.(transposed|permuted|channels_last|sliced|padded|expanded\d+|repeated\d+)$")
+
+
 def said(problem):
     """The message of a problem for somebody who does not know opcheck-c."""
     text = problem["message"].split(". The arguments were found")[0]
     text = re.sub(r" at address 0x[0-9a-f]+| \(on guarded memory\)|, while the operator ran", "", text)
-    return re.sub(r"^depends on the (layout|values|dtype) of (`[^`]*`(?:, `[^`]*`)*): ", r"with another \1 of \2: ", text)
+    text = re.sub(r"\bstorage has 1 bytes\b", "storage has 1 byte", text)
+    found = re.match(r"depends on the (layout|values|dtype) of (`[^`]*`(?:, `[^`]*`)*): ", text)
+    if not found:
+        return text
+    names = " or ".join(found[2].rsplit(", ", 1))
+    strided = found[1] == "layout" and NOT_CONTIGUOUS.search(problem["cases"][0])
+    return f"{text[found.end():]}, {f'if {names} is not contiguous' if strided else f'with another {found[1]} of {names}'}"
 
 
-def issue_text(row, problem, label, program, printed):
+def call_block(call):
+    """The call of a label, a statement a line; as plain text where words explain it."""
+    code, mark, comment = call.partition("  # ")
+    lines = code.replace("; ", "\n") + mark + comment
+    try:
+        compile(lines, "label", "exec")
+    except SyntaxError:
+        return f"```text\n{lines}\n```"
+    return f"```python\n{lines}\n```"
+
+
+def issue_text(row, problem, label, program, printed, control):
     entry, operators = row["entry"], ", ".join(f"`{name}`" for name in problem["operators"])
     return f"""# {', '.join(problem['operators'])}: {said(problem).splitlines()[0]}
 
@@ -148,7 +197,9 @@ def issue_text(row, problem, label, program, printed):
 
 **What:** {operators}: {said(problem)} (rule `{problem['rule']}`)
 
-**A valid call that shows it:** {label['call']}
+**A valid call that shows it:**
+
+{call_block(label['call'])}
 
 **Why:** {label['why']} ({label['source']})
 
@@ -157,6 +208,7 @@ The program below shows it. It exits with 1 if the operator fails, and prints:
 ```text
 {printed}
 ```
+{control}
 
 ```python
 {program.strip()}
@@ -181,9 +233,10 @@ def write_issues(options, tool, rows, python):
         printed = program_of(tool, row, problem, path, python, options.folder / row["name"])
         if printed is None:
             continue
+        control = control_of(problem, path, python, options.folder / row["name"])
         of_library[row["name"]] += 1
         program = for_readers(path.read_text(encoding="utf-8"), corpus.library_folder(row["entry"], python), options.folder / row["name"])
-        text = issue_text(row, problem, label, program, printed)
+        text = issue_text(row, problem, label, program, printed, control)
         name = f"{len(written) + 1:02}-{row['name']}-{problem['rule']}.md"
         (folder / name).write_text(text, encoding="utf-8")
         written.append((name, text.splitlines()[0].removeprefix("# ")))
@@ -252,8 +305,8 @@ def index(rows, lost, unasked, issues, reports):
 </style></head><body>
 <h1>Public operator libraries, checked by opcheck-c</h1>
 <p>{datetime.date.today().isoformat()}, opcheck-c {tool['version']}, libtorch {html.escape(versions)}. Written by <code>scripts/ecosystem</code>. No library has samples: all inputs were
-found by the search. Of the errors, <em>true</em> is a defect that a valid call shows, <em>input</em> needs input that no user would pass, <em>false</em> is a mistake of opcheck-c;
-two readers decided. <em>Not read</em>: nobody has decided yet.</p>
+found by the search. Of the errors, <em>true</em> is a defect that a valid call shows, <em>input</em> needs input that no user would pass, <em>false</em> is a mistake of opcheck-c,
+as one or two readers of the source decided. <em>Not read</em>: nobody has decided yet.</p>
 <table><thead><tr>{titles}</tr></thead><tbody>
 {lines}
 <tr class="sum">{sum_cells(rows)}</tr>

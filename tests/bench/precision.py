@@ -56,7 +56,8 @@ def figures(entry, base):
     with open(f"{base}.run", encoding="utf-8") as stream:
         seconds = json.load(stream)["seconds"]
     results = report["results"]
-    called = {r["operator"] for r in results if r["verdict"] in ("pass", "fail", "error") and r["check"] not in ("registration", "architecture")}
+    names = {one["name"] for one in (*report["operators"], *report["classes"])}  # results may be of a whole library, too
+    called = {r["operator"] for r in results if r["verdict"] in ("pass", "fail", "error") and r["check"] not in ("registration", "architecture")} & names
     groups = {(r["operator"], r["rule"]) for r in results if r["verdict"] in ("fail", "error") and r["severity"] == "error"}
     return {
         "name": entry["name"], "operators": len(selected(entry, report)), "called": len(called), "seconds": seconds, "cases": len(results), "groups": len(groups),

@@ -146,6 +146,21 @@ class Precision(unittest.TestCase):
     def label(self, number, label, second=""):
         return {f"{number:016x}": {"id": f"{number:016x}", "label": label, "second": second}}
 
+    def test_only_operators_and_classes_count_as_called(self):
+        def result(operator, check, verdict="pass"):
+            return {"operator": operator, "check": check, "verdict": verdict, "rule": None, "severity": None}
+
+        results = [result("ns::op", "memory"), result("ns::Box", "class"), result("ns::other", "registration"), result("ns::other", "memory", "skip"),
+                   result("library::ns.so", "state")]  # fmt: skip
+        report = {"results": results, "operators": [{"name": "ns::op"}, {"name": "ns::other"}], "classes": [{"name": "ns::Box"}], "problems": [], "libraries": [],
+                  "tool": {}}  # fmt: skip
+        with tempfile.TemporaryDirectory() as folder:
+            base = pathlib.Path(folder) / "one"
+            for end, value in ((".json", report), (".run", {"seconds": 1.0}), (".xml", None)):
+                base.with_suffix(end).write_text(json.dumps(value), encoding="utf-8")
+            row = precision.figures({"name": "one"}, base)
+        self.assertEqual((row["operators"], row["called"], row["cases"]), (3, 2, 5))
+
     def test_disagreement_counts_as_false(self):
         known = self.label(1, "true") | self.label(2, "true", "input") | self.label(3, "input", "input")
         counts = precision.counted([self.problem(number) for number in (1, 2, 3, 4)], known)
@@ -451,7 +466,8 @@ torch.ops.load_library("/wheels/ns/_C.so")
 
     @staticmethod
     def problem(one, rule, severity="error"):
-        return {"id": one, "rule": rule, "severity": severity, "operators": ["ns::op"], "message": f"<{rule}>", "repro": "opcheck-c run lib.so"}
+        return {"id": one, "rule": rule, "severity": severity, "operators": ["ns::op"], "message": f"<{rule}>", "repro": "opcheck-c run lib.so",
+                "cases": ["ns::op/memory/cpu/-/s-1/x.sliced"]}  # fmt: skip
 
     def rows(self):
         problems = [self.problem("a", "meta.rejects"), self.problem("b", "signal.SIGSEGV"), self.problem("c", "memory.out_of_bounds_read"),
@@ -483,9 +499,30 @@ torch.ops.load_library("/wheels/ns/_C.so")
 
     def test_an_issue_has_the_call_and_its_program(self):
         row, problem, label = ecosystem.strongest(self.rows())[0]
-        text = ecosystem.issue_text(row, problem, label, "print()\n", "ns::op: FAILS: x")
-        for words in ("# ns::op: <signal.SIGSEGV>", "one 1.0, torch 2.11.0", "because (a.cpp:1)", "op(x)", "ns::op: FAILS: x", "```python\nprint()\n```"):
+        text = ecosystem.issue_text(row, problem, label, "print()\n", "ns::op: FAILS: x", "\nA control.\n")
+        for words in ("# ns::op: <signal.SIGSEGV>", "one 1.0, torch 2.11.0", "because (a.cpp:1)", "```python\nop(x)\n```", "ns::op: FAILS: x\n```\n\nA control.\n",
+                      "```python\nprint()\n```"):  # fmt: skip
             self.assertIn(words, text)
+
+    def test_a_message_is_turned_round_for_readers_of_an_issue(self):
+        problem = self.problem("l", "signal.SIGSEGV") | {"message": "depends on the layout of `x`, `y`: segmentation fault at address 0x7f in f, while the operator ran"}
+        self.assertEqual(ecosystem.said(problem), "segmentation fault in f, if `x` or `y` is not contiguous")
+        self.assertEqual(ecosystem.said(problem | {"cases": ["ns::op/stride/cpu/-/s-1/x.neg"]}), "segmentation fault in f, with another layout of `x` or `y`")
+
+    def test_a_call_that_words_explain_is_no_python(self):
+        self.assertEqual(ecosystem.call_block("x = 1; op(x)  # 3; or 4"), "```python\nx = 1\nop(x)  # 3; or 4\n```")
+        self.assertEqual(ecosystem.call_block("op(x) gives 3"), "```text\nop(x) gives 3\n```")
+
+    def control(self, body, **more):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "p.py"
+            path.write_text(f"import sys\nclass torch: Tensor = bytes\ndef arguments():\n    return [1], {{}}\n{body}\n")
+            return ecosystem.control_of(self.problem("l", "signal.SIGSEGV") | more, path, sys.executable, folder)
+
+    def test_a_layout_is_to_blame_only_if_contiguous_tensors_do_not_fail(self):
+        self.assertEqual(self.control("print(arguments())", change="layout"), "\nWith `.contiguous()` on every tensor it prints `([1], {})`.\n")
+        self.assertEqual(self.control("sys.exit(1)", change="layout"), "")
+        self.assertEqual(self.control("print(1)", change="values"), "")
 
     def options(self, folder, **more):
         return type("Options", (), {"folder": folder, "parts": 2, "before": None, "issues": 10} | more)

@@ -213,8 +213,10 @@ typedef struct opc_result_item {
   void *bytes; /* logical values of a TENSOR, NULL if they cannot be read (sparse, Meta, outside of the storage);
                   otherwise the value's own bytes */
   size_t size;
-  bool borrowed;  /* the bytes are the tensor's */
-  char text[128]; /* if not a TENSOR */
+  bool borrowed;           /* the bytes are the tensor's */
+  unsigned char addresses; /* of at most 8 words in all: bit i is set if word i was the address of mapped memory when
+                              the result was taken. The object there may be gone since, and its page with it */
+  char text[128];          /* if not a TENSOR */
 } opc_result_item_t;
 
 typedef struct opc_result {

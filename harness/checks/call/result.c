@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory/cpu_memory.h"
+
 typedef struct taker {
   opc_result_t *result;
   unsigned flags;
@@ -40,6 +42,22 @@ static void borrow(opc_result_item_t *item) {
   item->size = (size_t)meta->numel * meta->itemsize;
 }
 
+/* Small numbers and floating numbers are no addresses, and cost no system call. */
+static unsigned char addresses_in(const opc_result_item_t *item) {
+  enum { WORDS = 8, FIRST = 1 << 16, USER_BITS = 47 };
+  const size_t count = item->size / sizeof(uintptr_t);
+  unsigned char found = 0;
+  char byte;
+  if (item->size % sizeof(uintptr_t) != 0 || count > WORDS) return 0;
+  for (size_t i = 0; i < count; i++) {
+    uintptr_t word;
+    memcpy(&word, (const char *)item->bytes + i * sizeof word, sizeof word);
+    if (word >= FIRST && word >> USER_BITS == 0 && opc_memory_safe_read((const void *)word, &byte, 1))
+      found |= (unsigned char)(1U << i);
+  }
+  return found;
+}
+
 static void take_tensor(taker_t *taker, const char *path, const opc_tensor_t *tensor, bool argument) {
   opc_result_item_t *item = taker->status != OPC_OK ? NULL : item_add(taker, path, OPC_VALUE_TENSOR);
   if (!item) return;
@@ -51,6 +69,7 @@ static void take_tensor(taker_t *taker, const char *path, const opc_tensor_t *te
   if (readable && (taker->flags & OPC_RESULT_BORROW)) borrow(item);
   if (readable && !item->borrowed)
     taker->status = opc_tensor_logical_bytes(tensor, &item->bytes, &item->size, taker->error);
+  if (item->bytes) item->addresses = addresses_in(item);
 }
 
 /* The bytes that decide whether two values are equal: an int and a float of the same number differ, NaN equals the same
@@ -100,6 +119,7 @@ static void take_scalar(taker_t *taker, const char *path, const opc_value_t *val
     return;
   }
   if (item->size) memcpy(item->bytes, bytes, item->size);
+  if (value->kind == OPC_VALUE_INT) item->addresses = addresses_in(item);
 }
 
 static void take_value(taker_t *taker, const char *path, const opc_value_t *value) {

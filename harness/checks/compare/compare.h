@@ -88,7 +88,8 @@ opc_status_t opc_signs_differ_only(const opc_bound_t *bound, bool *out, opc_erro
 /* Results that are handles: they contain addresses of objects that the operator made, so they differ from call to call.
  */
 
-/* True: the two differ, and every differing word is an address in this process's memory on both sides. */
+/* True: the two differ, and every differing word is an address in this process's memory on both sides, or was when its
+ * result was taken. */
 bool opc_results_are_handles(const opc_result_t *left, const opc_result_t *right);
 
 /* Operators that address positions in a storage, as at::as_strided does. The layout of their arguments is part of the

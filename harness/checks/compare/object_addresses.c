@@ -1,5 +1,6 @@
 #include "checks/compare/compare.h"
 
+#include <limits.h>
 #include <string.h>
 
 #include "memory/cpu_memory.h"
@@ -7,11 +8,12 @@
 enum { WORD = sizeof(void *) };
 
 /* Random numbers are hardly ever addresses of mapped memory: there are 2^47 of them. */
-static bool is_address(const char *at) {
+static bool is_address(const opc_result_item_t *item, size_t at) {
   uintptr_t word;
   char byte;
-  memcpy(&word, at, WORD);
-  return opc_memory_safe_read((const void *)word, &byte, 1);
+  memcpy(&word, (const char *)item->bytes + at, WORD);
+  return (at / WORD < CHAR_BIT && item->addresses >> at / WORD & 1) ||
+         opc_memory_safe_read((const void *)word, &byte, 1);
 }
 
 static bool words_are_handles(const opc_result_item_t *left, const opc_result_item_t *right, size_t *count) {
@@ -19,7 +21,7 @@ static bool words_are_handles(const opc_result_item_t *left, const opc_result_it
   if (left->size != right->size || left->size % WORD != 0) return false;
   for (size_t i = 0; i < left->size; i += WORD) {
     if (memcmp(a + i, b + i, WORD) == 0) continue;
-    if (!is_address(a + i) || !is_address(b + i)) return false;
+    if (!is_address(left, i) || !is_address(right, i)) return false;
     ++*count;
   }
   return true;
