@@ -134,6 +134,7 @@ static void count_kernels(opc_journal_summary_t *summary, const opc_case_result_
   summary->kernels_bounded += (uint64_t)json_integer_value(json_object_get(kernels, "bounded"));
   summary->kernels_replaced += (uint64_t)json_integer_value(json_object_get(kernels, "replaced"));
   summary->kernels_recorded += recorded;
+  summary->kernels_sampled += (uint64_t)json_integer_value(json_object_get(kernels, "sampled"));
   if (recorded == 0 && json_object_get(result->evidence, "compared")) summary->cases_computed++;
 }
 

@@ -100,8 +100,9 @@ typedef struct opc_journal_summary {
   uint64_t taken_over;                         /* operators whose results are of an earlier run (--since) */
   uint64_t damaged;                            /* lines that are no records */
   /* On the simulated device: launches that computed values, exact ones and approximations; calls of libtorch that the
-   * CPU has computed; launches that were only recorded; cases in which values were compared and none was missing. */
-  uint64_t kernels_exact, kernels_bounded, kernels_replaced, kernels_recorded, cases_computed;
+   * CPU has computed; launches that were only recorded, and those of them that ran some of their blocks; cases in which
+   * values were compared and none was missing. */
+  uint64_t kernels_exact, kernels_bounded, kernels_replaced, kernels_recorded, kernels_sampled, cases_computed;
 } opc_journal_summary_t;
 
 /* One operator that the journal names, and a summary of its results. */

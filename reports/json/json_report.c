@@ -266,9 +266,10 @@ static json_t *proved_by(const opc_coverage_t *coverage) {
 static json_t *kernels_of(const opc_journal_summary_t *summary) {
   if (summary->kernels_exact + summary->kernels_bounded + summary->kernels_replaced + summary->kernels_recorded == 0)
     return NULL;
-  return json_pack("{s:I, s:I, s:I, s:I, s:I}", "exact", (json_int_t)summary->kernels_exact, "bounded",
+  return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "exact", (json_int_t)summary->kernels_exact, "bounded",
                    (json_int_t)summary->kernels_bounded, "replaced", (json_int_t)summary->kernels_replaced, "recorded",
-                   (json_int_t)summary->kernels_recorded, "compared_cases", (json_int_t)summary->cases_computed);
+                   (json_int_t)summary->kernels_recorded, "sampled", (json_int_t)summary->kernels_sampled,
+                   "compared_cases", (json_int_t)summary->cases_computed);
 }
 
 static opc_status_t write_json(const opc_report_source_t *source, FILE *stream, opc_error_t *error) {

@@ -44,8 +44,12 @@ static void show_launches(const opc_journal_summary_t *sum, const opc_screen_t *
   if (sum->kernels_replaced)
     fprintf(screen->stream, ", %" PRIu64 " call%s of libtorch computed by its CPU kernels", sum->kernels_replaced,
             plural(sum->kernels_replaced));
-  fprintf(screen->stream, ", %" PRIu64 " only recorded; values were compared in %" PRIu64 " case%s\n",
-          sum->kernels_recorded, sum->cases_computed, plural(sum->cases_computed));
+  fprintf(screen->stream, ", %" PRIu64 " only recorded", sum->kernels_recorded);
+  if (sum->kernels_sampled)
+    fprintf(screen->stream, ", %" PRIu64 " of them with some blocks run to see which memory they access",
+            sum->kernels_sampled);
+  fprintf(screen->stream, "; values were compared in %" PRIu64 " case%s\n", sum->cases_computed,
+          plural(sum->cases_computed));
 }
 
 static void show_summary(const opc_problems_t *problems, const opc_screen_t *screen) {

@@ -127,6 +127,7 @@ static opc_status_t look_at_sample(opc_cuda_watch_t *watch, const char **out_why
   OPC_RETURN_IF_ERROR(status);
   opc_cuda_watch_run(watch, OPC_CALL_LABEL(ON_OTHERS, "the unmodified sample"));
   *out_why = NULL;
+  opc_simulated_case_resume();
   if (!opc_cuda_count(&watch->facts, OPC_CUDA_LAUNCH, OPC_CUDA_OF_OWN))
     *out_why = opc_cuda_count(&watch->facts, OPC_CUDA_UNCOVERED, OPC_CUDA_OF_OWN)
                    ? "the simulated device lacks what the library itself asks for"

@@ -47,6 +47,9 @@ void opc_device_fault_place(const opc_device_fault_t *fault, opc_text_t *text) {
   opc_text_addf(text, ", thread %u,%u,%u of block %u,%u,%u", fault->thread[0], fault->thread[1], fault->thread[2],
                 fault->block[0], fault->block[1], fault->block[2]);
   if (fault->times > 1) opc_text_addf(text, " first, %llu accesses in all", (unsigned long long)fault->times);
+  if (fault->blocks != 0)
+    opc_text_addf(text, "; only %llu of its %llu blocks ran", (unsigned long long)fault->blocks_run,
+                  (unsigned long long)fault->blocks);
 }
 
 static void add_of_kernel(const opc_access_t *access, opc_text_t *text) {
@@ -145,6 +148,9 @@ static void add_kernel_evidence(const opc_device_fault_t *fault, json_t *object)
   json_object_set_new(object, "block", thread_evidence(fault->block));
   json_object_set_new(object, "thread", thread_evidence(fault->thread));
   json_object_set_new(object, "times", json_integer((json_int_t)fault->times));
+  if (fault->blocks == 0) return;
+  json_object_set_new(object, "blocks_run", json_integer((json_int_t)fault->blocks_run));
+  json_object_set_new(object, "blocks", json_integer((json_int_t)fault->blocks));
 }
 
 /* "raw" frames: the supervisor replaces them by names. */

@@ -294,6 +294,8 @@ static void add_kernels(const opc_kernel_counts_t *before, opc_finding_t *findin
   json_t *kernels = json_pack("{s:I, s:I, s:I, s:I}", "exact", (json_int_t)exact, "bounded", (json_int_t)bounded,
                               "replaced", (json_int_t)replaced, "recorded", (json_int_t)recorded);
   if (kernels && recorded > 0) json_object_set_new(kernels, "not_run", opc_json_string(now.not_run));
+  if (kernels && now.sampled > before->sampled)
+    json_object_set_new(kernels, "sampled", json_integer((json_int_t)(now.sampled - before->sampled)));
   opc_finding_evidence(finding, "kernels", kernels);
 }
 

@@ -96,6 +96,7 @@ typedef struct opc_device_fault {
   uint64_t times;
   const char *text; /* of a failed assertion, what is waited for, or what a value is used for; "": nothing */
   opc_device_side_t other;
+  uint64_t blocks_run, blocks; /* of a launch of which only some blocks ran, and how many it has; 0: all ran */
   uint64_t stored_in; /* of UNINITIALISED: the allocation in which the value is stored; 0: it is used otherwise */
 } opc_device_fault_t;
 

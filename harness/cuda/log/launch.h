@@ -24,7 +24,7 @@ extern "C" {
 #endif
 
 #define OPC_LAUNCH_API_SYMBOL "opc_launch_api"
-enum { OPC_LAUNCH_API_VERSION = 7 };
+enum { OPC_LAUNCH_API_VERSION = 8 };
 
 typedef enum opc_launch_mode { OPC_LAUNCH_SIMULATED = 1, OPC_LAUNCH_THROUGH } opc_launch_mode_t;
 
@@ -49,6 +49,7 @@ typedef struct opc_kernel_counts {
   uint64_t exact, bounded; /* launches that computed values */
   uint64_t replaced;       /* calls of libtorch's operators whose values the CPU has computed */
   uint64_t recorded;       /* launches, and work of cuBLAS and cuFFT, that computed nothing */
+  uint64_t sampled;        /* of these, launches of which some blocks ran, to see which memory they access */
   const char *not_run;     /* why, of the last of them; "": none */
   bool over_budget;        /* of the last of them: it would have run too long */
 } opc_kernel_counts_t;

@@ -63,6 +63,7 @@ static void access_refused(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, unsigne
                            const opc_ptx_touch_t *touch, bool aligned) {
   const opc_written_t *written = warp->block->launch->launch->written;
   opc_ptx_finding_kind_t kind = aligned ? OPC_PTX_OUT_OF_BOUNDS : OPC_PTX_MISALIGNED;
+  if ((warp->block->launch->astray >> lane & 1) != 0) return;
   uint64_t begin, size;
   const bool freed = aligned && written && place->space == OPC_PTX_SPACE_GLOBAL &&
                      opc_written_was_freed(written, place->address, &begin, &size);
@@ -122,11 +123,16 @@ static bool touch_all(opc_ptx_warp_t *warp, opc_ptx_space_t space, opc_ptx_touch
 void opc_ptx_touch_at(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, opc_ptx_space_t space, uint32_t mask,
                       uint32_t bytes, opc_ptx_access_t access, opc_ptx_touch_t *out) {
   out->global = out->shared = out->other = 0;
+  out->unknown = 0;
   out->bytes = bytes;
   out->access = access;
-  if (mask == OPC_PTX_ALL_LANES && touch_all(warp, space, out)) return;
-  for (unsigned lane = 0; lane < OPC_PTX_LANES; lane++)
-    if ((mask >> lane & 1) != 0) touch_lane(warp, op, space, lane, out);
+  if (mask != OPC_PTX_ALL_LANES || !touch_all(warp, space, out)) {
+    for (unsigned lane = 0; lane < OPC_PTX_LANES; lane++)
+      if ((mask >> lane & 1) != 0) touch_lane(warp, op, space, lane, out);
+  }
+  if (!opc_ptx_is_sampled(warp->block->launch)) return;
+  out->unknown = mask & ~(out->shared | out->other);
+  out->global = 0;
 }
 
 void opc_ptx_touch(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, uint32_t mask, uint32_t bytes, opc_ptx_access_t access,

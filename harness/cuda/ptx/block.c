@@ -31,7 +31,7 @@ bool opc_ptx_block_make(opc_ptx_block_state_t *block, opc_ptx_launch_state_t *la
   block->warps = calloc(block->warp_count, sizeof *block->warps);
   block->shared = malloc((size_t)launch->shared_bytes + 1);
   bool sound = block->warps && block->shared;
-  if (sound && (launch->launch->watch & OPC_PTX_WATCH_VALUES) != 0)
+  if (sound && ((launch->launch->watch & OPC_PTX_WATCH_VALUES) != 0 || opc_ptx_is_sampled(launch)))
     sound = (block->shared_state = malloc((size_t)launch->shared_bytes + 1));
   if (sound && launch->races) sound = opc_races_block_make(&block->races, launch->shared_bytes);
   for (uint32_t i = 0; sound && i < block->warp_count; i++) sound = warp_make(&block->warps[i], block, i);

@@ -66,9 +66,9 @@ static void copy_read(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, unsigned lan
     uint32_t part = bytes == copy->bytes ? bytes : 1;
     touch.address[lane] = from + done;
     opc_ptx_touch_at(warp, op, OPC_PTX_SPACE_GLOBAL, UINT32_C(1) << lane, part, OPC_PTX_READ, &touch);
-    if (touch.global == 0) return;
+    if ((touch.global | touch.unknown) == 0) return;
     opc_ptx_watch_races(warp, op, &touch, NULL, part);
-    memcpy(copy->contents + done, touch.at[lane], part);
+    if (touch.global != 0) memcpy(copy->contents + done, touch.at[lane], part);
     copy->missing |= opc_ptx_missing_bytes(warp, &touch, lane) << done;
     done += part;
   }

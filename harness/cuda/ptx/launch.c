@@ -168,6 +168,33 @@ static bool run_together(opc_ptx_launch_state_t *state, uint64_t count) {
   return made;
 }
 
+/* ---- some blocks of many ---- */
+
+/* A block may have all that is left of the budget, divided by the blocks that are to come. */
+static void run_sampled_block(opc_ptx_launch_state_t *state, opc_ptx_block_state_t *block, uint64_t left) {
+  opc_ptx_outcome_t *out = state->outcome;
+  const uint64_t budget = state->launch->budget != 0 ? state->launch->budget : UINT64_MAX;
+  uint32_t warps[OPC_PTX_WARPS_MOST];
+  for (uint32_t i = 0; i < block->warp_count; i++) warps[i] = i;
+  state->stop = false;
+  const uint64_t rest = out->lane_instructions < budget ? budget - out->lane_instructions : 0;
+  state->limit = out->lane_instructions + rest / left;
+  while (!block->done && !state->stop && opc_ptx_block_run(block, warps, STEPS)) continue;
+  out->end = OPC_PTX_FINISHED;
+}
+
+static bool run_sampled(opc_ptx_launch_state_t *state) {
+  const opc_ptx_launch_t *launch = state->launch;
+  opc_ptx_block_state_t block;
+  const bool made = opc_ptx_block_make(&block, state);
+  for (size_t i = 0; made && i < launch->sampled_count; i++) {
+    opc_ptx_block_begin(&block, launch->sampled[i]);
+    run_sampled_block(state, &block, launch->sampled_count - i);
+  }
+  opc_ptx_block_clear(&block);
+  return made;
+}
+
 static bool launch_fits(opc_ptx_launch_state_t *state, uint64_t blocks) {
   const opc_ptx_launch_t *launch = state->launch;
   opc_ptx_outcome_t *out = state->outcome;
@@ -183,7 +210,8 @@ static bool launch_fits(opc_ptx_launch_state_t *state, uint64_t blocks) {
   else if (launch->grid[0] > INT32_MAX || launch->grid[1] > UINT16_MAX || launch->grid[2] > UINT16_MAX)
     why = "a grid has at most 2147483647 x 65535 x 65535 blocks";
   else if (state->shared_bytes > SHARED_MOST) why = "a block has at most 1 MiB of shared memory";
-  else if (bytes * (launch->cooperative ? blocks : 1) > together_most) why = "its blocks need more than 4 GiB";
+  else if (bytes * (launch->cooperative && !launch->sampled ? blocks : 1) > together_most)
+    why = "its blocks need more than 4 GiB";
   if (!why) return true;
   out->end = OPC_PTX_REFUSED;
   (void)snprintf(out->message, sizeof out->message, "%s", why);
@@ -196,6 +224,7 @@ void opc_ptx_launch_run(const opc_ptx_program_t *program, const opc_ptx_launch_t
                                   .launch = launch,
                                   .outcome = out,
                                   .chance = launch->seed,
+                                  .limit = launch->budget != 0 ? launch->budget : UINT64_MAX,
                                   .shared_bytes = program->shared_bytes + launch->dynamic_shared};
   fenv_t before;
   memset(out, 0, sizeof *out);
@@ -205,8 +234,12 @@ void opc_ptx_launch_run(const opc_ptx_program_t *program, const opc_ptx_launch_t
   (void)fegetenv(&before);
   (void)fesetenv(FE_DFL_ENV);
   bool made = true;
-  if ((launch->watch & OPC_PTX_WATCH_RACES) != 0) made = (state.races = opc_races_make(launch->cooperative));
-  if (made) made = launch->cooperative ? run_together(&state, blocks) : run_in_turn(&state, blocks);
+  if (launch->sampled) {
+    made = run_sampled(&state);
+  } else {
+    if ((launch->watch & OPC_PTX_WATCH_RACES) != 0) made = (state.races = opc_races_make(launch->cooperative));
+    if (made) made = launch->cooperative ? run_together(&state, blocks) : run_in_turn(&state, blocks);
+  }
   out->unwatched = state.races && !opc_races_complete(state.races);
   opc_races_free(state.races);
   (void)fesetenv(&before);

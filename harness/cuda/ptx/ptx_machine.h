@@ -77,6 +77,7 @@ typedef struct opc_ptx_touch {
   uint64_t address[OPC_PTX_LANES];  /* in its space */
   unsigned char *at[OPC_PTX_LANES]; /* NULL after a finding */
   uint32_t global, shared, other;   /* lanes by the space where their addresses turned out to lie; those with `at` */
+  uint32_t unknown;                 /* in a sampled block: lanes that read anything, and write nowhere */
   uint32_t bytes;
   opc_ptx_access_t access;
 } opc_ptx_touch_t;
@@ -219,7 +220,9 @@ typedef struct opc_ptx_launch_state {
   opc_ptx_range_t range[4]; /* allocations that were found last */
   uint32_t range_next;
   uint64_t chance; /* the next random number is made of it */
+  uint64_t limit;  /* of lane_instructions */
   bool stop;
+  uint32_t astray;    /* in a sampled block: lanes whose address of this access is unknown */
   opc_races_t *races; /* NULL: not watched */
   opc_ptx_pairs_t reported;
   opc_ptx_origin_t origins[OPC_PTX_ORIGINS];
@@ -228,6 +231,7 @@ typedef struct opc_ptx_launch_state {
 
 /* Runs a warp until its lanes wait or have ended, or for `steps` instructions. Returns whether anything ran. */
 bool opc_ptx_warp_run(opc_ptx_warp_t *warp, uint64_t steps);
+static inline bool opc_ptx_is_sampled(const opc_ptx_launch_state_t *launch) { return launch->launch->sampled; }
 /* A block's memory is made once and used for one block after another. */
 bool opc_ptx_block_make(opc_ptx_block_state_t *block, opc_ptx_launch_state_t *launch);
 void opc_ptx_block_begin(opc_ptx_block_state_t *block, uint64_t number);

@@ -105,6 +105,12 @@ typedef struct opc_ptx_launch {
   opc_ptx_order_t order;
   uint64_t seed;          /* of OPC_PTX_ORDER_SEEDED */
   opc_written_t *written; /* of global memory, kept from launch to launch; NULL: all of it counts as written */
+  /* (optional) Only these blocks run, one after another, each as if it were alone: a look at which memory they access.
+   * Global memory stays as it is, and what it holds counts as unknown: a block ends where an unknown value decides a
+   * branch, or at its share of the budget. Neither is a finding, and nor is an access at an unknown address. `watch`,
+   * `order` and `written` are not looked at. */
+  const uint64_t *sampled;
+  size_t sampled_count;
 } opc_ptx_launch_t;
 
 typedef struct opc_ptx_outcome {

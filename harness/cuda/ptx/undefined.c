@@ -15,8 +15,12 @@ enum { DEFINED = 0, NOT_WRITTEN, COPIED, CALCULATED };
 #define NO_ORIGIN UINT32_MAX
 
 static bool values_are_watched(const opc_ptx_warp_t *warp) {
-  return (warp->block->launch->launch->watch & OPC_PTX_WATCH_VALUES) != 0;
+  const opc_ptx_launch_state_t *launch = warp->block->launch;
+  return (launch->launch->watch & OPC_PTX_WATCH_VALUES) != 0 || opc_ptx_is_sampled(launch);
 }
+
+/* A sampled block: what it does from here on depends on a value that is not known. */
+static void block_ends(const opc_ptx_warp_t *warp) { warp->block->launch->stop = true; }
 
 /* ---- where a value was loaded ---- */
 
@@ -39,6 +43,7 @@ static uint32_t origin_add(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, const o
 static void report_use_at(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, unsigned lane, uint32_t origin,
                           uint64_t stored_to, const char *use) {
   opc_ptx_launch_state_t *launch = warp->block->launch;
+  if (opc_ptx_is_sampled(launch)) return;
   const opc_ptx_origin_t *from = &launch->origins[origin];
   if (!opc_ptx_finding_is_new(launch, op, from->op, OPC_PTX_UNINITIALISED)) return;
   opc_ptx_finding_t *finding = opc_ptx_finding_add(warp, op, lane, OPC_PTX_UNINITIALISED);
@@ -101,6 +106,7 @@ static void missing_byte(unsigned char state, uint32_t byte, missing_t *out) {
 static missing_t missing_at(const opc_ptx_warp_t *warp, const opc_ptx_touch_t *touch, unsigned lane) {
   const opc_written_t *written = warp->block->launch->launch->written;
   missing_t out = {.origin = NO_ORIGIN};
+  if ((touch->unknown >> lane & 1) != 0) out.bytes = UINT32_MAX;
   if ((touch->shared >> lane & 1) != 0) {
     const unsigned char *state = warp->block->shared_state + touch->address[lane];
     for (uint32_t i = 0; i < touch->bytes; i++) missing_byte(state[i], i, &out);
@@ -133,6 +139,7 @@ static opc_ptx_range_t span_of(const opc_ptx_touch_t *touch) {
 
 static bool global_is_defined(const opc_ptx_warp_t *warp, const opc_ptx_touch_t *touch) {
   const opc_written_t *written = warp->block->launch->launch->written;
+  if (touch->unknown != 0) return false;
   if (!written || touch->global == 0 || opc_written_everything(written)) return true;
   const opc_ptx_range_t span = span_of(touch);
   return span.end - span.begin <= 4096 && opc_written_count_missing(written, span.begin, span.end - span.begin) == 0;
@@ -206,9 +213,10 @@ void opc_ptx_watch_store(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, const opc
     mark_all(warp, touch);
     return;
   }
+  const uint32_t local = opc_ptx_is_sampled(warp->block->launch) ? touch->other : 0;
   for (unsigned lane = 0; lane < OPC_PTX_LANES; lane++) {
     missing_t missing = {.origin = NO_ORIGIN};
-    if (((touch->global | touch->shared) >> lane & 1) == 0) continue;
+    if (((touch->global | touch->shared | local) >> lane & 1) == 0) continue;
     for (uint32_t i = 0; i < touch->bytes / part_bytes; i++) {
       const opc_ptx_shade_t *shade = &warp->shades[op->slot[i]];
       const uint32_t bytes = shade->bytes[lane] & ((1u << part_bytes) - 1);
@@ -218,6 +226,7 @@ void opc_ptx_watch_store(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, const opc
       missing.calculated = missing.calculated || (shade->calculated >> lane & 1) != 0;
     }
     mark_lane(warp, touch, lane, &missing);
+    if (missing.bytes != 0 && (local >> lane & 1) != 0) block_ends(warp);
     if (missing.calculated && (touch->global >> lane & 1) != 0)
       report_use_at(warp, op, lane, missing.origin, touch->address[lane], "it is stored");
   }
@@ -230,20 +239,6 @@ void opc_ptx_mark_written(opc_ptx_warp_t *warp, const opc_ptx_touch_t *touch, un
 
 uint32_t opc_ptx_missing_bytes(const opc_ptx_warp_t *warp, const opc_ptx_touch_t *touch, unsigned lane) {
   return values_are_watched(warp) ? missing_at(warp, touch, lane).bytes : 0;
-}
-
-/* An operation reads and writes. */
-void opc_ptx_watch_atomic(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, const opc_ptx_touch_t *touch) {
-  if (!values_are_watched(warp)) return;
-  const bool exchange = op->form.operation == OPC_PTX_OPERATION_EXCH;
-  if (!warp->shaded && shared_is_defined(warp, touch) && global_is_defined(warp, touch)) return;
-  for (unsigned lane = 0; lane < OPC_PTX_LANES; lane++) {
-    static const missing_t nothing = {.origin = NO_ORIGIN};
-    if (((touch->global | touch->shared) >> lane & 1) == 0) continue;
-    if (!exchange && missing_at(warp, touch, lane).bytes != 0)
-      report_use(warp, op, lane, origin_add(warp, op, touch, lane), "an atomic operation reads it");
-    mark_lane(warp, touch, lane, &nothing);
-  }
 }
 
 /* ---- everything else ---- */
@@ -314,6 +309,35 @@ static reading_t read_shades(const opc_ptx_warp_t *warp, const opc_ptx_op_t *op,
     out.origin = value ? shade->origin : predicate->origin;
   }
   return out;
+}
+
+/* What it finds in global memory is unknown, and so is its result. */
+static void sampled_atomic(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, const opc_ptx_touch_t *touch) {
+  const uint32_t own = touch->shared | touch->other;
+  const bool stays_known = touch->other == 0 && shared_is_defined(warp, touch) &&
+                           (!warp->shaded || (read_shades(warp, op, 0).lanes & own) == 0);
+  if (own != 0 && !stays_known) block_ends(warp);
+  for (unsigned lane = 0; (op->written & 1) != 0 && lane < OPC_PTX_LANES; lane++)
+    if (((touch->unknown | own) >> lane & 1) != 0 && shades_make(warp))
+      shade_set(&warp->shades[op->slot[0]], lane, (touch->unknown >> lane & 1) != 0 ? 0xff : 0, true, 0);
+}
+
+/* An operation reads and writes. */
+void opc_ptx_watch_atomic(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, const opc_ptx_touch_t *touch) {
+  if (!values_are_watched(warp)) return;
+  const bool exchange = op->form.operation == OPC_PTX_OPERATION_EXCH;
+  if (!warp->shaded && shared_is_defined(warp, touch) && global_is_defined(warp, touch)) return;
+  if (opc_ptx_is_sampled(warp->block->launch)) {
+    sampled_atomic(warp, op, touch);
+    return;
+  }
+  for (unsigned lane = 0; lane < OPC_PTX_LANES; lane++) {
+    static const missing_t nothing = {.origin = NO_ORIGIN};
+    if (((touch->global | touch->shared) >> lane & 1) == 0) continue;
+    if (!exchange && missing_at(warp, touch, lane).bytes != 0)
+      report_use(warp, op, lane, origin_add(warp, op, touch, lane), "an atomic operation reads it");
+    mark_lane(warp, touch, lane, &nothing);
+  }
 }
 
 /* Of instructions with two halves, each half of the result is made of the same half of the values. */
@@ -456,15 +480,49 @@ static uint32_t doubtful(const opc_ptx_warp_t *warp, const opc_ptx_op_t *op) {
   return op->guard == OPC_PTX_NO_GUARD ? 0 : warp->predicate_shades[op->guard].lanes;
 }
 
+/* Whether a value that is not known decides what the lanes of a sampled block do. */
+static bool goes_astray(const opc_ptx_warp_t *warp, const opc_ptx_op_t *op, uint32_t mask, uint32_t guard) {
+  const bool decides = op->flow == OPC_PTX_FLOW_BRANCH_INDEX || op->flow == OPC_PTX_FLOW_BARRIER;
+  return guard != 0 || (decides && (read_shades(warp, op, 0).lanes & mask) != 0);
+}
+
 void opc_ptx_undefined_guard(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, uint32_t mask) {
   const uint32_t lanes = doubtful(warp, op) & mask;
+  if (opc_ptx_is_sampled(warp->block->launch)) {
+    if (goes_astray(warp, op, mask, lanes)) block_ends(warp);
+    return;
+  }
   if (lanes == 0 || (op->flow == OPC_PTX_FLOW_NEXT && !op->memory)) return;
   report_use(warp, op, (unsigned)__builtin_ctz(lanes), warp->predicate_shades[op->guard].origin,
              op->memory ? "it decides whether memory is accessed" : "it decides a branch");
   warp->predicate_shades[op->guard].lanes = 0;
 }
 
+/* An access of a sampled block. At an unknown address only global memory is left alone by it. */
+static void sampled_access(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, uint32_t mask) {
+  opc_ptx_launch_state_t *launch = warp->block->launch;
+  const bool copies = op->family == opc_ptx_copy;
+  uint32_t lanes = shaded_lanes(&warp->shades[op->base]) & mask, amounts = 0;
+  const bool global = op->form.space == OPC_PTX_SPACE_GLOBAL;
+  if (copies) {
+    amounts = read_shades(warp, op, 0).lanes & mask;
+    if (lanes == 0) lanes = shaded_lanes(&warp->shades[op->source]) & mask;
+    else amounts |= lanes;
+  }
+  if (amounts != 0 || (lanes != 0 && !global && !copies)) {
+    block_ends(warp);
+    return;
+  }
+  launch->astray = lanes;
+  op->run(warp, op, mask);
+  launch->astray = 0;
+}
+
 void opc_ptx_undefined_run(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, uint32_t mask) {
+  if (op->memory && opc_ptx_is_sampled(warp->block->launch)) {
+    sampled_access(warp, op, mask);
+    return;
+  }
   if (op->memory) {
     const uint32_t lanes = shaded_lanes(&warp->shades[op->base]) & mask;
     if (lanes != 0) {

@@ -151,6 +151,7 @@ static bool lanes_meet_again(opc_ptx_warp_t *warp) {
 
 static void group_step(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, group_t *group) {
   if (warp->shaded) opc_ptx_undefined_guard(warp, op, group->mask);
+  if (warp->block->launch->stop) return;
   const uint32_t mask = guarded(warp, op, group->mask);
   switch (op->flow) {
     case OPC_PTX_FLOW_NEXT:
@@ -188,7 +189,6 @@ bool opc_ptx_warp_run(opc_ptx_warp_t *warp, uint64_t steps) {
   const opc_ptx_op_t *const ops = warp->program->ops.items;
   opc_ptx_launch_state_t *launch = warp->block->launch;
   opc_ptx_outcome_t *outcome = launch->outcome;
-  const uint64_t budget = launch->launch->budget != 0 ? launch->launch->budget : UINT64_MAX;
   bool ran = false;
   if (launch->races) opc_races_turn(launch->races, &warp->races);
   while (steps > 0 && !launch->stop) {
@@ -208,7 +208,7 @@ bool opc_ptx_warp_run(opc_ptx_warp_t *warp, uint64_t steps) {
     steps -= left;
     for (; left > 0 && !group.over && group.pc < group.limit && !launch->stop; left--) {
       outcome->lane_instructions += lanes;
-      if (outcome->lane_instructions > budget) {
+      if (outcome->lane_instructions > launch->limit) {
         outcome->end = OPC_PTX_OVER_BUDGET;
         launch->stop = true;
       } else {

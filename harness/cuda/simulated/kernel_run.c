@@ -8,8 +8,8 @@
 
 enum { PARAMETER_BYTES = 32768, PER_THREAD = 4 /* instructions of a thread, at least */ };
 typedef struct opc_work_kernel work_t;
-/* Instructions of a thread that one launch may run: about half a second. */
-static const uint64_t launch_most = UINT64_C(1) << 26;
+/* Instructions of a thread that one launch may run: about half a second. Those that the blocks may that run alone. */
+static const uint64_t launch_most = UINT64_C(1) << 26, sampled_most = UINT64_C(1) << 25;
 /* Tensors of this size are there for the arithmetic of sizes: to fill them would take the machine's memory. */
 static const uint64_t huge_bytes = UINT64_C(1) << 30;
 
@@ -142,7 +142,8 @@ static void fault_place(const opc_ptx_finding_t *finding, opc_device_fault_t *ou
   if (inside && !range.live) out->place = OPC_CUDA_FREED;
 }
 
-static void fault_note(opc_cuda_kernel_t *kernel, const opc_ptx_finding_t *finding) {
+static void fault_note(opc_cuda_kernel_t *kernel, const opc_ptx_finding_t *finding,
+                       const opc_sampled_blocks_t *sampled) {
   char file[1024];
   opc_device_fault_t fault = {.kernel = kernel->name,
                               .kernel_library = opc_kernel_library(kernel),
@@ -153,6 +154,8 @@ static void fault_note(opc_cuda_kernel_t *kernel, const opc_ptx_finding_t *findi
                               .address = finding->address,
                               .bytes = finding->bytes,
                               .times = 1,
+                              .blocks_run = sampled ? sampled->count : 0,
+                              .blocks = sampled ? sampled->of : 0,
                               .text = opc_log_intern(finding->text)};
   if (!is_shown(finding->kind, &fault.kind)) return;
   if (finding->file) {
@@ -175,10 +178,11 @@ static const char *not_run(const char *format, unsigned long long number) {
 }
 
 static void note_outcome(const work_t *work, opc_kernel_program_t *program, const opc_ptx_outcome_t *outcome,
-                         uint64_t threads) {
+                         uint64_t threads, const opc_sampled_blocks_t *sampled) {
   const size_t count = outcome->finding_count < OPC_PTX_FINDINGS_KEPT ? outcome->finding_count : OPC_PTX_FINDINGS_KEPT;
   opc_run_used(outcome->lane_instructions);
-  for (size_t i = 0; i < count; i++) fault_note(work->kernel, &outcome->findings[i]);
+  for (size_t i = 0; i < count; i++) fault_note(work->kernel, &outcome->findings[i], sampled);
+  if (sampled) return;
   opc_watch_ended(program, outcome, threads);
   if (outcome->end == OPC_PTX_OVER_BUDGET) {
     opc_run_note(OPC_CUDA_RECORDED,
@@ -198,24 +202,27 @@ static uint64_t budget_of_launch(void) {
   return left < launch_most ? left : launch_most;
 }
 
+/* sampled: only these blocks; NULL: all. */
 static void run(const work_t *work, opc_kernel_program_t *program, const unsigned char *parameters, uint64_t threads,
-                uint64_t budget) {
+                uint64_t budget, const opc_sampled_blocks_t *sampled) {
   const opc_ptx_launch_t launch = {.grid = {work->grid.x, work->grid.y, work->grid.z},
                                    .block = {work->block.x, work->block.y, work->block.z},
                                    .dynamic_shared = work->shared,
                                    .parameters = parameters,
                                    .cooperative = work->cooperative,
                                    .budget = budget,
-                                   .find = memory_find};
+                                   .find = memory_find,
+                                   .sampled = sampled ? sampled->blocks : NULL,
+                                   .sampled_count = sampled ? sampled->count : 0};
   opc_ptx_outcome_t *outcome = malloc(sizeof *outcome);
   opc_module_t *module = work->kernel->module;
   const int device = opc_thread.device;
   if (module) opc_variables_begin(module, device);
   if (!outcome || !opc_device_open_all()) {
-    opc_run_note(OPC_CUDA_RECORDED, "out of memory", false);
+    if (!sampled) opc_run_note(OPC_CUDA_RECORDED, "out of memory", false);
   } else {
     opc_ptx_launch_t watched = launch;
-    opc_watch_launch(program, &watched);
+    if (!sampled) opc_watch_launch(program, &watched);
     variables_t variables = {.module = program->module};
     if (module) opc_variable_visit(module, device, variable_in, &variables);
     opc_ptx_launch_run(program->program, &watched, outcome);
@@ -223,9 +230,28 @@ static void run(const work_t *work, opc_kernel_program_t *program, const unsigne
     if (module) opc_variable_visit(module, device, variable_out, &variables);
     free(variables.before);
     opc_device_close_all();
-    note_outcome(work, program, outcome, threads);
+    note_outcome(work, program, outcome, threads, sampled);
   }
   free(outcome);
+}
+
+/* A launch that cannot run whole. Numbers that the host has read from memory that no kernel has written say nothing
+ * about what a kernel accesses. */
+static void run_some(const work_t *work, opc_kernel_program_t *program, const unsigned char *parameters,
+                     uint64_t threads, const char *why) {
+  const uint64_t left = opc_run_budget();
+  char text[200];
+  opc_sampled_blocks_t sampled;
+  opc_sample_blocks(&work->grid, threads, parameters, opc_ptx_program_parameter_bytes(program->program), &sampled);
+  if (sampled.count == 0 || left == 0 || opc_run_was_read()) {
+    opc_run_note(OPC_CUDA_RECORDED, why, true);
+    return;
+  }
+  (void)snprintf(text, sizeof text, "%s; %zu of its %llu blocks ran, to see which memory they access", why,
+                 sampled.count, (unsigned long long)sampled.of);
+  opc_run_note(OPC_CUDA_RECORDED, opc_log_intern(text), true);
+  opc_run_note_sampled();
+  run(work, program, parameters, threads, left < sampled_most ? left : sampled_most, &sampled);
 }
 
 cudaError_t opc_kernel_run(const opc_work_t *given) {
@@ -233,27 +259,21 @@ cudaError_t opc_kernel_run(const opc_work_t *given) {
   const work_t *work = &given->of.kernel;
   const uint64_t threads =
       (uint64_t)work->grid.x * work->grid.y * work->grid.z * work->block.x * work->block.y * work->block.z;
-  if (opc_run_is_incomplete()) { /* it would read what is not there, indices for example */
-    opc_run_note(OPC_CUDA_RECORDED, "a kernel before it did not run, so that its input may be missing", false);
-    return cudaSuccess;
-  }
   pthread_mutex_lock(&opc_lock_runs);
   opc_kernel_program_t *program = opc_kernel_program(work->kernel);
-  const char *why = !program ? "out of memory" : program->why;
   const uint64_t budget = budget_of_launch();
-  bool over_budget = false;
-  if (!why[0] && (threads > budget / PER_THREAD || threads >= program->threads_most)) {
-    why = not_run("%llu threads would take too long", threads);
-    over_budget = true;
-  }
+  const char *why = !program ? "out of memory" : program->why, *too_much = NULL;
+  if (!why[0] && (threads > budget / PER_THREAD || threads >= program->threads_most))
+    too_much = not_run("%llu threads would take too long", threads);
   if (!why[0] && !work->parameters) why = pack(work, program, packed);
   const unsigned char *parameters = work->parameters ? work->parameters : packed;
-  if (!why[0] && has_huge(parameters, opc_ptx_program_parameter_bytes(program->program))) {
-    why = "it works on tensors of 1 GiB or more";
-    over_budget = true;
-  }
-  if (why[0]) opc_run_note(OPC_CUDA_RECORDED, why, over_budget);
-  else run(work, program, parameters, threads, budget);
+  if (!why[0] && has_huge(parameters, opc_ptx_program_parameter_bytes(program->program)))
+    too_much = "it works on tensors of 1 GiB or more";
+  if (!too_much && opc_run_is_incomplete()) /* it would read what is not there, indices for example */
+    why = "a kernel before it did not run, so that its input may be missing";
+  if (why[0]) opc_run_note(OPC_CUDA_RECORDED, why, false);
+  else if (too_much) run_some(work, program, parameters, threads, too_much);
+  else run(work, program, parameters, threads, budget, NULL);
   pthread_mutex_unlock(&opc_lock_runs);
   return cudaSuccess;
 }

@@ -32,6 +32,16 @@ void opc_variables_begin(const opc_module_t *module, int device);
 /* The same for a module's managed variables; NULL is fine. */
 void opc_managed_begin(const opc_module_t *module);
 
+/* Of a launch whose blocks cannot all run (kernel_sample.c): the numbers of some, and how many there are. */
+enum { OPC_SAMPLED_MOST = 64 };
+typedef struct opc_sampled_blocks {
+  uint64_t blocks[OPC_SAMPLED_MOST], of;
+  size_t count;
+} opc_sampled_blocks_t;
+/* threads: of the grid. Parameters that are addresses say how large the tensors are. */
+void opc_sample_blocks(const dim3 *grid, uint64_t threads, const unsigned char *parameters, uint32_t bytes,
+                       opc_sampled_blocks_t *out);
+
 /* ---- what kernels that run are watched for, and the order of their blocks (kernel_watch.c) ---- */
 
 void opc_watch_set(bool on);                                   /* launch.h, watch */

@@ -63,6 +63,7 @@ static cudaError_t copy_run(const opc_work_t *work) {
   const size_t rows_most = 1 << 16;
   if (code != cudaSuccess || copy->width == 0) return code;
   if (!on_a_device(to) && on_a_device(from) && opc_torch_call_refuses()) return cudaErrorNotSupported;
+  if (!on_a_device(to) && on_a_device(from)) opc_run_note_read();
   if (copy->height > rows_most && opc_device_contains(to) && opc_device_contains(from)) {
     opc_watch_written(copy->to, (copy->height - 1) * copy->to_pitch + copy->width);
     return cudaSuccess;

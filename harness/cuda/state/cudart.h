@@ -246,6 +246,11 @@ bool opc_variable_find(const void *host, int device, uint64_t *out_at, uint64_t 
 /* What became of a launch. not_run: permanent; NULL: it ran. The first reason of a case counts. Between the begin and
  * the end of a call of libtorch's, a launch that did not run is left open. */
 void opc_run_note(opc_cuda_ran_t ran, const char *not_run, bool over_budget);
+/* Of a launch that did not run whole, some blocks ran. */
+void opc_run_note_sampled(void);
+/* The host reads device memory; whether it did so after a launch that did not run. */
+void opc_run_note_read(void);
+bool opc_run_was_read(void);
 /* What is left of the budget. */
 uint64_t opc_run_budget(void);
 void opc_run_used(uint64_t instructions);

@@ -225,6 +225,7 @@ void opc_device_close_all(void) {
 bool opc_device_touched(uint64_t address, uint64_t program_counter, bool write) {
   opc_range_t range;
   if (!of_a_device(address) || !opc_range_find(address, &range)) return false;
+  if (!write) opc_run_note_read();
   opc_cuda_call_t call;
   if (opc_call_begin(&call, OPC_CUDA_HOST_ACCESS, "", pointer(program_counter))) {
     call.to = opc_address_of_range(address, &range);

@@ -11,6 +11,7 @@ static pthread_mutex_t *const lock = &opc_lock_texts;
 static opc_kernel_counts_t counts = {.not_run = ""};
 static uint64_t left = BUDGET_USUAL;
 static bool incomplete; /* since a case began, a kernel did not run */
+static bool was_read;   /* since then, the host has read device memory */
 static opc_device_fault_t faults[FAULTS_MAX];
 static size_t fault_count;
 
@@ -41,6 +42,12 @@ void opc_run_note(opc_cuda_ran_t ran, const char *not_run, bool over_budget) {
   pthread_mutex_unlock(lock);
 }
 
+void opc_run_note_sampled(void) {
+  pthread_mutex_lock(lock);
+  counts.sampled++;
+  pthread_mutex_unlock(lock);
+}
+
 void opc_run_counts(opc_kernel_counts_t *out) {
   pthread_mutex_lock(lock);
   *out = counts;
@@ -50,13 +57,26 @@ void opc_run_counts(opc_kernel_counts_t *out) {
 void opc_run_budget_set(uint64_t instructions) {
   pthread_mutex_lock(lock);
   left = instructions;
-  incomplete = false;
+  incomplete = was_read = false;
   pthread_mutex_unlock(lock);
 }
 
 bool opc_run_is_incomplete(void) {
   pthread_mutex_lock(lock);
   const bool out = incomplete || opc_thread.torch_call.open != 0;
+  pthread_mutex_unlock(lock);
+  return out;
+}
+
+void opc_run_note_read(void) {
+  pthread_mutex_lock(lock);
+  was_read = was_read || incomplete || opc_thread.torch_call.open != 0;
+  pthread_mutex_unlock(lock);
+}
+
+bool opc_run_was_read(void) {
+  pthread_mutex_lock(lock);
+  const bool out = was_read;
   pthread_mutex_unlock(lock);
   return out;
 }
