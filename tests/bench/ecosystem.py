@@ -139,20 +139,21 @@ def arguments_as_found():"""
 
 
 def control_of(problem, path, python, folder):
-    """A sentence that says what the program prints when every tensor is contiguous, for a problem that only another layout shows; "" where it fails then, too."""
+    """A sentence that says what the program prints when every tensor is contiguous, for a problem that only another layout shows; "" for any other problem. None: it
+    fails then, too, so that it does not show what the layout does."""
     if problem.get("change") != "layout":
         return ""
     control = path.with_suffix(".control.py")
     control.write_text(path.read_text(encoding="utf-8").replace("def arguments():", CONTIGUOUS, 1), encoding="utf-8")
     code, printed = ran(python, control, folder)
-    return f"\nWith `.contiguous()` on every tensor it prints `{printed}`.\n" if code == 0 else ""
+    return f"\n\nWith `.contiguous()` on every tensor it prints `{printed}`." if code == 0 else None
 
 
-def for_readers(program, *folders):
-    """The program as its readers need it: the library comes from site-packages, and the line that opcheck-c was run with names no folders."""
-    text = program
-    for folder in folders:
-        text = text.replace(f"{folder}/", "")
+def for_readers(program, entry, folder):
+    """The program as its readers need it: the library comes from site-packages, wherever it was for the run, and the line that opcheck-c was run with names no folders."""
+    text = program.replace(f"{folder}/", "")
+    for name in (*entry.get("preload", []), *entry["libraries"]):
+        text = re.sub(rf"(?<=[\s\"'])/[^\s\"']*/{re.escape(name)}(?=[\s\"'])", name, text)
     text = re.sub(r'(torch\.ops\.load_library|ctypes\.CDLL)\("([^"/][^"]*)"', r'\1(os.path.join(sysconfig.get_path("platlib"), "\2")', text)
     text = re.sub(r"^#   \S*/opcheck-c ", "#   opcheck-c ", text, flags=re.MULTILINE)
     text = re.sub(r"^(#   opcheck-c .*?)--torch \S+ ", r"\1", text, flags=re.MULTILINE)
@@ -207,8 +208,7 @@ The program below shows it. It exits with 1 if the operator fails, and prints:
 
 ```text
 {printed}
-```
-{control}
+```{control}
 
 ```python
 {program.strip()}
@@ -231,11 +231,11 @@ def write_issues(options, tool, rows, python):
             continue
         path = options.folder / row["name"] / f"{problem['id']}.py"
         printed = program_of(tool, row, problem, path, python, options.folder / row["name"])
-        if printed is None:
+        control = control_of(problem, path, python, options.folder / row["name"]) if printed is not None else None
+        if control is None:
             continue
-        control = control_of(problem, path, python, options.folder / row["name"])
         of_library[row["name"]] += 1
-        program = for_readers(path.read_text(encoding="utf-8"), corpus.library_folder(row["entry"], python), options.folder / row["name"])
+        program = for_readers(path.read_text(encoding="utf-8"), row["entry"], options.folder / row["name"])
         text = issue_text(row, problem, label, program, printed, control)
         name = f"{len(written) + 1:02}-{row['name']}-{problem['rule']}.md"
         (folder / name).write_text(text, encoding="utf-8")
