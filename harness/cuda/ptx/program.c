@@ -227,6 +227,7 @@ static bool decode_operand(maker_t *maker, instance_t *instance, char letter, co
     case 'M': {
       opc_ptx_op_t second = *op;
       if (!decode_address(maker, instance, operand, &second)) return false;
+      op->copies = true;
       op->source = second.base;
       op->source_displacement = second.displacement;
       return true;

@@ -20,7 +20,7 @@ typedef struct opc_ptx_op {
   opc_ptx_family_t *family;
   uint8_t flow; /* opc_ptx_flow_t */
   uint8_t slots;
-  bool memory;                 /* it has an address */
+  bool memory, copies;         /* it has an address; and a second one, `source` */
   uint16_t written, predicate; /* bit i: slot[i] is written, is a predicate */
   bool guard_negated;
   uint32_t guard;               /* a predicate, or OPC_PTX_NO_GUARD */

@@ -501,15 +501,14 @@ void opc_ptx_undefined_guard(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, uint3
 /* An access of a sampled block. At an unknown address only global memory is left alone by it. */
 static void sampled_access(opc_ptx_warp_t *warp, const opc_ptx_op_t *op, uint32_t mask) {
   opc_ptx_launch_state_t *launch = warp->block->launch;
-  const bool copies = op->family == opc_ptx_copy;
   uint32_t lanes = shaded_lanes(&warp->shades[op->base]) & mask, amounts = 0;
   const bool global = op->form.space == OPC_PTX_SPACE_GLOBAL;
-  if (copies) {
+  if (op->copies) {
     amounts = read_shades(warp, op, 0).lanes & mask;
     if (lanes == 0) lanes = shaded_lanes(&warp->shades[op->source]) & mask;
     else amounts |= lanes;
   }
-  if (amounts != 0 || (lanes != 0 && !global && !copies)) {
+  if (amounts != 0 || (lanes != 0 && !global && !op->copies)) {
     block_ends(warp);
     return;
   }
