@@ -14,7 +14,7 @@ KNOWN = {
     "torchvision/_C.so": (46, 46, 0),
     "torchaudio/lib/libtorchaudio.abi3.so": (19, 13, 0),
     "identity_conv_ops": (5, 5, 0),
-    "broken_launch": (15, 15, 0),
+    "broken_launch": (21, 21, 0),
     "broken_architecture_no_ptx": (0, 0, None),
 }
 
