@@ -9,7 +9,7 @@
 enum { PARAMETER_BYTES = 32768, PER_THREAD = 4 /* instructions of a thread, at least */ };
 typedef struct opc_work_kernel work_t;
 /* Instructions of a thread that one launch may run: about half a second. Those that the blocks may that run alone. */
-static const uint64_t launch_most = UINT64_C(1) << 26, sampled_most = UINT64_C(1) << 25;
+static const uint64_t launch_most = UINT64_C(1) << 26, sampled_most = UINT64_C(1) << 22;
 /* Tensors of this size are there for the arithmetic of sizes: to fill them would take the machine's memory. */
 static const uint64_t huge_bytes = UINT64_C(1) << 30;
 
