@@ -111,12 +111,45 @@ static bool resize_fill(opc_fill_t *fill, int64_t numel) {
   return true;
 }
 
+/* The dimensions of more than one element that do not lie on a single one, the smallest stride first. */
+static int by_stride(const opc_tensor_spec_t *spec, const int64_t *sizes, int *out) {
+  int count = 0;
+  for (int dim = 0; dim < spec->ndim; dim++) {
+    if (sizes[dim] < 2 || (spec->strides[dim] == 0 && spec->sizes[dim] > 1)) continue;
+    int at = count++;
+    for (; at > 0 && spec->strides[out[at - 1]] > spec->strides[dim]; at--) out[at] = out[at - 1];
+    out[at] = dim;
+  }
+  return count;
+}
+
+static bool lie_apart(const opc_tensor_spec_t *spec) {
+  int dims[OPC_MAX_DIMS];
+  const int count = by_stride(spec, spec->sizes, dims);
+  for (int i = 1; i < count; i++)
+    if (spec->strides[dims[i]] < spec->strides[dims[i - 1]] * spec->sizes[dims[i - 1]]) return false;
+  return true;
+}
+
+/* Elements that had a place of their own keep one: strides grow where they have to. */
+static void grow_strides(opc_tensor_spec_t *spec, const int64_t *sizes) {
+  int dims[OPC_MAX_DIMS];
+  const int count = lie_apart(spec) ? by_stride(spec, sizes, dims) : 0;
+  int64_t least = 1;
+  for (int i = 0; i < count; i++) {
+    int64_t *stride = &spec->strides[dims[i]];
+    if (*stride < least) *stride = least;
+    if (__builtin_mul_overflow(*stride, sizes[dims[i]], &least)) least = INT64_MAX;
+  }
+}
+
 bool opc_variant_resize(opc_tensor_spec_t *spec, int ndim, const int64_t *sizes) {
   int64_t numel = 1;
   for (int i = 0; i < ndim; i++) numel *= sizes[i];
   if (!resize_fill(&spec->fill, numel)) return false;
   bool contiguous = opc_tensor_spec_is_contiguous(spec) || ndim != spec->ndim;
   int64_t offset = spec->storage_offset, storage_size = spec->storage_size;
+  if (!contiguous) grow_strides(spec, sizes);
   spec->ndim = ndim;
   for (int i = 0; i < ndim; i++) spec->sizes[i] = sizes[i];
   if (contiguous) opc_tensor_spec_make_contiguous(spec);

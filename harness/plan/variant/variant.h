@@ -176,8 +176,8 @@ typedef bool opc_resize_where_t(const opc_variant_tensor_t *tensor, size_t numbe
 opc_resize_where_t opc_resize_where_size; /* true for dimensions of one size; context: int64_t * */
 
 typedef enum opc_resize_values {
-  OPC_RESIZE_REPEAT = 0, /* explicit values repeat, so that valid ones (an index) stay valid; strides are kept. A tensor
-                            with values from a file can only become empty */
+  OPC_RESIZE_REPEAT = 0, /* explicit values repeat, so that valid ones (an index) stay valid. A tensor with values from
+                            a file can only become empty */
   OPC_RESIZE_FORGET,     /* zeros; otherwise like REPEAT */
   OPC_RESIZE_GIVEN       /* the caller supplies the values with the call; changed tensors become contiguous */
 } opc_resize_values_t;
@@ -204,6 +204,7 @@ bool opc_tensors_resize(const opc_variant_tensors_t *tensors, const opc_resize_t
 opc_status_t opc_sample_resize(opc_sample_t *sample, const opc_resize_t *resize, opc_resized_t *out, bool *out_possible,
                                opc_error_t *error) OPC_CHECKED;
 
-/* Gives a tensor other sizes: contiguous if it was, otherwise with the same strides. Adapts the fill (explicit values
- * repeat). False: a fill from a file cannot be adapted. */
+/* Gives a tensor other sizes: contiguous if it was, otherwise with its strides, which grow where elements that had a
+ * place of their own would come to share one. Adapts the fill (explicit values repeat). False: a fill from a file
+ * cannot be adapted. */
 bool opc_variant_resize(opc_tensor_spec_t *spec, int ndim, const int64_t *sizes);
