@@ -160,14 +160,20 @@ static bool is_sum_rounding(size_t number, int64_t element, void *context) {
   return difference == 0.0 || difference <= rounding->numel * unit * fmax(size, terms * rounding->largest);
 }
 
-static bool differ_as_sums(const opc_replay_t *values, double numel, bool widest, const opc_trial_outcome_t *left,
-                           const opc_trial_outcome_t *right) {
+static rounding_t rounding_of(const opc_replay_t *values, double numel, bool widest, const opc_trial_outcome_t *left,
+                              const opc_trial_outcome_t *right) {
   rounding_t rounding = {.left = &left->result, .right = &right->result, .numel = numel};
-  if (left->outcome != OPC_CALL_RETURNED || right->outcome != OPC_CALL_RETURNED) return false;
   for (size_t i = 0; i < values->count; i++) {
     rounding.largest = fmax(rounding.largest, values->tensor_args[i].largest);
     if (!widest) rounding.unit = fmax(rounding.unit, opc_dtype_ulp(values->tensor_args[i].dtype, 1.0));
   }
+  return rounding;
+}
+
+static bool differ_as_sums(const opc_replay_t *values, double numel, bool widest, const opc_trial_outcome_t *left,
+                           const opc_trial_outcome_t *right) {
+  if (left->outcome != OPC_CALL_RETURNED || right->outcome != OPC_CALL_RETURNED) return false;
+  rounding_t rounding = rounding_of(values, numel, widest, left, right);
   return opc_result_compare(&left->result, &right->result, is_sum_rounding, &rounding).kind == OPC_DIFFERENCE_NONE;
 }
 
@@ -292,6 +298,42 @@ static void report_race(const counts_t *counts, int threads, const opc_text_t *d
   report_counts(counts, OPC_RULE_determinism_threads, &text);
 }
 
+typedef struct uncertainty {
+  rounding_t rounding;
+  opc_bound_t bound;
+} uncertainty_t;
+
+/* A pivot or an index is another one where the numbers that it is made of are uncertain. */
+static bool is_uncertain(size_t number, int64_t element, void *context) {
+  uncertainty_t *uncertainty = context;
+  if (!opc_result_is_measurable(&uncertainty->bound.reference->items[number]))
+    return uncertainty->bound.tolerance->changed[number];
+  return is_sum_rounding(number, element, &uncertainty->rounding) ||
+         opc_bound_holds(number, element, &uncertainty->bound);
+}
+
+/* Arguments that move by one unit in the last place change the result as much, as they do the factors of a matrix that
+ * is nearly singular. */
+static opc_status_t is_uncertainty_of(const counts_t *counts, const opc_trial_outcome_t *several, bool *out) {
+  OPC_SCOPED(opc_tolerance_clear) opc_tolerance_t tolerance = {0};
+  const opc_result_t *one = &counts->one->result;
+  const opc_grown_t *grown = counts->grown;
+  bool moved = false;
+  OPC_RETURN_IF_ERROR(opc_tolerance_measure(&tolerance, counts->trial, one, counts->error));
+  uncertainty_t uncertainty = {
+      .rounding = rounding_of(&grown->values, (double)grown->numel, false, counts->one, several),
+      .bound = {.got = &several->result,
+                .reference = one,
+                .tolerance = &tolerance,
+                .ulps = OPC_TOLERANCE_ULPS,
+                .narrow = OPC_DTYPE_OTHER}};
+  for (size_t i = 0; i < tolerance.count && i < one->count; i++)
+    moved |= tolerance.changed[i] && opc_result_is_measurable(&one->items[i]);
+  *out = moved && several->outcome == OPC_CALL_RETURNED &&
+         opc_result_compare(one, &several->result, is_uncertain, &uncertainty).kind == OPC_DIFFERENCE_NONE;
+  return OPC_OK;
+}
+
 /* With so many threads the outcome is `several`, which differs. */
 static opc_status_t check_counts_differ(const counts_t *counts, int threads, const opc_trial_outcome_t *several) {
   OPC_SCOPED(opc_text_clear) opc_text_t text = {0};
@@ -303,6 +345,7 @@ static opc_status_t check_counts_differ(const counts_t *counts, int threads, con
   if (inside) return OPC_OK;
   OPC_RETURN_IF_ERROR(
       is_rounding_of(counts->trial, counts->grown, threads, counts->one, several, &rounding, counts->error));
+  if (!rounding) OPC_RETURN_IF_ERROR(is_uncertainty_of(counts, several, &rounding));
   report_counts(counts, rounding ? OPC_RULE_determinism_thread_rounding : OPC_RULE_determinism_threads, &text);
   return OPC_OK;
 }
