@@ -40,8 +40,8 @@ void *opc_device_zones_allocate(size_t bytes);
 void opc_device_zones_release(void *data);
 /* New memory is filled with this byte from now on; initially 0xa5. */
 void opc_device_zones_poison(unsigned char byte);
-/* Waits for the device and checks the red zones of all live allocations. Restores changed bytes, so that each hit is
- * reported once. */
+/* Waits for the device and checks the red zones of live allocations: of the 32 oldest and the 32 newest, and of one in
+ * 16 of the others, by turns. Restores changed bytes, so that each hit is reported once. */
 void opc_device_zones_verify(void);
 /* Hits since the last reset, from verify and release; *out stays valid until the next call of any of these
  * functions. */

@@ -77,6 +77,25 @@ static void nothing_is_found_inside(void **state) {
   opc_device_zones_release(NULL);
 }
 
+/* Of many blocks, the oldest and the newest are looked at each time, the others by turns. */
+static void a_block_among_many_is_found(void **state) {
+  enum { MANY = 200, TURNS = 16, IN_BETWEEN = MANY / 2 };
+  const opc_device_zone_hit_t *hits;
+  unsigned char *data[MANY];
+  (void)state;
+  for (int i = 0; i < MANY; i++) assert_non_null(data[i] = opc_device_zones_allocate(8));
+  data[0][8] = data[MANY - 1][8] = 1;
+  opc_device_zones_verify();
+  assert_int_equal(opc_device_zones_hits(&hits), 2);
+  assert_ptr_equal(hits[0].data, data[0]);
+  assert_ptr_equal(hits[1].data, data[MANY - 1]);
+  data[IN_BETWEEN][8] = 1;
+  for (int i = 0; i < TURNS; i++) opc_device_zones_verify();
+  assert_int_equal(opc_device_zones_hits(&hits), 3);
+  assert_ptr_equal(hits[2].data, data[IN_BETWEEN]);
+  for (int i = 0; i < MANY; i++) opc_device_zones_release(data[i]);
+}
+
 /* The first byte past the end, for any size, and the last one before the start. */
 static void one_byte_beside_is_found(void **state) {
   static const size_t sizes[] = {1, 4, 511, 512, 513, 4096};
@@ -157,6 +176,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(new_memory_holds_the_poison, begin, end),
       cmocka_unit_test_setup_teardown(nothing_is_found_inside, begin, end),
       cmocka_unit_test_setup_teardown(an_address_is_known, begin, end),
+      cmocka_unit_test_setup_teardown(a_block_among_many_is_found, begin, end),
       cmocka_unit_test_setup_teardown(one_byte_beside_is_found, begin, end),
       cmocka_unit_test_setup_teardown(many_hits_are_bounded, begin, end),
       cmocka_unit_test_setup_teardown(a_copy_of_a_zone_is_found, begin, end),
