@@ -13,7 +13,7 @@ from against_tables import cell, machine, table
 from processes import ROOT
 
 EVIDENCE = "reports/evidence/oracles.md"
-CHECKS = "dtype,equivalent,autograd"
+CHECKS = "dtype,equivalent,autograd,determinism,initialisation"
 ENDS = (0, 1)  # nothing found, findings
 NARROW = ("float16", "bfloat16", "float32", "float8_e4m3fn", "float8_e5m2", "complex64", "complex32")
 
@@ -38,6 +38,11 @@ ORACLES = (
     ("equal elements, rows or columns", ("equivalent.uneven",), lambda p: p[1] == "equivalent" and p[5].split(".")[-1].startswith(("larger", "uneven", "longer"))),
     ("elements that a mask, a length or an index leaves out", ("equivalent.ignored_nan", "equivalent.padding"), lambda p: p[1] == "equivalent" and p[5].endswith(".nan")),
     ("one float32 argument as float64, and the reverse", ("equivalent.float_dtype",), lambda p: p[1] == "equivalent" and p[5].endswith(".other_float")),
+    ("elements that are NaN whatever finite numbers the arguments hold", ("equivalent.always_nan",), lambda p: p[1] == "equivalent" and is_plain(p)),
+    ("the same call again: other addresses, threads, flags", ("determinism.*",), lambda p: p[1] == "determinism" and p[5] != "-"),
+    ("first and later calls, larger tensors, rows in other batches", ("determinism.*",), lambda p: p[1] == "determinism" and p[5] == "-"),
+    ("new memory that holds NaN and other bytes, gradients included", ("initialisation.*",), lambda p: p[1] == "initialisation"),
+    ("arguments after every call, whichever check made it", ("mutation.*",), lambda p: True),
     ("gradients with differences, with the negative incoming gradient, with float64, in another layout, twice", ("autograd.*",), lambda p: p[1] == "autograd" and is_plain(p)),
     ("gradients for complex numbers", ("autograd.*",), lambda p: p[1] == "autograd" and p[3].startswith("complex")),
     ("backward of empty inputs", ("autograd.empty",), lambda p: p[1] == "autograd" and ".empty" in p[5]),
@@ -86,7 +91,7 @@ class Tally:
 
 def reason_of(known, operator, rule):
     for entry in known:
-        if fnmatch.fnmatchcase(operator, entry["operator"]) and entry["rule"] == rule:
+        if fnmatch.fnmatchcase(operator, entry["operator"]) and fnmatch.fnmatchcase(rule, entry["rule"]):
             return entry["label"], entry["reason"]
     return "not read", ""
 
