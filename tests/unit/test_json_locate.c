@@ -47,6 +47,25 @@ static void test_locate(void **state) {
   }
 }
 
+/* In their order, again, back, and where no item is. */
+static void test_items(void **state) {
+  (void)state;
+  static const struct {
+    const char *list;
+    size_t index;
+    int line, column;
+  } rows[] = {{"samples", 0, 4, 5}, {"samples", 1, 5, 5}, {"samples", 1, 5, 5}, {"samples", 0, 4, 5},
+              {"samples", 1, 5, 5}, {"samples", 7, 9, 3}, {"samples", 1, 5, 5}};
+  opc_json_place_t place = {0}, none = {0};
+  for (size_t i = 0; i < COUNT(rows); i++) {
+    opc_json_locate_item(text, rows[i].list, rows[i].index, &place);
+    if (place.line != rows[i].line || place.column != rows[i].column)
+      fail_msg("%zu: %d:%d", i, place.line, place.column);
+  }
+  opc_json_locate_item(text, "nothing", 2, &none);
+  assert_true(none.line >= 1 && none.column >= 1);
+}
+
 /* For any text, the search ends inside it. */
 static void test_cut_text(void **state) {
   (void)state;
@@ -57,10 +76,14 @@ static void test_cut_text(void **state) {
     cut[length] = '\0';
     opc_json_locate(cut, "samples[1].args[1].tensor.fill.values[1]", &line, &column);
     assert_true(line >= 1 && column >= 1);
+    opc_json_place_t place = {0};
+    opc_json_locate_item(cut, "samples", 1, &place);
+    assert_true(place.line >= 1 && place.column >= 1);
   }
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_locate), cmocka_unit_test(test_cut_text)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_locate), cmocka_unit_test(test_items),
+                                     cmocka_unit_test(test_cut_text)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -84,10 +84,7 @@ opc_status_t opc_json_file_items(const opc_json_file_t *file, const char *format
   return opc_json_file_mistake(file, list, message);
 }
 
-char *opc_json_file_place(const opc_json_file_t *file, const char *list, size_t index) {
-  char field[64];
-  int line, column;
-  snprintf(field, sizeof field, "%s[%zu]", list, index);
-  opc_json_locate(opc_text_c(&file->text), field, &line, &column);
-  return opc_string_format("%s:%d", file->name, line);
+char *opc_json_file_place(opc_json_file_t *file, const char *list, size_t index) {
+  opc_json_locate_item(opc_text_c(&file->text), list, index, &file->last);
+  return opc_string_format("%s:%d", file->name, file->last.line);
 }

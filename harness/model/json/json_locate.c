@@ -50,6 +50,14 @@ static void skip_value(cursor_t *cursor) {
   } while (*cursor->at && (depth > 0 || !strchr(",}]", *cursor->at)));
 }
 
+/* From the start of a value to that of the next one, or to the end of the list. */
+static void skip_item(cursor_t *cursor) {
+  skip_value(cursor);
+  json_locate_skip_space(cursor);
+  if (*cursor->at == ',') step(cursor);
+  json_locate_skip_space(cursor);
+}
+
 /* One step of a path: a member's name or an index. */
 typedef struct component {
   char key[256];
@@ -112,12 +120,28 @@ static bool descend(cursor_t *cursor, const component_t *component, cursor_t *ou
       *out_begin = begin;
       return true;
     }
-    skip_value(cursor);
-    json_locate_skip_space(cursor);
-    if (*cursor->at == ',') step(cursor);
-    json_locate_skip_space(cursor);
+    skip_item(cursor);
   }
   return false;
+}
+
+void opc_json_locate_item(const char *text, const char *list, size_t index, opc_json_place_t *place) {
+  cursor_t cursor = {place->at, place->line, place->column}, begin;
+  if (!place->at || place->index > index) {
+    component_t first = {.is_index = true}, member = {.is_index = false};
+    cursor = (cursor_t){text, 1, 1};
+    place->index = 0;
+    json_locate_skip_space(&cursor);
+    if (!next_component(&list, &member) || !descend(&cursor, &member, &begin) || !descend(&cursor, &first, &begin))
+      place->index = index; /* the nearest that there is */
+  }
+  while (place->index < index && *cursor.at) {
+    skip_item(&cursor);
+    place->index++;
+  }
+  place->at = cursor.at;
+  place->line = cursor.line;
+  place->column = cursor.column;
 }
 
 void opc_json_locate(const char *text, const char *field, int *out_line, int *out_column) {

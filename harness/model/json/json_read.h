@@ -56,12 +56,20 @@ opc_status_t opc_json_read_string(opc_json_reader_t *reader, const json_t *json,
  *
  * Ownership: opc_json_file_close releases everything, including what `top` holds. Threads: one file, one thread. */
 
+/* An item of a list, in the text. */
+typedef struct opc_json_place {
+  const char *at; /* its first character; NULL: none yet */
+  size_t index;
+  int line, column; /* from 1 */
+} opc_json_place_t;
+
 typedef struct opc_json_file {
   const char *name; /* the caller's */
   opc_text_t text;
   json_t *top;
   char *folder; /* folder of the file, for relative names in it; NULL: the current one */
   opc_error_t *error;
+  opc_json_place_t last; /* the item whose place was asked for last */
 } opc_json_file_t;
 
 /* kind: "sample file", for messages. OPC_ERR_IO: unreadable; OPC_ERR_INPUT: not JSON, or a duplicate key in an object.
@@ -79,10 +87,14 @@ opc_status_t opc_json_file_item_mistake(const opc_json_file_t *file, const char 
 /* The file must be {"format": FORMAT, LIST: […]} and nothing else; *out_items is borrowed. */
 opc_status_t opc_json_file_items(const opc_json_file_t *file, const char *format, const char *list,
                                  const json_t **out_items) OPC_CHECKED;
-/* "FILE:LINE" of LIST[index]; the caller frees; NULL: out of memory. */
-char *opc_json_file_place(const opc_json_file_t *file, const char *list, size_t index);
+/* "FILE:LINE" of LIST[index]; the caller frees; NULL: out of memory. Items that are asked for in their order cost one
+ * walk through the text together. */
+char *opc_json_file_place(opc_json_file_t *file, const char *list, size_t index);
 
 /* For messages about files written by people. Line and column (from 1) of a field such as
  * "samples[2].args[1].tensor.shape" in well-formed JSON text. If the field does not exist: of the nearest enclosing
  * field that does. */
 void opc_json_locate(const char *text, const char *field, int *out_line, int *out_column);
+/* Moves `place` to an item of LIST, a member of the text's object. A place of the same list is gone on from, if it lies
+ * before the item; one without `at` begins at the list. */
+void opc_json_locate_item(const char *text, const char *list, size_t index, opc_json_place_t *place);

@@ -45,8 +45,7 @@ static const opc_sample_t *find_name(const opc_sample_set_t *set, const opc_samp
 }
 
 /* It is to be completed. */
-static opc_status_t sample_set_leave_out(const sample_file_t *file, const json_t *json, size_t index,
-                                         opc_sample_set_t *set) {
+static opc_status_t sample_set_leave_out(sample_file_t *file, const json_t *json, size_t index, opc_sample_set_t *set) {
   if (!json_is_string(json_object_get(json, "todo")))
     return sample_mistake(file, index, "todo", "expected a text: what is to be done");
   if (set->todo_count++ > 0) return OPC_OK;
@@ -55,7 +54,7 @@ static opc_status_t sample_set_leave_out(const sample_file_t *file, const json_t
   return set->todo ? OPC_OK : opc_out_of_memory(file->json.error);
 }
 
-static opc_status_t read_sample(const sample_file_t *file, const json_t *json, size_t index, opc_sample_set_t *set) {
+static opc_status_t read_sample(sample_file_t *file, const json_t *json, size_t index, opc_sample_set_t *set) {
   char field[OPC_FIELD_SIZE], what[512];
   opc_error_t trouble = {0};
   OPC_SCOPED(opc_sample_clear) opc_sample_t sample = {0};

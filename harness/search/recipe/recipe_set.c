@@ -81,8 +81,8 @@ static opc_status_t keep_tried(opc_recipe_set_t *set, opc_recipe_t *recipe, char
   return recipe_set_keep(set, recipe, error);
 }
 
-static opc_status_t read_recipe(const opc_json_file_t *file, const json_t *json, size_t index,
-                                opc_operator_lookup_t *lookup, void *context, opc_recipe_set_t *set) {
+static opc_status_t read_recipe(opc_json_file_t *file, const json_t *json, size_t index, opc_operator_lookup_t *lookup,
+                                void *context, opc_recipe_set_t *set) {
   char what[512];
   opc_error_t trouble = {0};
   opc_json_reader_t reader = {.folder = file->folder, .error = &trouble};
