@@ -86,6 +86,7 @@ static bool plain_take_member(plain_reader_t *reader, json_t *object, int depth)
   if (!plain_take_text(reader, &text, &length) || length > KEY_LONGEST || !plain_take(reader, ':')) return false;
   memcpy(key, text, length);
   key[length] = '\0';
+  if (json_object_get(object, key)) return false; /* the JSON report copies lines: a member may not come twice */
   return json_object_set_new_nocheck(object, key, plain_take_value(reader, depth)) == 0;
 }
 

@@ -14,7 +14,7 @@ opc_record_kind_t opc_record_kind_find(const char *name) {
 
 json_t *opc_journal_parse(const char *line, size_t length) {
   json_t *record = opc_journal_parse_plain(line, length);
-  if (!record) record = json_loadb(line, length, JSON_ALLOW_NUL, NULL);
+  if (!record) record = json_loadb(line, length, JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES, NULL);
   if (record && !json_is_object(record)) {
     json_decref(record);
     record = NULL;
